@@ -1,0 +1,53 @@
+# `make` lists what can be done. Everything runs in .venv, made on first use and again when the lock changes.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest -q -n auto
+
+export PYTHON
+
+.PHONY: help run test check bench lock clean static
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: $(STAMP) ## take the tour: plans made from the examples, each explained
+	@$(BIN)/python -m cede.cli.tour
+
+test: static ## every static check and every test
+	@echo "  pytest"
+	@$(PYTEST)
+
+check: static ## every static check and the quick tests
+	@echo "  pytest, quick tests"
+	@$(PYTEST) -m "not slow"
+
+bench: $(STAMP) ## measure how long a plan takes
+	@$(BIN)/cede bench plan
+
+lock: ## write requirements.lock anew (UPGRADE=1: with the newest versions)
+	@.ci/lock
+
+clean: ## remove the virtual environment and every cache
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+static: $(STAMP)
+	@echo "  ruff check"
+	@$(BIN)/ruff check --quiet
+	@echo "  ruff format"
+	@$(BIN)/ruff format --check --quiet
+	@echo "  mypy"
+	@$(BIN)/mypy --no-error-summary
+	@echo "  import contracts"
+	@$(BIN)/lint-imports --no-logo >$(VENV)/contracts.log 2>&1 || { cat $(VENV)/contracts.log; exit 1; }
+
+$(STAMP): requirements.lock pyproject.toml .ci/venv
+	@.ci/venv $(VENV)
+	@touch $@

@@ -1,0 +1,42 @@
+"""Cede decides who must give way, to whom, when, at what cost, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cede.engine.cluster import Cluster
+    from cede.engine.cycle import plan
+    from cede.engine.load import load
+    from cede.engine.settle import settle
+    from cede.engine.verify import verify
+    from cede.model.errors import CedeError, InputError
+    from cede.model.plan import Decision, Plan, Settled
+
+__version__ = "0.1.0"
+__all__ = ["CedeError", "Cluster", "Decision", "InputError", "Plan", "Settled", "load", "plan", "settle", "verify"]
+
+_HOMES = {
+    "CedeError": "cede.model.errors",
+    "Cluster": "cede.engine.cluster",
+    "Decision": "cede.model.plan",
+    "InputError": "cede.model.errors",
+    "Plan": "cede.model.plan",
+    "Settled": "cede.model.plan",
+    "load": "cede.engine.load",
+    "plan": "cede.engine.cycle",
+    "settle": "cede.engine.settle",
+    "verify": "cede.engine.verify",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used, so that `cede --help` starts at once."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,108 @@
+"""Decisions as both editions word them: who goes and why, what stands in the way and what came nearest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.backendai import rules
+from cede.doctrines.backendai.admission import flavors_of, names_of
+from cede.doctrines.backendai.facts import facts_about, fate_of
+from cede.doctrines.backendai.settings import Settings
+from cede.doctrines.parts.candidates import Candidates
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.limits import Limit
+from cede.doctrines.parts.misses import nearest_miss
+from cede.doctrines.parts.shortage import shortage
+from cede.model.plan import Decision, Miss, Victim, Warning
+from cede.model.rules import Rule
+from cede.state.state import State
+
+
+def preempting(
+    cycle: Cycle,
+    claim: Claim,
+    settings: Settings,
+    found: Candidates,
+    victims: list[int],
+    nodes: list[int],
+    because: Rule,
+    warnings: tuple[Warning, ...] = (),
+) -> Decision:
+    """Victims go and the claimant takes their room; both are booked for the rest of the cycle."""
+    state = cycle.state
+    facts = facts_about(state, claim.row, settings)
+    shown = None
+    if cycle.explain:
+        exclude_elsewhere(state, claim, found)
+        shown = found.explain(state, facts, dict.fromkeys(victims, because), rules.SPARED)
+    number = "priority" if because is rules.LOWER else "job_priority"
+    word = number.replace("_", " ")
+    who = ", ".join(f"{state.work_names[row]} ({word} {facts(row)[number]})" for row in victims)
+    why = f"no room ({_short(state, claim)}); it has {word} {facts(claim.row)[number]} and preempts {who}"
+    lost = tuple(Victim(state.work_names[row], because.id, fate_of(state, row, settings)) for row in victims)
+    for row in victims:
+        cycle.trial.evict(row)
+    cycle.trial.book(claim.row, nodes)
+    return Decision(
+        claim.name,
+        "preempt",
+        because.id,
+        why,
+        lost,
+        names_of(state, nodes),
+        flavors_of(state, claim, nodes),
+        warnings=warnings,
+        candidates=shown,
+    )
+
+
+def waiting(
+    cycle: Cycle,
+    claim: Claim,
+    settings: Settings,
+    found: Candidates,
+    limits: list[Limit],
+    rule: Rule,
+    cannot: Rule | None = None,
+    **facts: object,
+) -> Decision:
+    """It stays pending. `cannot` is the rule that keeps it from preempting anybody at all."""
+    state = cycle.state
+    exclude_elsewhere(state, claim, found)
+    about = facts_about(state, claim.row, settings)
+    count = int(found.open.sum())
+    numbers: dict[str, object] = {
+        "short": _short(state, claim),
+        "victims": f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody",
+        "matching": int(claim.matching.sum()),
+        "more": "",
+        **(limits[0].facts(state) if limits else {}),
+        **facts,
+    }
+    missed: list[Miss] = []
+    for row in nearest_miss(state, claim, limits) if cycle.misses else ():
+        protecting = found.rule_of(row) or cannot
+        why = "no rule protects it" if protecting is None else protecting.because(**(numbers | dict(about(row))))
+        missed.append(Miss(state.work_names[row], None if protecting is None else protecting.id, why))
+    shown = None
+    if cycle.explain:
+        shown = found.explain(state, lambda row: numbers | dict(about(row)), {}, rules.SPARED, cannot)
+    sentence = rule.because(**numbers)
+    return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=tuple(missed), candidates=shown)
+
+
+def exclude_elsewhere(state: State, claim: Claim, found: Candidates) -> None:
+    """Exclude those that stand on no node the claimant may use. The search need not; an explanation must."""
+    if not state.nodes.size:
+        return
+    here = np.zeros(state.work.size, np.bool_)
+    residents = state.residents
+    live = residents.count[: residents.size] > 0
+    usable = live & claim.allowed[residents.node[: residents.size]]
+    here[residents.work[: residents.size][usable]] = True
+    found.protect((rules.ELSEWHERE, ~here & found.looked))
+
+
+def _short(state: State, claim: Claim) -> str:
+    return shortage(state, claim) if state.nodes.size else "its quota is used up"

@@ -1,0 +1,42 @@
+"""Backend.AI put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cede.doctrines.backendai import proposal, shipped
+from cede.doctrines.backendai.check import objections
+from cede.doctrines.backendai.lint import lint
+from cede.doctrines.backendai.rules import RULES
+from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
+from cede.model.plan import Decision
+
+
+def decide(cycle: Cycle) -> Iterator[Decision]:
+    """One cycle under the edition asked for."""
+    return proposal.decide(cycle) if cycle.edition == DOCUMENT else shipped.decide(cycle)
+
+
+def _settings() -> tuple[Setting, ...]:
+    return tuple(
+        Setting(
+            name,
+            "queue",
+            {edition: DEFAULTS[edition][name] for edition in EDITIONS if name in DEFAULTS[edition]},
+            meaning,
+        )
+        for name, meaning in MEANINGS.items()
+    )
+
+
+BACKENDAI = Doctrine(
+    name="backendai",
+    title="Backend.AI: priority threshold per resource group",
+    editions=EDITIONS,
+    rules=RULES,
+    settings=_settings(),
+    decide=decide,
+    objections=objections,
+    lint=lint,
+)

@@ -1,0 +1,120 @@
+"""Edition `bep-1014`: the head of the queue may preempt lower priorities up to a threshold, and no more than needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cede.doctrines.backendai import rules
+from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner, started, too_big
+from cede.doctrines.backendai.answers import preempting, waiting
+from cede.doctrines.backendai.facts import groups_with_work, pending_rows
+from cede.doctrines.backendai.settings import DOCUMENT, Settings, settings_of
+from cede.doctrines.parts.candidates import Candidates
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.cover import Order, take_until_fits
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import fits, place
+from cede.doctrines.parts.limits import broken, limits_of
+from cede.doctrines.parts.orders import Rows, ordered
+from cede.model.plan import Decision
+from cede.model.rules import Rule
+from cede.state.columns import NEVER, PREEMPTING, RESERVED, RUNNING, SYSTEM
+from cede.state.state import State
+
+LATEST = np.iinfo(np.int64).max
+
+
+def decide(cycle: Cycle) -> Iterator[Decision]:
+    """Every group's queue from its head: start what fits; the first that does not may preempt."""
+    for partition in groups_with_work(cycle.state):
+        queue = queue_of(cycle.state, partition).tolist()
+        if cycle.only is not None:
+            if cycle.only in queue:
+                ahead = queue[: queue.index(cycle.only)]
+                head = next((row for row in ahead if not _out_of_the_way(cycle.state, row)), None)
+                yield _decide_one(cycle, cycle.only, head)
+            continue
+        head = None
+        for row in queue:
+            made = _decide_one(cycle, row, head)
+            if head is None and made.action in ("wait", "preempt"):
+                head = row
+            yield made
+
+
+def queue_of(state: State, partition: int) -> Rows:
+    """Priority descending, then submission, then uid."""
+    rows = pending_rows(state, partition)
+    return ordered(state, rows, -state.work.priority[rows], state.work.submitted[rows])
+
+
+def _out_of_the_way(state: State, row: int) -> bool:
+    """Whether a workload ahead leaves the head's place to the next: it fits, or is refused."""
+    claim, limits = claim_of(state, row), limits_of(state, row)
+    if refused_by_owner(state, row, limits) or matches_nothing(state, claim) or too_big(state, claim):
+        return True
+    return not broken(limits) and fits(state, claim)
+
+
+def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
+    state = cycle.state
+    claim, limits = claim_of(state, row), limits_of(state, row)
+    refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
+    if refused is not None:
+        return refused
+    short = broken(limits)
+    nodes = None if short else place(state, claim)
+    if nodes is not None:
+        return started(cycle, claim, nodes)
+    refused = too_big(state, claim)
+    if refused is not None:
+        return refused
+    settings = settings_of(state.tree.settings(int(state.work.queue[row])), DOCUMENT)
+    found = candidates(state, claim, settings)
+    cannot: Rule | None = None
+    if head is not None:
+        cannot = rules.NOT_HEAD
+    elif not state.work.preempts[row]:
+        cannot = rules.MAY_NOT
+    else:
+        victims = take_until_fits(state, claim, found.open, victim_order(state, settings), short)
+        if victims is not None:
+            mark = cycle.trial.mark()
+            for victim in victims:
+                cycle.trial.evict(victim)
+            nodes = place(state, claim)
+            cycle.trial.undo(mark)
+            assert nodes is not None, "victims that make no room are no victims"
+            return preempting(cycle, claim, settings, found, victims, nodes, rules.LOWER)
+    rule = cannot or rules.NO_ROOM
+    if short:
+        rule = rules.QUOTA
+    elif cannot is None and state.nodes.size and not claim.allowed.any():
+        rule = rules.NO_NODES
+    ahead = "" if head is None else state.work_names[head]
+    return waiting(cycle, claim, settings, found, short, rule, cannot, head=ahead)
+
+
+def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
+    """All that hold room in the group; the first rule that protects one is its verdict."""
+    work, size = state.work, state.work.size
+    phase, priority = work.state[:size], work.priority[:size]
+    looked = (phase >= RESERVED) & (phase <= PREEMPTING) & (work.partition[:size] == work.partition[claim.row])
+    return Candidates(looked).protect(
+        (rules.NOT_RUNNING, phase != RUNNING),
+        (rules.SYSTEM, work.kind[:size] == SYSTEM),
+        (rules.OPTED_OUT, ~work.preemptible[:size]),
+        (rules.OVER_BAR, priority > settings.threshold),
+        (rules.NOT_LOWER, priority >= work.priority[claim.row]),
+    )
+
+
+def victim_order(state: State, settings: Settings) -> Order:
+    """Priority ascending, then start: oldest or newest first; what has no start time is newest of all."""
+    work, size = state.work, state.work.size
+    begun = work.started[:size]
+    if settings.order == "newest":
+        return Order(work.priority[:size], np.where(begun == NEVER, -LATEST, -begun))
+    return Order(work.priority[:size], np.where(begun == NEVER, LATEST, begun))

@@ -1,0 +1,105 @@
+"""The rules of Backend.AI: its proposal BEP-1014, and what release 26.8 ships."""
+
+from __future__ import annotations
+
+from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED
+from cede.model.rules import RuleSet
+
+RULES = RuleSet("backendai")
+
+FITS = RULES.admits("fits", "it fits now on {nodes}")
+LOWER = RULES.admits(
+    "lower-priority",
+    "its priority {priority} is at most the group's threshold {threshold} and below the claimant's {claimant_priority}",
+    DOCUMENT,
+)
+LOWER_JOB = RULES.admits(
+    "lower-job-priority",
+    "its job priority {job_priority} is below the claimant's {claimant_job_priority} within the scope {scope}",
+    SHIPPED,
+)
+SPARED = RULES.admits("not-needed", "it may be preempted, but the claimant fits without that")
+
+NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work gives way")
+ELSEWHERE = RULES.excludes("usable-nodes", "it stands on no node that the claimant may use")
+SYSTEM = RULES.excludes("no-system-work", "it is system work, which is never preempted")
+
+OPTED_OUT = RULES.protects("opt-out", "it asks not to be preempted (preemptible: false)")
+OVER_BAR = RULES.protects(
+    "preemptible-priority", "its priority {priority} is above the group's threshold {threshold}", DOCUMENT
+)
+NOT_LOWER = RULES.protects(
+    "lower-priority-only", "its priority {priority} is not below the claimant's {claimant_priority}", DOCUMENT
+)
+OUT_OF_SCOPE = RULES.protects(
+    "victim-scope",
+    "it belongs to {scope} {owner}; the group preempts only within the claimant's {claimant_owner}",
+    SHIPPED,
+)
+NOT_LOWER_JOB = RULES.protects(
+    "lower-job-priority-only",
+    "its job priority {job_priority} is not below the claimant's {claimant_job_priority}",
+    SHIPPED,
+)
+TOO_YOUNG = RULES.protects("min-runtime", "it ran {ran} of the {min_runtime} that the group grants", SHIPPED)
+GIVES_NOTHING = RULES.excludes("useful-victims", "it stands on {node} but holds nothing that is short there", SHIPPED)
+
+QUEUE_ORDER = RULES.orders("queue-order", "higher priority first, then earlier submission, then uid")
+VICTIM_ORDER = RULES.orders(
+    "victim-order", "lower priority first, then by start as preemption_order says, then uid; spared last taken first"
+)
+SEQUENCE = RULES.orders(
+    "sequence",
+    "higher priority first; within one priority as the group's scheduler says, then submission, then uid",
+    SHIPPED,
+)
+
+NO_ROOM = RULES.waits("no-room", "no node has room for it ({short}), and {victims}")
+NOT_HEAD = RULES.waits(
+    "head-only",
+    "no node has room for it ({short}), and only the head of the queue may preempt, which is {head}",
+    DOCUMENT,
+)
+BEHIND = RULES.waits("blocked-by-head", "{head} is ahead in the queue and found no room; nobody passes it", SHIPPED)
+OFF = RULES.waits(
+    "preemption-off", "no node has room for it ({short}), and the group does not preempt (enabled: false)", SHIPPED
+)
+MAY_NOT = RULES.waits(
+    "may-not-preempt", "no node has room for it ({short}), and it never preempts others (preempts: false)"
+)
+SYSTEM_CLAIM = RULES.waits(
+    "system-claims-nothing", "no node has room for it ({short}), and system work starts no preemption", SHIPPED
+)
+QUOTA = RULES.waits("quota", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}{more}")
+NO_NODES = RULES.waits(
+    "no-usable-node", "{matching} of its group's nodes match it, and none of them is ready and free to use"
+)
+
+TOO_BIG = RULES.refuses("fits-no-node", "it fits no node of its group even if that were empty: {short}")
+NO_MATCH = RULES.refuses("matches-no-node", "no node of its group has {wanted}")
+EMPTY_GROUP = RULES.refuses("empty-group", "its group {partition} has no node")
+OVER_LIMIT = RULES.refuses("over-limit", "it asks for {asked} {what}, and {owner} may never hold more than {limit}")
+OUT_OF_RANGE = RULES.refuses(
+    "priority-range", "priority {priority} is outside {low}..{high}, the range that {owner} may use"
+)
+FIXED = RULES.refuses(
+    "priority-fixed", "{owner} may not choose a priority: it asks for {priority}, its own is {default}"
+)
+
+BREAKS_LOWER = RULES.warns(
+    "breaks-lower-priority",
+    "BEP-1014 preempts only lower priority; {victim} has {priority}, the claimant {claimant_priority}",
+    SHIPPED,
+)
+BREAKS_BAR = RULES.warns(
+    "breaks-preemptible-priority",
+    "BEP-1014 protects work above preemptible_priority {threshold}; {victim} has {priority} (26.8 never reads it)",
+    SHIPPED,
+)
+BREAKS_RUNNING = RULES.warns(
+    "breaks-running-only", "BEP-1055 preempts running sessions only; {victim} has not begun", SHIPPED
+)
+BREAKS_SINGLE = RULES.warns(
+    "breaks-single-node", "BEP-1055 preempts for single-node sessions only; {claimant} has {members} members", SHIPPED
+)
+NEEDLESS = RULES.warns("needless-victim", "{victim} is taken although {claimant} would fit without that", SHIPPED)

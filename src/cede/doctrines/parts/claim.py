@@ -1,0 +1,80 @@
+"""A pending workload as a search sees it: what each member needs, and which nodes it may use at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cede.doctrines.parts.orders import Rows
+from cede.state.columns import NONE, READY, Bools, Int64s
+from cede.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claimant. `need` is one member's, or None where the members differ; `columns` are those it needs."""
+
+    row: int
+    name: str
+    members: int
+    placement: int
+    need: Int64s | None
+    vectors: list[Int64s]
+    columns: list[int]
+    matching: Bools
+    allowed: Bools
+
+    @property
+    def single(self) -> bool:
+        return self.members == 1
+
+
+def claim_of(state: State, row: int) -> Claim:
+    """The claim of a pending workload on the nodes of its partition."""
+    uniform = row not in state.parts or sum(part.count for part in state.parts[row]) == 1
+    vectors = state.members_of(row)
+    total = vectors[0] if uniform else np.sum(vectors, axis=0)
+    matching = matching_nodes(state, row)
+    nodes, size = state.nodes, state.nodes.size
+    kept = nodes.reserved_for[:size]
+    return Claim(
+        row=row,
+        name=state.work_names[row],
+        members=len(vectors),
+        placement=int(state.work.placement[row]),
+        need=vectors[0] if uniform else None,
+        vectors=vectors,
+        columns=np.flatnonzero(total).tolist(),
+        matching=matching,
+        allowed=matching & (nodes.state[:size] == READY) & ((kept == NONE) | (kept == row)),
+    )
+
+
+def matching_nodes(state: State, row: int) -> Bools:
+    """Nodes the workload may stand on by partition, flavor, labels and names, whatever their state."""
+    nodes, size = state.nodes, state.nodes.size
+    mask: Bools = nodes.partition[:size] == state.work.partition[row]
+    pin = state.pins.get(row, NONE)
+    if pin != NONE:
+        mask &= nodes.flavor[:size] == pin
+    required = int(state.work.required_node[row])
+    if required != NONE:
+        only = np.zeros(size, np.bool_)
+        only[required] = True
+        mask &= only
+    constraints = state.constraints.get(row)
+    if constraints is not None:
+        if constraints.labels:
+            mask &= state.label_mask(constraints.labels)
+        if constraints.nodes:
+            named = np.zeros(size, np.bool_)
+            named[[state.node_index[name] for name in constraints.nodes]] = True
+            mask &= named
+    return mask
+
+
+def standing_on(state: State, nodes: Rows) -> Rows:
+    """Resident rows on these nodes."""
+    found = [state.node_residents[node] for node in nodes.tolist()]
+    return np.fromiter((resident for on_node in found for resident in on_node), np.intp, sum(map(len, found)))

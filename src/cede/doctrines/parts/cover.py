@@ -1,0 +1,242 @@
+"""Victim sets taken in a given order until the claimant fits, then spared, last taken first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim, standing_on
+from cede.doctrines.parts.fit import enough, fits, members_that_fit
+from cede.doctrines.parts.limits import Limit
+from cede.doctrines.parts.orders import Rows, order_of, ordered, tie_break
+from cede.state.columns import ANY, Bools, Int64s
+from cede.state.state import State
+
+SAMPLE = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order in which workloads are taken: `first`, then `second`, ascending, then uid. Whole columns."""
+
+    first: Rows
+    second: Rows
+
+    def of(self, state: State, rows: Rows) -> Rows:
+        return ordered(state, rows, self.first[rows], self.second[rows])
+
+
+def take_until_fits(state: State, claim: Claim, open_: Bools, order: Order, limits: list[Limit]) -> list[int] | None:
+    """The victims of the shortest prefix of the order that makes the claimant fit, spared; None if all are too few."""
+    if claim.single and claim.need is not None and not limits:
+        return _for_one_member(state, claim, claim.need, open_, order)
+    return _for_a_gang(state, claim, open_, order, limits)
+
+
+# -- one member: the node that is ready first ------------------------------------------------------------------------
+
+
+def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order) -> list[int] | None:
+    """Of all nodes, the one where the prefix is shortest.
+
+    A node is ready when the open workloads on it, in order, have freed enough. A few nodes looked at exactly
+    give a bound on the answer; one pass over the residents up to that bound leaves few nodes to look at.
+    """
+    nodes: Rows = np.flatnonzero(claim.allowed)
+    bound: int | None = None
+    if len(nodes) > 2 * SAMPLE:
+        bound = _first_ready(state, claim, need, nodes[:: len(nodes) // SAMPLE], open_, order)[0]
+        nodes = _worth_a_look(state, claim, need, nodes, open_, order, bound)
+    last, ready = _first_ready(state, claim, need, nodes, open_, order)
+    if last is None:
+        return None
+    return _spare_on_nodes(state, claim, need, ready, last, open_, order)
+
+
+def _worth_a_look(
+    state: State, claim: Claim, need: Int64s, nodes: Rows, open_: Bools, order: Order, bound: int | None
+) -> Rows:
+    """Nodes that could be ready no later than the bound; a superset of them, exact only where it is cheap."""
+    size = state.work.size
+    taken = open_
+    if bound is not None:
+        first, second = order.first[:size], order.second[:size]
+        taken = open_ & ((first < first[bound]) | ((first == first[bound]) & (second <= second[bound])))
+    residents = state.residents
+    counted = taken[residents.work[: residents.size]]
+    by_shortage = sorted(claim.columns, key=lambda c: -int((state.nodes.free[c, nodes] < need[c]).sum()))
+    for column in by_shortage[:2]:
+        amounts = residents.amount[column, : residents.size] * counted
+        freed = np.bincount(residents.node[: residents.size], weights=amounts, minlength=state.nodes.size)
+        nodes = nodes[(freed[nodes] + 1) * (1 + 1e-9) >= need[column] - state.nodes.free[column, nodes]]
+        if len(nodes) <= 4 * SAMPLE:
+            break
+    return nodes
+
+
+def _first_ready(
+    state: State, claim: Claim, need: Int64s, nodes: Rows, open_: Bools, order: Order
+) -> tuple[int | None, Rows]:
+    """The last workload of the shortest prefix that makes one of these nodes ready, and the nodes it makes ready."""
+    rows = standing_on(state, nodes)
+    works = state.residents.work[rows]
+    keep = open_[works]
+    rows, works = rows[keep], works[keep]
+    if not len(rows):
+        return None, nodes[:0]
+    on = state.residents.node[rows]
+    turn = order_of(state, works, on, order.first[works], order.second[works])
+    rows, works, on = rows[turn], works[turn], on[turn]
+    begins = np.flatnonzero(np.concatenate(([True], on[1:] != on[:-1])))
+    group = np.cumsum(np.concatenate(([False], on[1:] != on[:-1])))
+    done = np.ones(len(rows), np.bool_)
+    for column in claim.columns:
+        freed = np.cumsum(state.residents.amount[column, rows])
+        before = np.concatenate(([0], freed))[begins]
+        done &= freed - before[group] >= need[column] - state.nodes.free[column, on]
+    hits = np.flatnonzero(done)
+    if not len(hits):
+        return None, nodes[:0]
+    firsts = hits[np.concatenate(([True], group[hits][1:] != group[hits][:-1]))]
+    a, b = order.first[works[firsts]], order.second[works[firsts]]
+    best = firsts[a == a.min()]
+    b = order.second[works[best]]
+    best = best[b == b.min()]
+    last = min(set(works[best].tolist()), key=tie_break(state))
+    return int(last), on[best[works[best] == last]]
+
+
+def _spare_on_nodes(
+    state: State, claim: Claim, need: Int64s, ready: Rows, last: int, open_: Bools, order: Order
+) -> list[int]:
+    """From the prefix that ends in `last`, what must go so that one of the ready nodes stays ready."""
+    rows = standing_on(state, ready)
+    rows = rows[open_[state.residents.work[rows]]]
+    works = order.of(state, np.unique(state.residents.work[rows]))
+    prefix = works[: int(np.flatnonzero(works == last)[0]) + 1]
+    amounts: dict[int, Int64s] = {}
+    at = {int(node): place for place, node in enumerate(ready.tolist())}
+    slack = state.nodes.free[:, ready] - need[:, None]
+    for row in prefix.tolist():
+        amounts[row] = np.zeros((len(need), len(ready)), np.int64)
+        for resident in state.residents_of(row):
+            place = at.get(int(state.residents.node[resident]))
+            if place is not None:
+                amounts[row][:, place] += state.residents.amount[:, resident]
+        slack += amounts[row]
+    columns = claim.columns
+    victims: list[int] = []
+    for row in reversed(prefix.tolist()):
+        without = slack - amounts[row]
+        if (without[columns] >= 0).all(axis=0).any():
+            slack = without
+        else:
+            victims.append(row)
+    return victims[::-1]
+
+
+# -- gangs, and claims that a limit above the nodes stands against ---------------------------------------------------
+
+
+def _for_a_gang(state: State, claim: Claim, open_: Bools, order: Order, limits: list[Limit]) -> list[int] | None:
+    rows = _useful(state, claim, open_)
+    rows = order.of(state, rows)
+    credits = [(limit.short, limit.credit(state, rows)) for limit in limits]
+
+    def enough_with(count: int) -> bool:
+        if any(int(credit[:count].sum()) < short for short, credit in credits):
+            return False
+        return fits(state, claim, _free_without(state, rows[:count]))
+
+    count = _shortest(len(rows), enough_with)
+    if count is None:
+        return None
+    room = _Room(state, claim, _free_without(state, rows[:count]))
+    left = [short - int(credit[:count].sum()) for short, credit in credits]
+    victims: list[int] = []
+    for at in range(count - 1, -1, -1):
+        row = int(rows[at])
+        cheaper = [need + int(credit[at]) for need, (_, credit) in zip(left, credits, strict=True)]
+        room.put_back(row)
+        if max(cheaper, default=0) <= 0 and room.fits():
+            left = cheaper
+        else:
+            room.take(row)
+            victims.append(row)
+    return victims[::-1]
+
+
+def _useful(state: State, claim: Claim, open_: Bools) -> Rows:
+    """Open workloads that stand on a node the claimant may use."""
+    if not state.nodes.size:
+        return np.flatnonzero(open_)
+    residents = state.residents
+    works = residents.work[: residents.size]
+    here = open_[works] & claim.allowed[residents.node[: residents.size]] & (residents.count[: residents.size] > 0)
+    return np.unique(works[here]).astype(np.intp)
+
+
+def _shortest(most: int, enough_with: Callable[[int], bool]) -> int | None:
+    """The smallest count, from 1 to `most`, that is enough; more is never worse than less."""
+    if most == 0 or not enough_with(most):
+        return None
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        if enough_with(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _free_without(state: State, gone: Rows) -> Int64s:
+    """Free amounts with these workloads gone."""
+    free = state.nodes.free[:, : state.nodes.size].copy()
+    mask = np.zeros(state.work.size, np.bool_)
+    mask[gone] = True
+    residents = state.residents
+    rows = np.flatnonzero(mask[residents.work[: residents.size]] & (residents.count[: residents.size] > 0))
+    for column in range(len(state.units)):
+        np.add.at(free[column], residents.node[rows], residents.amount[column, rows])
+    return free
+
+
+class _Room:
+    """Free amounts under trial, with the count of members that fit kept current node by node."""
+
+    def __init__(self, state: State, claim: Claim, free: Int64s) -> None:
+        self.state, self.claim, self.free = state, claim, free
+        self.room = members_that_fit(claim, free) if claim.need is not None else None
+        self.total = 0 if self.room is None else int(self.room.sum())
+
+    def put_back(self, row: int) -> None:
+        self._move(row, -1)
+
+    def take(self, row: int) -> None:
+        self._move(row, 1)
+
+    def _move(self, row: int, sign: int) -> None:
+        residents = self.state.residents
+        for resident in self.state.residents_of(row):
+            node = int(residents.node[resident])
+            self.free[:, node] += sign * residents.amount[:, resident]
+            if self.room is not None and self.claim.allowed[node]:
+                self.total -= int(self.room[node])
+                self.room[node] = self._members_on(node)
+                self.total += int(self.room[node])
+
+    def _members_on(self, node: int) -> int:
+        need = self.claim.need
+        assert need is not None
+        room = min(int(self.free[column, node]) // int(need[column]) for column in self.claim.columns)
+        return max(0, min(room, self.claim.members))
+
+    def fits(self) -> bool:
+        if self.room is None:
+            return fits(self.state, self.claim, self.free)
+        if self.claim.placement == ANY:
+            return self.total >= self.claim.members
+        return enough(self.state, self.claim, self.room)

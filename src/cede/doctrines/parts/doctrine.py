@@ -1,0 +1,55 @@
+"""What the engine knows of a doctrine: a record of its parts, no base class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cede.model.lint import Finding
+from cede.model.plan import Decision
+from cede.model.rules import RuleSet
+from cede.state.state import State
+from cede.state.trial import Trial
+
+
+@dataclass(slots=True)
+class Cycle:
+    """One scheduling cycle under way. `memory` is what the doctrine keeps from cycle to cycle."""
+
+    state: State
+    trial: Trial
+    edition: str
+    only: int | None = None
+    explain: bool = False
+    misses: bool = True
+    memory: dict[str, Any] = field(default_factory=dict)
+    wakes_at: int | None = None
+
+    def wake(self, at: int) -> None:
+        """Something may change at this time though nothing happens until then."""
+        self.wakes_at = at if self.wakes_at is None else min(self.wakes_at, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting, for people: where it is set, its default in each edition that has it, what it does."""
+
+    name: str
+    where: str
+    defaults: Mapping[str, object]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doctrine:
+    """A doctrine is parts put together; these are the ones the engine calls."""
+
+    name: str
+    title: str
+    editions: tuple[str, ...]
+    rules: RuleSet
+    settings: tuple[Setting, ...]
+    decide: Callable[[Cycle], Iterator[Decision]]
+    objections: Callable[[State, str, Decision], Iterable[str]]
+    lint: Callable[[State, str], Iterable[Finding]]

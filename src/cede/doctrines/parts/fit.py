@@ -1,0 +1,168 @@
+"""Where a claim's members go: all or none, best fit, within one group or spread over groups where asked.
+
+Best fit: the node on which the least would be left over, as the sum over resources of free/capacity to nine
+decimals; equal ones by name. A gang fills nodes in that order. `tight`: all members in one group of the
+topology label, in the group with the least spare room. `spread`: no group holds more than its even share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.orders import Rows, first_node, nine_decimals, nodes_by
+from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
+from cede.state.state import State
+from cede.state.units import WHOLE
+
+
+def place(state: State, claim: Claim, free: Int64s | None = None) -> list[int] | None:
+    """A node row for each member, in the order of the members, or None; a cluster without nodes has room."""
+    if not state.nodes.size:
+        return []
+    free = state.nodes.free[:, : state.nodes.size] if free is None else free
+    if claim.need is None:
+        return _place_parts(state, claim, free)
+    if claim.single:
+        open_nodes = np.flatnonzero(feasible(claim, claim.need, free))
+        return [_best(state, claim.need, open_nodes, free)] if len(open_nodes) else None
+    room = members_that_fit(claim, free)
+    shares = _shares(state, claim, room)
+    if shares is None:
+        return None
+    placed: list[int] = []
+    for nodes, members in shares:
+        left = members
+        for node in nodes_by(state, nodes, leftover(state, claim.need, nodes, free)).tolist():
+            taken = min(int(room[node]), left)
+            placed += [node] * taken
+            left -= taken
+            if not left:
+                break
+    return placed
+
+
+def fits(state: State, claim: Claim, free: Int64s | None = None) -> bool:
+    """Whether `place` would find room; cheaper where the members are alike."""
+    if not state.nodes.size:
+        return True
+    free = state.nodes.free[:, : state.nodes.size] if free is None else free
+    if claim.need is None:
+        return _place_parts(state, claim, free) is not None
+    if claim.single:
+        return bool(feasible(claim, claim.need, free).any())
+    return enough(state, claim, members_that_fit(claim, free))
+
+
+def feasible(claim: Claim, need: Int64s, free: Int64s) -> Bools:
+    """Nodes with room for one member of this need."""
+    mask = claim.allowed.copy()
+    for column in claim.columns:
+        if need[column]:
+            mask &= free[column] >= need[column]
+    return mask
+
+
+def members_that_fit(claim: Claim, free: Int64s) -> Int64s:
+    """How many equal members each node can take, never more than there are."""
+    assert claim.need is not None
+    room = np.where(claim.allowed, claim.members, 0)
+    for column in claim.columns:
+        np.minimum(room, free[column] // claim.need[column], out=room)
+    return np.maximum(room, 0, out=room)
+
+
+def enough(state: State, claim: Claim, room: Int64s) -> bool:
+    """Whether so much room a node is enough for the gang, its placement considered."""
+    if claim.placement == ANY:
+        return int(room.sum()) >= claim.members
+    totals, limit = group_room(state, claim, room)
+    if claim.placement == TIGHT:
+        return bool((totals >= claim.members).any())
+    return int(np.minimum(totals, limit).sum()) >= claim.members
+
+
+def group_room(state: State, claim: Claim, room: Int64s) -> tuple[Int64s, int]:
+    """Members that fit each topology group, and how many one group may hold when they are spread."""
+    groups = state.nodes.group[: state.nodes.size]
+    totals = np.zeros(len(state.groups.names), np.int64)
+    np.add.at(totals, groups, room)
+    return totals, -(-claim.members // max(1, len(np.unique(groups[claim.allowed]))))
+
+
+def leftover(state: State, need: Int64s, nodes: Rows, free: Int64s) -> Int64s:
+    """What each node would have left, as a key that sorts best fit first."""
+    score = np.zeros(len(nodes))
+    for column in named_columns(state):
+        capacity = state.nodes.capacity[column, nodes]
+        score += (free[column, nodes] - need[column]) / np.maximum(capacity, 1)
+    return nine_decimals(score)
+
+
+def named_columns(state: State) -> list[int]:
+    """Resource columns in the order of their names, so that sums do not depend on how the file lists them."""
+    return [state.units.index[name] for name in sorted(state.units.names) if state.units.index[name] != WHOLE]
+
+
+def _best(state: State, need: Int64s, nodes: Rows, free: Int64s) -> int:
+    return int(nodes[0]) if len(nodes) == 1 else first_node(state, nodes, leftover(state, need, nodes, free))
+
+
+def _shares(state: State, claim: Claim, room: Int64s) -> list[tuple[Rows, int]] | None:
+    """Sets of nodes, and how many members go on each set."""
+    if not enough(state, claim, room):
+        return None
+    if claim.placement == ANY:
+        return [(np.flatnonzero(room), claim.members)]
+    totals, limit = group_room(state, claim, room)
+    groups = state.nodes.group[: state.nodes.size]
+    names = state.groups.names
+    if claim.placement == TIGHT:
+        best = min(np.flatnonzero(totals >= claim.members).tolist(), key=lambda group: (totals[group], names[group]))
+        return [(np.flatnonzero((groups == best) & (room > 0)), claim.members)]
+    most = np.minimum(totals, limit)
+    counts = dict.fromkeys(sorted(np.flatnonzero(most).tolist(), key=names.__getitem__), 0)
+    for _ in range(claim.members):
+        counts[min((group for group in counts if counts[group] < most[group]), key=counts.__getitem__)] += 1
+    return [(np.flatnonzero((groups == group) & (room > 0)), count) for group, count in counts.items() if count]
+
+
+def _place_parts(state: State, claim: Claim, free: Int64s) -> list[int] | None:
+    """Members that differ: the largest first, each where it fits best."""
+    if claim.placement != TIGHT:
+        return _place_parts_on(state, claim, free, claim.allowed)
+    groups = state.nodes.group[: state.nodes.size]
+    for group in sorted(set(groups[claim.allowed].tolist()), key=state.groups.names.__getitem__):
+        placed = _place_parts_on(state, claim, free, claim.allowed & (groups == group))
+        if placed is not None:
+            return placed
+    return None
+
+
+def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) -> list[int] | None:
+    free = free.copy()
+    groups = state.nodes.group[: state.nodes.size]
+    limit = group_room(state, claim, np.zeros(state.nodes.size, np.int64))[1]
+    in_group: dict[int, int] = {}
+    placed: dict[int, int] = {}
+    for member in members_by_size(state, claim):
+        need = claim.vectors[member]
+        open_nodes = feasible(claim, need, free) & allowed
+        if claim.placement == SPREAD:
+            full = [group for group, count in in_group.items() if count >= limit]
+            open_nodes &= ~np.isin(groups, full)
+        nodes = np.flatnonzero(open_nodes)
+        if not len(nodes):
+            return None
+        node = _best(state, need, nodes, free)
+        placed[member] = node
+        free[:, node] -= need
+        in_group[int(groups[node])] = in_group.get(int(groups[node]), 0) + 1
+    return [placed[member] for member in range(claim.members)]
+
+
+def members_by_size(state: State, claim: Claim) -> list[int]:
+    """Members, the one with the largest share of any resource first; equal ones as listed."""
+    total = np.maximum(state.nodes.capacity[:, : state.nodes.size].sum(axis=1), 1)
+    sizes = nine_decimals(np.array([(need / total)[1:].max(initial=0.0) for need in claim.vectors]))
+    return [int(member) for member in np.argsort(-sizes, kind="stable")]

@@ -1,0 +1,57 @@
+"""What is missing, in words: the node that comes closest, or how many members of a gang find room."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.fit import feasible, members_that_fit
+from cede.doctrines.parts.orders import first_node, nine_decimals
+from cede.model.quantities import show_quantity
+from cede.state.columns import Int64s
+from cede.state.state import State
+from cede.state.units import WHOLE
+
+
+def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhere: bool = False) -> str:
+    """One phrase with the numbers; `everywhere` looks at all matching nodes, ready or not."""
+    if everywhere:
+        claim = replace(claim, allowed=claim.matching)
+    free = state.nodes.free[:, : state.nodes.size] if free is None else free
+    nodes = np.flatnonzero(claim.allowed)
+    if not len(nodes):
+        return "no node of its group is ready for it"
+    if claim.need is not None and claim.members > 1:
+        found = int(members_that_fit(claim, free).sum())
+        phrase = f"room for {min(found, claim.members)} of {claim.members} members"
+        if found >= claim.members:
+            return f"{phrase}, but not with placement {('any', 'tight', 'spread')[claim.placement]}"
+        if found:
+            return phrase
+    need = claim.need if claim.need is not None else _largest_unplaced(claim, free)
+    missing = np.zeros(len(nodes))
+    for column in claim.columns:
+        short = np.maximum(need[column] - free[column, nodes], 0)
+        missing += short / max(int(need[column]), 1)
+    node = first_node(state, nodes, nine_decimals(missing))
+    parts = [
+        f"{state.units.names[column]} {_shown(state, column, int(need[column]))} asked, "
+        f"{_shown(state, column, max(0, int(free[column, node])))} free"
+        for column in claim.columns
+        if column != WHOLE and free[column, node] < need[column]
+    ]
+    if free[WHOLE, node] < need[WHOLE]:
+        parts.append("a whole node asked, others are on it" if need[WHOLE] > 1 else "another has the whole node")
+    if not parts:
+        return f"{claim.members} members of different size do not fit together"
+    return f"closest is {state.node_names[node]}: {'; '.join(parts)}"
+
+
+def _largest_unplaced(claim: Claim, free: Int64s) -> Int64s:
+    return next((need for need in claim.vectors if not feasible(claim, need, free).any()), claim.vectors[0])
+
+
+def _shown(state: State, column: int, count: int) -> str:
+    return show_quantity(state.units.names[column], count * state.units.nano[column])

@@ -1,0 +1,69 @@
+"""One scheduling cycle: every pending workload decided once, nothing changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cede.doctrines.parts.doctrine import Cycle, Doctrine
+from cede.engine.catalog import doctrine_of
+from cede.engine.cluster import Cluster
+from cede.model.cluster import DoctrineChoice
+from cede.model.errors import InputError, Problem, did_you_mean
+from cede.model.plan import Plan
+from cede.model.times import format_time
+from cede.state.columns import PENDING, STATES, SUSPENDED
+from cede.state.state import State
+from cede.state.trial import Trial
+
+
+def plan(
+    cluster: Cluster, *, only: str | None = None, shares: bool = False, explain: bool = False, misses: bool = True
+) -> Plan:
+    """What one cycle decides on this cluster, or on one of its pending workloads. The cluster stays as it is."""
+    doctrine = doctrine_of(cluster.document.doctrine)
+    return plan_state(cluster.state, doctrine, only=only, shares=shares, explain=explain, misses=misses)
+
+
+def plan_state(
+    state: State,
+    doctrine: Doctrine,
+    *,
+    only: str | None = None,
+    shares: bool = False,
+    explain: bool = False,
+    misses: bool = True,
+    memory: dict[str, Any] | None = None,
+) -> Plan:
+    """The same on live columns; `memory` is what the doctrine keeps between cycles, and is updated."""
+    choice = choice_of(state)
+    row = None if only is None else _pending_row(state, only)
+    with Trial(state) as trial:
+        cycle = Cycle(state, trial, choice.edition, row, explain, misses, {} if memory is None else memory)
+        decisions = tuple(doctrine.decide(cycle))
+    return Plan(
+        doctrine.name,
+        choice.edition,
+        format_time(state.now, state.instant),
+        decisions,
+        state.version,
+        cycle.wakes_at,
+        {"queues": {}, "apps": {}, "workloads": {}} if shares else None,
+    )
+
+
+def choice_of(state: State) -> DoctrineChoice:
+    """The doctrine and edition this state was built for."""
+    choice = state.static.doctrine
+    assert choice is not None, "a state that is planned has a doctrine"
+    return choice
+
+
+def _pending_row(state: State, name: str) -> int:
+    row = state.work_index.get(name)
+    if row is None:
+        problem = Problem("--for", f"no workload is called {name!r}", did_you_mean(name, state.work_index))
+        raise InputError([problem])
+    code = int(state.work.state[row])
+    if code not in (PENDING, SUSPENDED):
+        raise InputError([Problem("--for", f"{name} is {STATES[code]}, not pending: there is nothing to decide")])
+    return row

@@ -1,0 +1,126 @@
+"""What happens to a cluster, as facts, and the one place where a fact changes the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cede.model.cluster import Node, Queue, Workload
+from cede.model.errors import CedeError
+from cede.state.columns import NODE_STATES, PENDING, STATES
+from cede.state.state import State, holds
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A pending workload took its room; one node a member, none where only quota is decided."""
+
+    workload: str
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A workload that holds room is now checkpointing, preempting or running again."""
+
+    workload: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requeued:
+    """A workload gave its room back and waits again, with its old submission time."""
+
+    workload: str
+    preempted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A workload is over, however it ended."""
+
+    workload: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodePut:
+    """A node joined, or its entry changed."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMarked:
+    """A node is ready, cordoned or down."""
+
+    node: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePut:
+    """A queue joined, or its limits or settings changed."""
+
+    queue: Queue
+
+
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    """Time went on."""
+
+    now: int
+
+
+Event = Submitted | Started | Marked | Requeued | Ended | NodePut | NodeMarked | QueuePut | Ticked
+
+
+def apply(state: State, event: Event) -> None:
+    """Bring the columns up to date with one fact; a fact that cannot be is an error and changes nothing."""
+    match event:
+        case Submitted(workload):
+            if workload.name in state.work_index:
+                raise CedeError(f"a workload called {workload.name!r} is already there")
+            state.submit(workload)
+        case Started(name, nodes):
+            row = _row(state, name)
+            _expect(name, int(state.work.state[row]) <= STATES.index("suspended"), "is not waiting")
+            state.start(row, [_node(state, node) for node in nodes])
+        case Marked(name, word):
+            row = _row(state, name)
+            _expect(name, holds(int(state.work.state[row])) and holds(STATES.index(word)), "holds no room")
+            state.mark(row, STATES.index(word))
+        case Requeued(name, preempted):
+            row = _row(state, name)
+            _expect(name, holds(int(state.work.state[row])), "holds no room")
+            state.requeue(row, state=PENDING, preempted=preempted)
+        case Ended(name):
+            state.forget(_row(state, name))
+        case NodePut(node):
+            state.put_node(node)
+        case NodeMarked(name, word):
+            state.set_node_state(_node(state, name), NODE_STATES.index(word))
+        case QueuePut(queue):
+            state.put_queue(queue)
+        case Ticked(now):
+            state.now = now
+
+
+def _row(state: State, name: str) -> int:
+    if name not in state.work_index:
+        raise CedeError(f"no workload is called {name!r}")
+    return state.work_index[name]
+
+
+def _node(state: State, name: str) -> int:
+    if name not in state.node_index:
+        raise CedeError(f"no node is called {name!r}")
+    return state.node_index[name]
+
+
+def _expect(name: str, holds_true: bool, complaint: str) -> None:
+    if not holds_true:
+        raise CedeError(f"{name} {complaint}")

@@ -1,0 +1,147 @@
+"""Plan, apply, advance the clock, and again: where does this end, and does it end at all?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cede.engine.catalog import doctrine_of
+from cede.engine.cluster import Cluster
+from cede.engine.cycle import plan_state
+from cede.engine.events import Ended, Requeued, Started, Ticked, apply
+from cede.engine.verify import verify_state
+from cede.model.errors import CedeError, InputError, Problem
+from cede.model.plan import ENDED, Decision, Plan, Preemption, Settled
+from cede.model.times import parse_duration
+from cede.state.build import build
+from cede.state.state import State, holds
+
+Signature = tuple[frozenset[tuple[str, tuple[str, ...]]], frozenset[str]]
+
+
+def settle(
+    cluster: Cluster,
+    *,
+    cycles: int = 1000,
+    interval: float | str = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Settled:
+    """Run cycles on a copy of the cluster until one changes nothing, a state comes back, or `cycles` are done."""
+    if cycles < 1:
+        raise InputError([Problem("cycles", f"{cycles} is not a number of cycles; it must be at least 1")])
+    try:
+        step = parse_duration(interval)
+    except ValueError as error:
+        raise InputError([Problem("interval", str(error))]) from None
+    doctrine = doctrine_of(cluster.document.doctrine)
+    run = _Run(build(cluster.document), step)
+    for cycle in range(1, cycles + 1):
+        made = plan_state(run.state, doctrine, misses=False, memory=run.memory)
+        problems = verify_state(run.state, doctrine, made)
+        if problems:
+            raise CedeError(f"cycle {cycle} made an unlawful plan: {'; '.join(problems)}")
+        changed = run.apply(cycle, made)
+        if progress is not None:
+            progress(cycle)
+        if not changed and made.wakes_at is None:
+            return run.result(True, cycle, made, None)
+        loop = run.loop_so_far() if changed else None
+        if loop is not None:
+            return run.result(False, cycle, made, loop)
+    return run.result(False, cycles, plan_state(run.state, doctrine, misses=False, memory=run.memory), None)
+
+
+class _Run:
+    """A state under way, what the doctrine remembers, and every state seen so far."""
+
+    def __init__(self, state: State, step: int) -> None:
+        self.state = state
+        self.step = step
+        self.memory: dict[str, Any] = {}
+        self.preemptions: list[Preemption] = []
+        self.ended: list[str] = []
+        self.seen: dict[Signature, int] = {self._signature(): 0}
+
+    def apply(self, cycle: int, made: Plan) -> bool:
+        """Victims leave at once, starts happen now, preempting claimants start before the next cycle if they fit."""
+        claimants: list[Decision] = []
+        changed = False
+        for decision in made.decisions:
+            changed |= decision.action in ("start", "preempt")
+            for victim in decision.victims:
+                self.preemptions.append(Preemption(cycle, victim.workload, decision.workload, decision.rule))
+                if victim.fate == ENDED:
+                    apply(self.state, Ended(victim.workload))
+                    self.ended.append(victim.workload)
+                else:
+                    apply(self.state, Requeued(victim.workload))
+            if decision.action == "start" and decision.workload is not None:
+                apply(self.state, Started(decision.workload, decision.nodes))
+            elif decision.action == "preempt":
+                claimants.append(decision)
+        apply(self.state, Ticked(self.state.now + self.step))
+        for decision in claimants:
+            if decision.workload is not None and self._has_room(decision):
+                apply(self.state, Started(decision.workload, decision.nodes))
+        return changed
+
+    def _has_room(self, decision: Decision) -> bool:
+        assert decision.workload is not None
+        state = self.state
+        free = state.nodes.free.copy()
+        row = state.work_index[decision.workload]
+        for name, need in zip(decision.nodes, state.members_of(row), strict=False):
+            free[:, state.node_index[name]] -= need
+        return bool((free[:, [state.node_index[name] for name in decision.nodes]] >= 0).all())
+
+    def loop_so_far(self) -> tuple[Preemption, ...] | None:
+        """What happened since this state was seen before, if it was."""
+        signature = self._signature()
+        if signature in self.seen:
+            return tuple(self.preemptions[self.seen[signature] :])
+        self.seen[signature] = len(self.preemptions)
+        return None
+
+    def result(self, settled: bool, cycles: int, last: Plan, loop: tuple[Preemption, ...] | None) -> Settled:
+        state = self.state
+        waiting = {
+            decision.workload: decision.rule
+            for decision in last.decisions
+            if decision.workload is not None and decision.action in ("wait", "refuse")
+        }
+        names = sorted(state.work_index)
+        return Settled(
+            settled,
+            cycles,
+            tuple(self.preemptions),
+            {
+                name: state.nodes_of(row)
+                for name in names
+                if holds(int(state.work.state[row := state.work_index[name]]))
+            },
+            {
+                name: waiting.get(name, last_rule(last, name))
+                for name in names
+                if state.work_index[name] in state.pending
+            },
+            loop,
+            tuple(self.ended),
+        )
+
+    def _signature(self) -> Signature:
+        state = self.state
+        running = frozenset(
+            (name, tuple(state.nodes_of(row)))
+            for name, row in state.work_index.items()
+            if holds(int(state.work.state[row]))
+        )
+        return running, frozenset(state.work_names[row] for row in state.pending)
+
+
+def last_rule(last: Plan, name: str) -> str:
+    """The rule that a workload without a verdict of its own waits by: it was a victim of the last cycle."""
+    for decision in last.decisions:
+        for victim in decision.victims:
+            if victim.workload == name:
+                return victim.reason
+    return "undecided"

@@ -1,0 +1,89 @@
+"""Whether a plan is lawful, re-derived from the state by code that chose nothing.
+
+Written without the parts that search: amounts are summed anew from what stands where, workload by workload.
+Shared by all doctrines: nobody is decided or evicted twice, gangs are whole, members stand on nodes they may
+use, and nothing is oversubscribed once victims have left. A doctrine adds what its edition promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cede.doctrines.parts.doctrine import Doctrine
+from cede.engine.catalog import doctrine_of
+from cede.engine.cluster import Cluster
+from cede.engine.ledger import Ledger
+from cede.model.plan import ACTIONS, Decision, Plan
+from cede.state.columns import STATES
+from cede.state.state import State
+
+EXACT = {("backendai", "bep-1014")}
+"""Editions that promise no superfluous victim."""
+
+
+def verify(cluster: Cluster, plan: Plan) -> list[str]:
+    """What is wrong with this plan of this cluster; nothing, if it is lawful."""
+    return verify_state(cluster.state, doctrine_of(cluster.document.doctrine), plan)
+
+
+def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
+    """The same on live columns."""
+    return list(_complaints(state, doctrine, plan))
+
+
+def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
+    if plan.version != state.version:
+        yield f"the plan was made from version {plan.version}, the state is at {state.version}"
+    ledger = Ledger(state)
+    decided: set[str] = set()
+    evicted: set[str] = set()
+    for made in plan.decisions:
+        about = made.workload or "nobody"
+        if made.action not in ACTIONS:
+            yield f"{about}: {made.action!r} is no action"
+        if not made.rule.startswith(f"{doctrine.name}.") or not made.why:
+            yield f"{about}: the decision has no rule or no reason"
+        if made.workload is not None:
+            yield from _claimant(state, made, decided)
+        for victim in made.victims:
+            if victim.workload in evicted:
+                yield f"{victim.workload} is evicted twice"
+            evicted.add(victim.workload)
+        for objection in doctrine.objections(state, plan.edition, made):
+            yield f"{about}: {objection}"
+        if made.action in ("start", "preempt") and made.workload is not None:
+            yield from _room(state, ledger, made, exact=(doctrine.name, plan.edition) in EXACT)
+        elif made.victims and made.workload is not None:
+            yield f"{about}: victims, but no preemption"
+
+
+def _claimant(state: State, made: Decision, decided: set[str]) -> Iterator[str]:
+    assert made.workload is not None
+    if made.workload in decided:
+        yield f"{made.workload} is decided twice"
+    decided.add(made.workload)
+    row = state.work_index.get(made.workload)
+    if row is None or STATES[state.work.state[row]] not in ("pending", "suspended"):
+        yield f"{made.workload} is not waiting"
+    if (made.action == "preempt") != bool(made.victims):
+        yield f"{made.workload}: {made.action} with {len(made.victims)} victims"
+
+
+def _room(state: State, ledger: Ledger, made: Decision, *, exact: bool) -> Iterator[str]:
+    assert made.workload is not None
+    name = made.workload
+    if exact:
+        for victim in made.victims:
+            others = [other.workload for other in made.victims if other is not victim]
+            if ledger.could_hold(name, without=others):
+                yield f"{name} would fit without the eviction of {victim.workload}"
+        if made.victims and ledger.could_hold(name, without=[]):
+            yield f"{name} would fit without any eviction"
+    for victim in made.victims:
+        ledger.leave(victim.workload)
+    if state.nodes.size:
+        row = state.work_index[name]
+        if len(made.nodes) != int(state.work.members[row]):
+            yield f"{name}: {len(made.nodes)} nodes for {int(state.work.members[row])} members"
+        yield from ledger.misplaced(name, made.nodes)
+    yield from ledger.enter(name, made.nodes)

@@ -1,0 +1,58 @@
+"""The cluster file: one cluster at one moment."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cede.model.doctrine import EDITIONS, Doctrine, DoctrineChoice
+from cede.model.errors import shown
+from cede.model.nodes import Node
+from cede.model.owners import App, Policy, Tenant
+from cede.model.queues import Queue, ResourceGroup
+from cede.model.values import Maybe, Name, Part, Reads, Time
+from cede.model.workloads import Checkpoint, Constraints, PodSet, Workload
+
+__all__ = [
+    "EDITIONS",
+    "FORMAT",
+    "App",
+    "Checkpoint",
+    "ClusterFile",
+    "Constraints",
+    "DoctrineChoice",
+    "Node",
+    "PodSet",
+    "Policy",
+    "Queue",
+    "ResourceGroup",
+    "Tenant",
+    "Workload",
+]
+
+FORMAT = 1
+
+
+def _parse_format(raw: object) -> int:
+    if isinstance(raw, bool | str) or raw != FORMAT:
+        raise ValueError(f"{shown(raw)} is no format this Cede reads; write cede: {FORMAT}")
+    return FORMAT
+
+
+class ClusterFile(Part):
+    """A whole document. After `parse_document` its nodes are counted out and its names are known to agree."""
+
+    cede: Annotated[int, Reads(_parse_format, {"const": FORMAT})] = Field(description="Format version.")
+    now: Time = Field(0, description="The file's clock; default 0.")
+    doctrine: Maybe[Doctrine] = None
+    topology: Name = Field(
+        "group", description="The node label that groups nodes for placement tight and spread; default group."
+    )
+    nodes: list[Node] = Field(default_factory=list, description="Without nodes only quota is decided.")
+    queues: list[Queue] = Field(default_factory=list)
+    apps: list[App] = Field(default_factory=list)
+    tenants: list[Tenant] = Field(default_factory=list)
+    policies: list[Policy] = Field(default_factory=list)
+    selection: Literal["doctrine", "optimal"] = Field("doctrine", description="Default doctrine.")
+    workloads: list[Workload] = Field(default_factory=list)

@@ -1,0 +1,82 @@
+"""Which doctrine a file asks for, in which edition and with which settings."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from cede.model.errors import InputError, Problem, did_you_mean, shown
+from cede.model.reports import Finding, Hints, findings_of, in_file_order
+from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS
+from cede.model.values import Part, Reads, Settings, parse_object, refers_to
+
+EDITIONS: dict[str, tuple[str, ...]] = {name: tuple(editions) for name, editions in QUEUE_SETTINGS.items()}
+
+
+class DoctrineChoice(Part):
+    """A doctrine, one of its editions, and its cluster-wide settings as they were given."""
+
+    name: str
+    edition: str
+    settings: Settings = Field(default_factory=dict)
+
+
+def parse_doctrine(raw: object) -> DoctrineChoice:
+    """The choice that `doctrine: NAME` or `doctrine: {name: NAME, ...}` makes; an InputError says what is wrong."""
+    if isinstance(raw, DoctrineChoice):
+        return raw
+    if isinstance(raw, str):
+        return DoctrineChoice.model_construct({"name"}, name=raw, edition=EDITIONS[_name(raw, "")][0], settings={})
+    if not isinstance(raw, dict):
+        raise InputError([Problem("", f"{shown(raw)} is no doctrine; name one of {', '.join(EDITIONS)}")])
+    if "name" not in raw:
+        raise InputError([Problem("name", "this key is required and missing")])
+    name = _name(raw["name"], "name")
+    given = {key: value for key, value in raw.items() if key not in ("name", "edition")}
+    findings = [] if "edition" not in raw else _edition_findings(name, raw["edition"])
+    settings: dict[str, Any] = {}
+    try:
+        settings = parse_object(given)
+        CLUSTER_SETTINGS[name].model_validate(settings)
+    except InputError as error:
+        findings += [Finding((), problem.message, problem.hint, problem.path) for problem in error.problems]
+    except ValidationError as error:
+        findings += findings_of(error, CLUSTER_SETTINGS[name], Hints())
+    if findings:
+        raise InputError(in_file_order(findings, raw))
+    fields = {"name", *(["edition"] if "edition" in raw else []), *(["settings"] if given else [])}
+    edition = raw.get("edition", EDITIONS[name][0])
+    return DoctrineChoice.model_construct(fields, name=name, edition=edition, settings=settings)
+
+
+def _name(raw: object, path: str) -> str:
+    if isinstance(raw, str) and raw in EDITIONS:
+        return raw
+    message = f"no doctrine is called {shown(raw)}; there are {', '.join(EDITIONS)}"
+    raise InputError([Problem(path, message, did_you_mean(raw, EDITIONS))])
+
+
+def _edition_findings(name: str, raw: object) -> list[Finding]:
+    known = EDITIONS[name]
+    if isinstance(raw, str) and raw in known:
+        return []
+    message = f"{name} has no edition {shown(raw)}; there are {', '.join(known)}"
+    hint = did_you_mean(raw, known)
+    if isinstance(raw, int | float | Decimal) and not isinstance(raw, bool):
+        message = f"the edition {shown(raw)} is a number; editions are text"
+        as_text = next((e for e in known if e == str(raw) or _same_number(e, raw)), str(raw))
+        hint = f'write it in quotes: "{as_text}"'
+    return [Finding(("edition",), message, hint)]
+
+
+def _same_number(edition: str, raw: int | float | Decimal) -> bool:
+    """Whether YAML may have made this number of that edition: 0.20 comes as 0.2."""
+    try:
+        return float(edition) == float(raw)
+    except (ValueError, OverflowError):
+        return False
+
+
+Doctrine = Annotated[DoctrineChoice, Reads(parse_doctrine, refers_to("doctrine"))]

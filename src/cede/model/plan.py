@@ -1,0 +1,163 @@
+"""What one scheduling cycle decides, and where a run of cycles ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ACTIONS = ("start", "preempt", "wait", "refuse")
+VERDICTS = ("victim", "protected", "not-needed", "not-eligible")
+
+REQUEUED = "requeued"
+ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A running workload that gives way; `fate` says whether it queues again or ends."""
+
+    workload: str
+    reason: str
+    fate: str = REQUEUED
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"workload": self.workload, "reason": self.reason, "fate": self.fate}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A workload that was looked at, and why it was or was not taken."""
+
+    workload: str
+    verdict: str
+    rule: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"workload": self.workload, "verdict": self.verdict, "rule": self.rule, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A member of the nearest miss; `rule` is None for one that no rule protects."""
+
+    workload: str
+    rule: str | None
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"workload": self.workload, "rule": self.rule, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """A promise of the doctrine's own document that this decision breaks."""
+
+    rule: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rule": self.rule, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of one pending workload, or, with `workload` None, an eviction that serves nobody."""
+
+    workload: str | None
+    action: str
+    rule: str
+    why: str
+    victims: tuple[Victim, ...] = ()
+    nodes: tuple[str, ...] = ()
+    flavors: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    warnings: tuple[Warning, ...] = ()
+    nearest_miss: tuple[Miss, ...] = ()
+    candidates: tuple[Candidate, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {"workload": self.workload, "action": self.action}
+        if self.victims:
+            result["victims"] = [victim.to_dict() for victim in self.victims]
+        if self.nodes:
+            result["nodes"] = list(self.nodes)
+        if self.flavors:
+            result["flavors"] = self.flavors
+        if self.counts:
+            result["counts"] = self.counts
+        result |= {"rule": self.rule, "why": self.why}
+        if self.warnings:
+            result["warnings"] = [warning.to_dict() for warning in self.warnings]
+        if self.nearest_miss:
+            result["nearest_miss"] = [miss.to_dict() for miss in self.nearest_miss]
+        if self.candidates is not None:
+            result["candidates"] = [candidate.to_dict() for candidate in self.candidates]
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One cycle's decisions: a proposal, made from the state version it names."""
+
+    doctrine: str
+    edition: str
+    now: int | float | str
+    decisions: tuple[Decision, ...]
+    version: int = 0
+    wakes_at: int | None = None
+    shares: dict[str, dict[str, Any]] | None = None
+
+    @property
+    def victims(self) -> set[str]:
+        return {victim.workload for decision in self.decisions for victim in decision.victims}
+
+    def of(self, workload: str) -> Decision | None:
+        """The decision about this workload, if there is one."""
+        return next((decision for decision in self.decisions if decision.workload == workload), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "doctrine": self.doctrine,
+            "edition": self.edition,
+            "now": self.now,
+            "decisions": [decision.to_dict() for decision in self.decisions],
+        }
+        return result | (self.shares or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """One eviction of a settled run; `at` counts cycles from 1."""
+
+    at: int
+    victim: str
+    claimant: str | None
+    rule: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"at": self.at, "victim": self.victim, "claimant": self.claimant, "rule": self.rule}
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Where a run of cycles ended, or the loop that keeps it from ending."""
+
+    settled: bool
+    cycles: int
+    preemptions: tuple[Preemption, ...]
+    running: dict[str, list[str]]
+    pending: dict[str, str]
+    loop: tuple[Preemption, ...] | None
+    ended: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "settled": self.settled,
+            "cycles": self.cycles,
+            "preemptions": [preemption.to_dict() for preemption in self.preemptions],
+            "running": self.running,
+            "pending": self.pending,
+            "ended": list(self.ended),
+            "loop": None if self.loop is None else [preemption.to_dict() for preemption in self.loop],
+        }

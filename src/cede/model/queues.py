@@ -1,0 +1,49 @@
+"""The queue tree: who is promised how much, and who may borrow."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from cede.model.errors import shown
+from cede.model.values import Maybe, Name, Number, Part, Resources, Settings, Time
+
+
+def _unlike(names: list[str]) -> list[str]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f"{shown(name)} stands here twice")
+    return names
+
+
+UniqueNames = Annotated[
+    list[Name], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unlike)
+]
+
+
+class ResourceGroup(Part):
+    """Resources that take their flavor together, and the flavors in order of preference."""
+
+    resources: UniqueNames
+    flavors: UniqueNames
+
+
+class Queue(Part):
+    """A node of the queue tree."""
+
+    name: Name
+    parent: Maybe[Name] = Field(None, description="A parent that is not listed exists without limits.")
+    partition: Maybe[Name] = None
+    guaranteed: Maybe[Resources] = None
+    max: Maybe[Resources] = None
+    borrowing_limit: Maybe[Resources] = None
+    lending_limit: Maybe[Resources] = None
+    weight: Maybe[Number] = Field(None, description="Default 1.")
+    resource_groups: Maybe[list[ResourceGroup]] = Field(
+        None, description="Flavors in order of preference; default one group per resource."
+    )
+    over_limit_since: Maybe[Time] = Field(
+        None, description="Since when the queue is over its max, for rules that wait."
+    )
+    settings: Settings = Field(default_factory=dict, description="The doctrine's own per-queue settings.")

@@ -1,0 +1,56 @@
+"""Names of resources, and amounts of several resources together."""
+
+from __future__ import annotations
+
+import re
+
+from cede.model.errors import InputError, Problem, path_of, shown
+from cede.model.quantities import parse_quantity
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?(@[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_MOST_KNOWN = 20_000
+_MOST_CHARACTERS = 500
+
+_known: set[str] = set()
+
+
+def parse_resources(raw: object) -> dict[str, int]:
+    """Amounts in 10**-9 units by NAME or NAME@FLAVOR; an InputError names every key that is wrong."""
+    if not isinstance(raw, dict):
+        raise InputError([Problem("", f"{shown(raw)} is no object of resource names and quantities")])
+    try:
+        return {name if name in _known else _checked(name): parse_quantity(value) for name, value in raw.items()}
+    except (ValueError, TypeError):
+        raise InputError(_problems(raw)) from None
+
+
+def _checked(name: object) -> str:
+    if not isinstance(name, str):
+        raise ValueError(f"{shown(name)} is no resource name; names are text")
+    if len(name) > _MOST_CHARACTERS or _NAME.fullmatch(name) is None:
+        raise ValueError(f"{shown(name)} is no resource name; write NAME or NAME@FLAVOR, as cpu or nvidia.com/gpu@a100")
+    if len(_known) < _MOST_KNOWN:
+        _known.add(name)
+    return name
+
+
+def _problems(raw: dict[object, object]) -> list[Problem]:
+    problems = []
+    for name, value in raw.items():
+        try:
+            _checked(name)
+            parse_quantity(value)
+        except ValueError as error:
+            problems.append(Problem(path_of([name if isinstance(name, str) else shown(name)]), str(error)))
+    return problems
+
+
+def split_flavor(name: str) -> tuple[str, str | None]:
+    """The resource and, if the name pins one, the flavor."""
+    resource, at, flavor = name.partition("@")
+    return resource, flavor if at else None
+
+
+def is_gpu(name: str) -> bool:
+    """Whether this counts as GPU: the name is or ends in `gpu` before any `@`."""
+    return name.partition("@")[0].endswith("gpu")

@@ -1,0 +1,85 @@
+"""A rule is a name and a sentence; the sentence serves explanations, documentation and errors alike."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+KINDS = ("admits", "excludes", "protects", "orders", "waits", "refuses", "warns")
+
+
+class _Open(string.Formatter):
+    """Leaves a placeholder standing, in angle quotes, where no value is known."""
+
+    def get_value(self, key: int | str, args: object, kwargs: Mapping[str, object]) -> object:
+        return kwargs.get(str(key), f"‹{key}›")
+
+
+_OPEN = _Open()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One named condition of a doctrine."""
+
+    doctrine: str
+    name: str
+    kind: str
+    sentence: str
+    editions: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.doctrine}.{self.name}"
+
+    def because(self, **facts: object) -> str:
+        """The sentence with its numbers filled in."""
+        return _OPEN.vformat(self.sentence, (), facts)
+
+    def general(self) -> str:
+        """The sentence with its placeholders shown as such, for lists of rules."""
+        return _OPEN.vformat(self.sentence, (), {})
+
+
+class RuleSet:
+    """The rules of one doctrine, each declared once, in the order of declaration."""
+
+    def __init__(self, doctrine: str) -> None:
+        self.doctrine = doctrine
+        self._rules: dict[str, Rule] = {}
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def __getitem__(self, name: str) -> Rule:
+        return self._rules[name]
+
+    def _declare(self, kind: str, name: str, sentence: str, editions: tuple[str, ...]) -> Rule:
+        if name in self._rules:
+            raise ValueError(f"rule {name!r} of {self.doctrine} is declared twice")
+        rule = Rule(self.doctrine, name, kind, sentence, editions)
+        self._rules[name] = rule
+        return rule
+
+    def admits(self, name: str, sentence: str, *editions: str) -> Rule:
+        return self._declare("admits", name, sentence, editions)
+
+    def protects(self, name: str, sentence: str, *editions: str) -> Rule:
+        return self._declare("protects", name, sentence, editions)
+
+    def excludes(self, name: str, sentence: str, *editions: str) -> Rule:
+        """What makes a workload no candidate at all, as opposed to one that is protected."""
+        return self._declare("excludes", name, sentence, editions)
+
+    def orders(self, name: str, sentence: str, *editions: str) -> Rule:
+        return self._declare("orders", name, sentence, editions)
+
+    def waits(self, name: str, sentence: str, *editions: str) -> Rule:
+        return self._declare("waits", name, sentence, editions)
+
+    def refuses(self, name: str, sentence: str, *editions: str) -> Rule:
+        return self._declare("refuses", name, sentence, editions)
+
+    def warns(self, name: str, sentence: str, *editions: str) -> Rule:
+        return self._declare("warns", name, sentence, editions)

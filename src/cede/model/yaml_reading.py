@@ -1,0 +1,187 @@
+"""A YAML file as plain data, built from the events of the parser so that nothing in it can surprise or exhaust us."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from cede.model.errors import InputError, Problem, shown
+from cede.model.values import DEEPEST
+from cede.model.yaml_scalars import TAG, plain_scalar, tagged_scalar
+
+MOST_NODES = 5_000_000
+
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NO_KEY = object()
+_MERGE = object()
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A list or mapping that is being read."""
+
+    value: list[Any] | dict[str, Any]
+    anchor: str | None
+    size: int = 1
+    height: int = 0
+    key: object = _NO_KEY
+    merged: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    value: Any
+    size: int
+    height: int
+
+
+def read_yaml(text: str, name: str) -> object:
+    """The one document of the text; an InputError says what is wrong and where."""
+    builder = _Builder(name)
+    try:
+        for event in yaml.parse(text, Loader=_PARSER):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = name if mark is None else f"{name}:{mark.line + 1}:{mark.column + 1}"
+        hint = None if mark is None else _tab_hint(text, mark.line, mark.column)
+        raise InputError([Problem(place, error.problem or error.context or "this is no YAML", hint)]) from None
+    except yaml.reader.ReaderError as error:
+        before = text.encode()[: error.position].decode(errors="ignore")
+        raise InputError([Problem(place_after(before, name), "this character may not stand in a file")]) from None
+    except yaml.YAMLError as error:
+        raise InputError([Problem(name, " ".join(str(error).split()))]) from None
+    if builder.documents == 0:
+        raise InputError([Problem(name, "the file holds no document")])
+    return builder.result
+
+
+def place_after(before: str, name: str) -> str:
+    """The place in a file that comes just after the text `before`; lines and columns count from 1."""
+    return f"{name}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
+def _tab_hint(text: str, line: int, column: int) -> str | None:
+    lines = text.split("\n", line + 1)
+    before = lines[line][: column + 1] if line < len(lines) else ""
+    return "indent with spaces, not tabs" if "\t" in before else None
+
+
+class _Builder:
+    """Takes events one by one and puts the data together."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.result: object = None
+        self.documents = 0
+        self.total = 0
+        self.stack: list[_Frame] = []
+        self.anchors: dict[str, _Anchored] = {}
+
+    def take(self, event: Any) -> None:
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self._scalar(event)
+        elif kind is yaml.MappingStartEvent:
+            self._open(event, {}, "map")
+        elif kind is yaml.SequenceStartEvent:
+            self._open(event, [], "seq")
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            self._close(event)
+        elif kind is yaml.AliasEvent:
+            self._alias(event)
+        elif kind is yaml.DocumentStartEvent:
+            self.documents += 1
+            if self.documents > 1:
+                raise self._wrong(event, "a second document begins here; a file holds one")
+
+    def _scalar(self, event: Any) -> None:
+        text, tag = event.value, event.tag
+        if self.stack and tag is None and text == "<<" and not event.style and self._at_key():
+            if self.stack[-1].merged:
+                raise self._wrong(event, "the key '<<' is given twice")
+            self.stack[-1].key = _MERGE
+            return
+        try:
+            untagged = plain_scalar if not event.style else str
+            value = untagged(text) if tag is None else tagged_scalar(text, tag)
+        except ValueError as error:
+            raise self._wrong(event, str(error)) from None
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Anchored(value, 1, 0)
+        self._put(event, value, 1, 0)
+
+    def _open(self, event: Any, value: list[Any] | dict[str, Any], tag: str) -> None:
+        if event.tag not in (None, "!", TAG + tag):
+            raise self._wrong(event, f"the tag {shown(event.tag)} is not known; write plain values")
+        if self.stack and self._at_key():
+            raise self._wrong(event, "a key is text, not a list or an object")
+        if len(self.stack) >= DEEPEST:
+            raise self._wrong(event, f"nested more than {DEEPEST} deep")
+        self.stack.append(_Frame(value, event.anchor))
+
+    def _close(self, event: Any) -> None:
+        frame = self.stack.pop()
+        for merged in frame.merged:
+            for key, value in merged.items():
+                frame.value.setdefault(key, value)  # type: ignore[union-attr]  # only mappings merge
+        if frame.anchor is not None:
+            self.anchors[frame.anchor] = _Anchored(frame.value, frame.size, frame.height)
+        self._put(event, frame.value, frame.size, frame.height, already_counted=True)
+
+    def _alias(self, event: Any) -> None:
+        found = self.anchors.get(event.anchor)
+        if any(frame.anchor == event.anchor for frame in self.stack):
+            raise self._wrong(event, f"*{event.anchor} stands within itself")
+        if found is None:
+            raise self._wrong(event, f"no anchor is called &{event.anchor}")
+        if len(self.stack) + found.height > DEEPEST:
+            raise self._wrong(event, f"nested more than {DEEPEST} deep")
+        self._put(event, found.value, found.size, found.height)
+
+    def _at_key(self) -> bool:
+        frame = self.stack[-1]
+        return frame.key is _NO_KEY and isinstance(frame.value, dict)
+
+    def _put(self, event: Any, value: Any, size: int, height: int, *, already_counted: bool = False) -> None:
+        """Gives a value its place in what is being read."""
+        if self.stack and self._at_key():
+            self._key(event, self.stack[-1], value)
+            return
+        self.total += 1 if already_counted else size
+        if self.total > MOST_NODES:
+            raise self._wrong(event, f"more than {MOST_NODES:,} values, counting what aliases repeat")
+        if not self.stack:
+            self.result = value
+            return
+        frame = self.stack[-1]
+        frame.size += size
+        if frame.height <= height:
+            frame.height = height + 1
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        elif frame.key is _MERGE:
+            self._merge(event, frame, value)
+            frame.key = _NO_KEY
+        else:
+            frame.value[frame.key] = value  # type: ignore[index]  # _key lets only text through
+            frame.key = _NO_KEY
+
+    def _key(self, event: Any, frame: _Frame, key: object) -> None:
+        if not isinstance(key, str):
+            raise self._wrong(event, f"the key {shown(key)} is not text", "write it in quotes")
+        if key in frame.value:
+            raise self._wrong(event, f"the key {shown(key)} is given twice")
+        frame.key = key
+
+    def _merge(self, event: Any, frame: _Frame, value: object) -> None:
+        for source in value if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                raise self._wrong(event, "<< takes an object or a list of objects")
+            frame.merged.append(source)
+
+    def _wrong(self, event: Any, message: str, hint: str | None = None) -> InputError:
+        mark = event.start_mark
+        return InputError([Problem(f"{self.name}:{mark.line + 1}:{mark.column + 1}", message, hint)])

@@ -1,0 +1,226 @@
+"""Columns that grow: one array an attribute, one row a thing, no object a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Int8s = npt.NDArray[np.int8]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+NONE = -1
+"""No node, no queue, no user: the code of an absent name."""
+UNSET = -(1 << 61)
+"""No limit given; told apart from every amount, also from a free amount below zero."""
+NEVER = np.iinfo(np.int64).min
+"""The time of what has not happened."""
+
+STATES = ("pending", "suspended", "reserved", "running", "checkpointing", "preempting", "gone")
+PENDING, SUSPENDED, RESERVED, RUNNING, CHECKPOINTING, PREEMPTING, GONE = range(len(STATES))
+KINDS = ("batch", "interactive", "inference", "service", "system")
+SYSTEM = KINDS.index("system")
+PLACEMENTS = ("any", "tight", "spread")
+ANY, TIGHT, SPREAD = range(3)
+CHECKPOINTS = ("none", "auto", "manual")
+NODE_STATES = ("ready", "cordoned", "down")
+READY, CORDONED, DOWN = range(3)
+
+
+class Names:
+    """Strings and the small integers that stand for them."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        for name in names:
+            self.code(name)
+
+    def code(self, name: str | None) -> int:
+        if name is None:
+            return NONE
+        found = self.index.get(name)
+        if found is None:
+            found = self.index[name] = len(self.names)
+            self.names.append(name)
+        return found
+
+    def name(self, code: int) -> str | None:
+        return None if code < 0 else self.names[code]
+
+
+class Table:
+    """Named columns of equal length, with rows handed out and taken back in constant time.
+
+    `scalars` are one-dimensional; `vectors` have one row a resource, so that a resource is contiguous.
+    """
+
+    scalars: ClassVar[dict[str, Any]] = {}
+    vectors: ClassVar[tuple[str, ...]] = ()
+    fills: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, resources: int, size: int = 0) -> None:
+        self.size = 0
+        self.resources = resources
+        self.unused: list[int] = []
+        self._room = max(size, 8)
+        for name, dtype in self.scalars.items():
+            setattr(self, name, np.full(self._room, self.fills.get(name, 0), dtype))
+        for name in self.vectors:
+            setattr(self, name, self._wide(name, resources, self._room))
+
+    def add(self) -> int:
+        """A row, blank."""
+        if self.unused:
+            row = self.unused.pop()
+            self._blank(row)
+            return row
+        if self.size == self._room:
+            self._grow(self._room * 2)
+        self.size += 1
+        return self.size - 1
+
+    def drop(self, row: int) -> None:
+        """Give a row back; it is blank until it is handed out again."""
+        self._blank(row)
+        self.unused.append(row)
+
+    def widen(self, resources: int) -> None:
+        """Room for more resources, all zero."""
+        for name in self.vectors:
+            old = getattr(self, name)
+            new = self._wide(name, resources, self._room)
+            new[: self.resources] = old
+            setattr(self, name, new)
+        self.resources = resources
+
+    def rescale(self, column: int, factor: int) -> None:
+        """Count this resource in a finer unit."""
+        for name in self.vectors:
+            counts = getattr(self, name)[column]
+            counts[counts != UNSET] *= factor
+
+    @property
+    def nbytes(self) -> int:
+        return sum(getattr(self, name).nbytes for name in (*self.scalars, *self.vectors))
+
+    def _blank(self, row: int) -> None:
+        for name in self.scalars:
+            getattr(self, name)[row] = self.fills.get(name, 0)
+        for name in self.vectors:
+            getattr(self, name)[:, row] = self.fills.get(name, 0)
+
+    def _grow(self, room: int) -> None:
+        for name, dtype in self.scalars.items():
+            new = np.full(room, self.fills.get(name, 0), dtype)
+            new[: self._room] = getattr(self, name)
+            setattr(self, name, new)
+        for name in self.vectors:
+            wide = self._wide(name, self.resources, room)
+            wide[:, : self._room] = getattr(self, name)
+            setattr(self, name, wide)
+        self._room = room
+
+    def _wide(self, name: str, resources: int, room: int) -> Int64s:
+        return np.full((resources, room), self.fills.get(name, 0), np.int64)
+
+
+class WorkloadColumns(Table):
+    """One row a workload that is known, pending or holding room."""
+
+    queue: Int32s
+    user: Int32s
+    project: Int32s
+    domain: Int32s
+    tenant: Int32s
+    app: Int32s
+    kind: Int8s
+    state: Int8s
+    placement: Int8s
+    checkpoint: Int8s
+    priority: Int32s
+    job_priority: Int32s
+    members: Int32s
+    preempted: Int32s
+    required_node: Int32s
+    partition: Int32s
+    submitted: Int64s
+    started: Int64s
+    walltime: Int64s
+    checkpoint_last: Int64s
+    checkpoint_time: Int64s
+    exclusive: Bools
+    preemptible: Bools
+    preempts: Bools
+    originator: Bools
+    sensitive: Bools
+    resident: Int32s
+    need: Int64s
+    usage: Int64s
+
+    scalars: ClassVar[dict[str, Any]] = {
+        **dict.fromkeys(("queue", "user", "project", "domain", "tenant", "app", "required_node"), np.int32),
+        **dict.fromkeys(("priority", "job_priority", "members", "preempted", "partition", "resident"), np.int32),
+        **dict.fromkeys(("kind", "state", "placement", "checkpoint"), np.int8),
+        **dict.fromkeys(("submitted", "started", "walltime", "checkpoint_last", "checkpoint_time"), np.int64),
+        **dict.fromkeys(("exclusive", "preemptible", "preempts", "originator", "sensitive"), np.bool_),
+    }
+    vectors: ClassVar[tuple[str, ...]] = ("need", "usage")
+    fills: ClassVar[dict[str, Any]] = {
+        "state": GONE,
+        **dict.fromkeys(("queue", "user", "project", "domain", "tenant", "app", "required_node", "resident"), NONE),
+        **dict.fromkeys(("started", "walltime", "checkpoint_last", "checkpoint_time"), NEVER),
+    }
+
+
+class NodeColumns(Table):
+    """One row a node; `free` is kept current: capacity - occupied - used - max(leaving, held)."""
+
+    partition: Int32s
+    flavor: Int32s
+    home: Int32s
+    group: Int32s
+    labels: Int32s
+    state: Int8s
+    reserved_for: Int32s
+    overcommitted_since: Int64s
+    last_preemptive_attempt: Int64s
+    capacity: Int64s
+    occupied: Int64s
+    used: Int64s
+    leaving: Int64s
+    held: Int64s
+    free: Int64s
+
+    scalars: ClassVar[dict[str, Any]] = {
+        **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), np.int32),
+        "state": np.int8,
+        **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), np.int64),
+    }
+    vectors: ClassVar[tuple[str, ...]] = ("capacity", "occupied", "used", "leaving", "held", "free")
+    fills: ClassVar[dict[str, Any]] = {
+        "state": DOWN,
+        **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), NONE),
+        **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), NEVER),
+    }
+
+
+class ResidentColumns(Table):
+    """One row for each node a workload holds room on; a blank row has count 0 and no amount.
+
+    `WorkloadColumns.resident` is a workload's first row here, `sibling` leads to its next.
+    """
+
+    work: Int32s
+    node: Int32s
+    count: Int32s
+    sibling: Int32s
+    amount: Int64s
+
+    scalars: ClassVar[dict[str, Any]] = dict.fromkeys(("work", "node", "count", "sibling"), np.int32)
+    vectors: ClassVar[tuple[str, ...]] = ("amount",)
+    fills: ClassVar[dict[str, Any]] = {"sibling": NONE}

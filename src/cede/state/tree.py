@@ -1,0 +1,88 @@
+"""The queue tree as columns: limits as given, usage kept on every level as work comes and goes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cede.model.cluster import Queue
+from cede.state.columns import NEVER, NONE, UNSET, Bools, Int32s, Int64s, Table
+from cede.state.units import Units
+
+LIMITS = ("guaranteed", "max", "borrowing_limit", "lending_limit")
+
+
+class QueueColumns(Table):
+    """One row a queue; a parent that no entry lists has a row without limits."""
+
+    parent: Int32s
+    partition: Int32s
+    listed: Bools
+    over_limit_since: Int64s
+    usage: Int64s
+    guaranteed: Int64s
+    max: Int64s
+    borrowing_limit: Int64s
+    lending_limit: Int64s
+
+    scalars: ClassVar[dict[str, Any]] = {
+        "parent": np.int32,
+        "partition": np.int32,
+        "listed": np.bool_,
+        "over_limit_since": np.int64,
+    }
+    vectors: ClassVar[tuple[str, ...]] = ("usage", *LIMITS)
+    fills: ClassVar[dict[str, Any]] = {
+        "parent": NONE,
+        "partition": NONE,
+        "over_limit_since": NEVER,
+        **dict.fromkeys(LIMITS, UNSET),
+    }
+
+
+class QueueTree(QueueColumns):
+    """Queues by row, with the names and the raw settings that do not fit a column."""
+
+    def __init__(self, resources: int, size: int = 0) -> None:
+        super().__init__(resources, size)
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        self.documents: list[Queue | None] = []
+
+    def row(self, name: str) -> int:
+        """The row of this queue, made without limits if it is new."""
+        found = self.index.get(name)
+        if found is None:
+            found = self.index[name] = self.add()
+            self.names.append(name)
+            self.documents.append(None)
+        return found
+
+    def put(self, queue: Queue, units: Units, partition: int) -> int:
+        """Enter or replace a queue's own limits and settings; usage stays. The amounts were learned before."""
+        row = self.row(queue.name)
+        self.documents[row] = queue
+        self.listed[row] = True
+        self.parent[row] = NONE if queue.parent is None else self.row(queue.parent)
+        self.partition[row] = partition
+        self.over_limit_since[row] = NEVER if queue.over_limit_since is None else queue.over_limit_since
+        for name in LIMITS:
+            limits = getattr(self, name)
+            limits[:, row] = UNSET
+            for column, count in units.pairs(getattr(queue, name) or {}):
+                limits[column, row] = count
+        return row
+
+    def path(self, row: int) -> list[int]:
+        """The queue and all above it, root last; nothing for work without a queue."""
+        rows: list[int] = []
+        while row != NONE:
+            rows.append(row)
+            row = int(self.parent[row])
+        return rows
+
+    def settings(self, row: int) -> dict[str, Any]:
+        """The raw settings of this queue as the file gives them."""
+        document = self.documents[row] if row != NONE else None
+        return {} if document is None else document.settings or {}
