@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Cycle, Doctrine
@@ -40,6 +41,8 @@ def plan_state(
     with Trial(state) as trial:
         cycle = Cycle(state, trial, choice.edition, row, explain, misses, {} if memory is None else memory)
         decisions = tuple(doctrine.decide(cycle))
+    if explain:
+        decisions = tuple(made if made.candidates is not None else replace(made, candidates=()) for made in decisions)
     return Plan(
         doctrine.name,
         choice.edition,
@@ -47,7 +50,7 @@ def plan_state(
         decisions,
         state.version,
         cycle.wakes_at,
-        {"queues": {}, "apps": {}, "workloads": {}} if shares else None,
+        doctrine.shares(state, choice.edition) if shares else None,
     )
 
 

@@ -12,16 +12,18 @@ Amounts = dict[int, int]
 
 
 class Ledger:
-    """Free amounts of nodes and usage of queues, summed anew from the residents."""
+    """Free amounts of nodes, usage of queues and holdings of tenants, summed anew from the residents."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.columns = range(len(state.units))
         self.free = {name: self._free(node) for name, node in state.node_index.items()}
         self.usage: dict[int, Amounts] = {}
+        self.holders: set[int] = set()
         for row in state.work_index.values():
             if STATES[state.work.state[row]] not in ("pending", "suspended"):
                 self._charge(row, 1)
+                self.holders.add(row)
 
     def _free(self, node: int) -> Amounts:
         state, nodes = self.state, self.state.nodes
@@ -58,6 +60,7 @@ class Ledger:
             for c, amount in amounts.items():
                 self.free[node][c] += amount
         self._charge(row, -1)
+        self.holders.discard(row)
 
     def _standing(self, row: int) -> Iterator[tuple[str, Amounts]]:
         residents = self.state.residents
@@ -74,6 +77,10 @@ class Ledger:
                 if self.free[node][c] < 0:
                     yield f"{name} oversubscribes {self.state.units.names[c] or 'whole node'} of {node}"
         self._charge(row, 1)
+        self.holders.add(row)
+        for what, held, limit in self._of_tenant(row, self.holders):
+            if held > limit:
+                yield f"{name} makes {held} {what} of its tenant, which may have {limit}"
         queue = int(self.state.work.queue[row])
         while queue != NONE:
             for c in self.columns:
@@ -151,10 +158,29 @@ class Ledger:
     def _count(self, node: str, need: Amounts, freed: Amounts) -> int:
         return max(0, min((self.free[node][c] + freed.get(c, 0)) // amount for c, amount in need.items()))
 
+    def _of_tenant(self, row: int, holders: set[int]) -> Iterator[tuple[str, int, int]]:
+        """What the tenant of this workload has, and may have, with these workloads holding room."""
+        work = self.state.work
+        tenant = self.state.static.tenants.get(self.state.tenants.name(int(work.tenant[row])) or "")
+        if tenant is None:
+            return
+        theirs = [other for other in holders if work.tenant[other] == work.tenant[row]]
+        if tenant.max_workloads is not None:
+            yield "workloads", len(theirs), tenant.max_workloads
+        if tenant.max_nodes is not None:
+            yield "nodes", sum(self._nodes(other) for other in theirs), tenant.max_nodes
+
+    def _nodes(self, row: int) -> int:
+        """Nodes a workload stands on; if that is none, the fewest that it asks for."""
+        found = len({node for node, _ in self._standing(row)})
+        return found or (int(self.state.work.members[row]) if self.state.work.exclusive[row] else 1)
+
     def _within_limits(self, row: int, without: Sequence[str]) -> bool:
         state = self.state
         queue = int(state.work.queue[row])
         gone = [state.work_index[name] for name in without]
+        if any(held > limit for _, held, limit in self._of_tenant(row, (self.holders - set(gone)) | {row})):
+            return False
         while queue != NONE:
             for c in self.columns:
                 limit, asked = int(state.tree.max[c, queue]), int(state.work.usage[c, row])

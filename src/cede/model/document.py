@@ -64,11 +64,11 @@ def _salvaged(data: dict[str, Any], findings: list[Finding]) -> Draft:
 
 
 def _claim(item: object) -> list[tuple[str, int | None]]:
-    """The name that an entry, be it readable or not, lays claim to."""
-    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+    """The name that an entry, be it readable or not, lays claim to; a queue's parent exists by being named."""
+    if not isinstance(item, dict):
         return []
-    count = item.get("count")
-    return [(item["name"], count if type(count) is int and count > 0 else None)]
+    count = item.get("count") if type(item.get("count")) is int and item["count"] > 0 else None
+    return [(item[key], count) for key in ("name", "parent") if isinstance(item.get(key), str)]
 
 
 def dump_document(doc: ClusterFile, *, defaults: bool = False) -> dict[str, object]:

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from cede.model.errors import shown
-from cede.model.values import Maybe, Name, Number, Part, Resources, Settings, Time
+from cede.model.values import EACH_ONCE, Maybe, Name, Number, Part, Resources, Settings, Time
 
-
-def _unlike(names: list[str]) -> list[str]:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise ValueError(f"{shown(name)} stands here twice")
-    return names
-
-
-UniqueNames = Annotated[
-    list[Name], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unlike)
-]
+UniqueNames = Annotated[list[Name], *EACH_ONCE]
 
 
 class ResourceGroup(Part):

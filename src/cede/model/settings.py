@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from cede.model.errors import shown
-from cede.model.values import Amount, Duration, Integer, Maybe, Number, Part, Reads, whole
+from cede.model.values import EACH_ONCE, Amount, Duration, Integer, Maybe, Number, Part, Reads, whole
 
 _OFFSET = re.compile(r"[+-]?[0-9]+")
 _MOST_OFFSET_DIGITS = 20
@@ -20,12 +20,6 @@ def _parse_offset(raw: object) -> int:
             raise ValueError(f"{shown(raw)} is no whole number")
         return int(raw)
     return int(whole().parse(raw))
-
-
-def _unlike(strategies: list[str]) -> list[str]:
-    if len(set(strategies)) < len(strategies):
-        raise ValueError("a strategy stands here twice")
-    return strategies
 
 
 Priority = Annotated[int, whole(least=0, most=100)]
@@ -44,9 +38,7 @@ class Open(Part):
 
 class KueueSettings(Part):
     preemption: Maybe[Literal["Classical", "FairSharing"]] = None
-    strategies: Maybe[
-        Annotated[list[Strategy], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unlike)]
-    ] = None
+    strategies: Maybe[Annotated[list[Strategy], *EACH_ONCE]] = None
     recheck_final_set: Maybe[bool] = Field(
         None, description="Default false: as shipped. True: share rules hold on the final victim set too."
     )

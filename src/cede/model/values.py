@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import core_schema
 
 from cede.model.errors import InputError, Problem, path_of, shown
@@ -140,6 +140,16 @@ def _plain(raw: object, loc: list[str | int], problems: list[Problem]) -> Any:
         problems.append(Problem(path_of(loc), f"{shown(raw)} is no value of a document"))
     return None
 
+
+def _each_once(names: list[str]) -> list[str]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f"{shown(name)} stands here twice")
+    return names
+
+
+EACH_ONCE = (Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_each_once))
+"""Marks a list of texts that has at least one and none twice."""
 
 Name = Annotated[str, Field(min_length=1)]
 Labels = Annotated[dict[str, str], Field(json_schema_extra=refers_to("labels"))]

@@ -12,6 +12,7 @@ from cede.model.workloads import Workload
 
 MOST_MEMBERS = 1_000_000
 INT32 = (-(2**31), 2**31 - 1)
+RARE = frozenset({"pod_sets", "constraints", "required_node", "checkpoint", "job_priority"})
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,7 @@ def _plainly_right(workload: Workload, known: Known) -> bool:
     low, high = known.priorities
     priority, nodes = workload.priority, workload.nodes
     return (
-        workload.pod_sets is None
-        and workload.constraints is None
-        and workload.required_node is None
-        and workload.checkpoint is None
-        and workload.job_priority is None
+        RARE.isdisjoint(workload.model_fields_set)
         and workload.members <= MOST_MEMBERS
         and (priority is None or low <= priority <= high)
         and (workload.queue is None or (known.queues is not None and workload.queue in known.queues))

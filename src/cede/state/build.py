@@ -21,8 +21,9 @@ from cede.state.columns import (
     ResidentColumns,
     WorkloadColumns,
 )
-from cede.state.entry import FLAGS, TIMES, enter_sides, partition_of, usage_of
+from cede.state.entry import FLAGS, TIMES, enter_sides, is_odd, load_of_workload, own_priority, partition_of, usage_of
 from cede.state.state import State, Static, holds
+from cede.state.tree import LIMITS
 
 DEFAULT_PRIORITY = {"backendai": 10}
 
@@ -55,30 +56,33 @@ def build(document: ClusterFile) -> State:
 
 
 def _learn_everything(state: State, document: ClusterFile) -> None:
+    """Units for every amount at once, and what the workloads come to; queues and nodes are counted as they join."""
     seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
-    totals: dict[str, int] = {}
+    loads: dict[tuple[Any, ...], tuple[Workload, int]] = {}
 
-    def note(amounts: dict[str, int] | None, times: int = 1) -> None:
-        if amounts:
-            seen.setdefault(tuple(amounts.items()), amounts)
-            for name, nano in amounts.items():
-                totals[name] = totals.get(name, 0) + nano * times
+    def note(amounts: dict[str, int] | None) -> tuple[tuple[str, int], ...] | None:
+        key = None if amounts is None else tuple(amounts.items())
+        if key and amounts:
+            seen.setdefault(key, amounts)
+        return key
 
     for node in document.nodes:
         note(node.capacity)
         note(node.occupied)
     for queue in document.queues:
-        for limits in (queue.guaranteed, queue.max, queue.borrowing_limit, queue.lending_limit):
-            note(limits)
+        for limits in LIMITS:
+            note(getattr(queue, limits))
     for workload in document.workloads:
-        note(workload.usage)
-        note(workload.requests, workload.members)
-        for part in workload.pod_sets or ():
-            note(part.requests, part.count)
-    for amounts in seen.values():
-        state.learn(amounts)
-    for name, total in totals.items():
-        state.units.guard(state.units.column(name), total)
+        key: tuple[Any, ...] = (note(workload.requests), workload.members, workload.exclusive)
+        if workload.usage is not None or workload.pod_sets is not None:
+            parts = tuple((note(part.requests), part.count) for part in workload.pod_sets or ())
+            key = (*key, note(workload.usage), parts)
+        loads[key] = (workload, loads[key][1] + 1 if key in loads else 1)
+    total: dict[str, int] = {}
+    for workload, times in loads.values():
+        for name, nano in load_of_workload(workload).items():
+            total[name] = total.get(name, 0) + nano * times
+    state.learn(*seen.values(), more=total)
 
 
 def _fill_workloads(state: State, workloads: Sequence[Workload]) -> None:
@@ -110,8 +114,9 @@ def _fill_workloads(state: State, workloads: Sequence[Workload]) -> None:
     for name, words in (("kind", KINDS), ("placement", PLACEMENTS), ("state", STATES)):
         index = {word: code for code, word in enumerate(words)}
         column(name, (index[getattr(w, name)] for w in workloads))
-    default = state.static.default_priority
-    column("priority", (default if w.priority is None else w.priority for w in workloads))
+    owners = {(w.user, w.project) for w in workloads if w.priority is None}
+    own = {owner: own_priority(state.static, *owner) for owner in owners}
+    column("priority", (own[w.user, w.project] if w.priority is None else w.priority for w in workloads))
     column("job_priority", (w.job_priority or 0 for w in workloads))
     column("members", (w.size for w in workloads))
     column("preempted", (w.preempted for w in workloads))
@@ -137,7 +142,7 @@ def _fill_amounts(state: State, workloads: Sequence[Workload]) -> None:
     kinds: dict[tuple[Any, ...], int] = {}
     needs: list[Any] = []
     usages: list[Any] = []
-    pinned: list[bool] = []
+    odd: list[bool] = []
     which = np.empty(len(workloads), np.int64)
     for row, w in enumerate(workloads):
         plain = w.pod_sets is None and w.usage is None
@@ -147,9 +152,9 @@ def _fill_amounts(state: State, workloads: Sequence[Workload]) -> None:
             kind = kinds[key] = len(needs)
             needs.append(state.member_vector(w.requests, w.exclusive))
             usages.append(state.units.vector(usage_of(w)))
-            pinned.append(any("@" in name for name in w.requests))
+            odd.append(is_odd(w.requests))
         which[row] = kind
-        if pinned[kind] or w.pod_sets is not None or w.usage is not None or w.constraints is not None:
+        if odd[kind] or w.pod_sets is not None or w.usage is not None or w.constraints is not None:
             enter_sides(state, row, w)
     if needs:
         work.need[:, : work.size] = np.stack(needs, axis=1)[:, which]

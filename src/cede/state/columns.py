@@ -12,16 +12,18 @@ Bools = npt.NDArray[np.bool_]
 Int8s = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.intp]
 
 NONE = -1
 """No node, no queue, no user: the code of an absent name."""
 UNSET = -(1 << 61)
 """No limit given; told apart from every amount, also from a free amount below zero."""
-NEVER = np.iinfo(np.int64).min
-"""The time of what has not happened."""
+NEVER = np.iinfo(np.int64).max
+"""The time of what has not happened: later than everything that has."""
 
-STATES = ("pending", "suspended", "reserved", "running", "checkpointing", "preempting", "gone")
-PENDING, SUSPENDED, RESERVED, RUNNING, CHECKPOINTING, PREEMPTING, GONE = range(len(STATES))
+STATES = ("gone", "pending", "suspended", "reserved", "running", "checkpointing", "preempting")
+"""In this order everything from RESERVED on holds room."""
+GONE, PENDING, SUSPENDED, RESERVED, RUNNING, CHECKPOINTING, PREEMPTING = range(len(STATES))
 KINDS = ("batch", "interactive", "inference", "service", "system")
 SYSTEM = KINDS.index("system")
 PLACEMENTS = ("any", "tight", "spread")
@@ -102,7 +104,10 @@ class Table:
         """Count this resource in a finer unit."""
         for name in self.vectors:
             counts = getattr(self, name)[column]
-            counts[counts != UNSET] *= factor
+            if self.fills.get(name) == UNSET:
+                counts[counts != UNSET] *= factor
+            else:
+                counts *= factor
 
     @property
     def nbytes(self) -> int:
@@ -178,7 +183,11 @@ class WorkloadColumns(Table):
 
 
 class NodeColumns(Table):
-    """One row a node; `free` is kept current: capacity - occupied - used - max(leaving, held)."""
+    """One row a node; `free` is kept current: capacity - occupied - used - booked - max(leaving, held).
+
+    `used` is what residents that run or write a checkpoint hold, `leaving` what preempting ones do, `held` what
+    reserved ones do, `booked` what a trial has placed and no resident stands for; outside of trials it is zero.
+    """
 
     partition: Int32s
     flavor: Int32s
@@ -192,6 +201,7 @@ class NodeColumns(Table):
     capacity: Int64s
     occupied: Int64s
     used: Int64s
+    booked: Int64s
     leaving: Int64s
     held: Int64s
     free: Int64s
@@ -201,7 +211,7 @@ class NodeColumns(Table):
         "state": np.int8,
         **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), np.int64),
     }
-    vectors: ClassVar[tuple[str, ...]] = ("capacity", "occupied", "used", "leaving", "held", "free")
+    vectors: ClassVar[tuple[str, ...]] = ("capacity", "occupied", "used", "booked", "leaving", "held", "free")
     fills: ClassVar[dict[str, Any]] = {
         "state": DOWN,
         **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), NONE),
@@ -216,11 +226,11 @@ class ResidentColumns(Table):
     """
 
     work: Int32s
-    node: Int32s
+    node: Rows
     count: Int32s
     sibling: Int32s
     amount: Int64s
 
-    scalars: ClassVar[dict[str, Any]] = dict.fromkeys(("work", "node", "count", "sibling"), np.int32)
+    scalars: ClassVar[dict[str, Any]] = {**dict.fromkeys(("work", "count", "sibling"), np.int32), "node": np.intp}
     vectors: ClassVar[tuple[str, ...]] = ("amount",)
     fills: ClassVar[dict[str, Any]] = {"sibling": NONE}

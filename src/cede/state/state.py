@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from cede.model.cluster import App, Constraints, DoctrineChoice, Node, PodSet, Policy, Queue, Tenant, Workload
-from cede.model.resources import split_flavor
 from cede.state.columns import (
     NEVER,
     NODE_STATES,
@@ -26,11 +25,22 @@ from cede.state.columns import (
     ResidentColumns,
     WorkloadColumns,
 )
-from cede.state.entry import enter
-from cede.state.tree import QueueTree
+from cede.state.entry import (
+    DEFAULT_PARTITION,
+    all_requests,
+    difference,
+    enter,
+    enter_node,
+    flavored,
+    load_of_node,
+    load_of_queue,
+    load_of_workload,
+    partition_of,
+    plain,
+)
+from cede.state.refusals import refuse_node, refuse_places, refuse_queue, refuse_workload
+from cede.state.tree import LIMITS, QueueTree
 from cede.state.units import FULL, WHOLE, Units
-
-DEFAULT_PARTITION = "default"
 
 
 @dataclass(slots=True)
@@ -48,7 +58,7 @@ class Static:
 
 def holds(state: int) -> bool:
     """Whether a workload in this state holds room."""
-    return state >= RESERVED and state <= PREEMPTING
+    return state >= RESERVED
 
 
 class State:
@@ -82,6 +92,8 @@ class State:
         self.placed: dict[int, tuple[int, ...]] = {}
         self.parts: dict[int, tuple[PodSet, ...]] = {}
         self.given_usage: dict[int, Mapping[str, int]] = {}
+        self.odd_requests: dict[int, Mapping[str, int]] = {}
+        self.odd_nodes: dict[int, Node] = {}
         self.constraints: dict[int, Constraints] = {}
         self.pins: dict[int, int] = {}
         self.label_sets: list[Mapping[str, str]] = []
@@ -91,35 +103,28 @@ class State:
 
     # -- resources ---------------------------------------------------------------------------------------------
 
-    def learn(self, amounts: Mapping[str, int]) -> None:
-        """Columns and units for these amounts, plain names for nodes beside the flavored ones for quota."""
-        plain: dict[str, int] = {}
-        for name, nano in amounts.items():
-            base = split_flavor(name)[0]
-            if base != name:
-                plain[base] = plain.get(base, 0) + nano
-        finer = self.units.learn(amounts)
-        if plain:
-            for column, factor in self.units.learn(plain).items():
-                finer[column] = finer.get(column, 1) * factor
+    def learn(self, *entries: Mapping[str, int], more: Mapping[str, int]) -> None:
+        """Columns and units for these amounts, plain names for nodes beside the flavored ones for quota.
+
+        `more` is what they add to all that is known; too much to count exactly is an error that changes nothing.
+        """
+        seen = [*entries, *(plain(entry) for entry in entries if flavored(entry))]
+        finer = self.units.learn(seen, more)
+        if len(self.units) == self.work.resources and not finer:
+            return
         tables = (self.work, self.nodes, self.residents, self.tree)
-        if len(self.units) > self.work.resources:
-            for table in tables:
+        for table in tables:
+            if len(self.units) > table.resources:
                 table.widen(len(self.units))
-        for column, factor in finer.items():
-            for table in tables:
+            for column, factor in finer.items():
                 table.rescale(column, factor)
 
-    def physical(self, requests: Mapping[str, int]) -> tuple[dict[str, int], int]:
-        """What one member takes of a node, by plain name, and the flavor it is pinned to."""
-        plain: dict[str, int] = {}
-        pin = NONE
-        for name, nano in requests.items():
-            base, flavor = split_flavor(name)
-            plain[base] = plain.get(base, 0) + nano
-            if flavor is not None:
-                pin = self.flavors.code(flavor)
-        return plain, pin
+    def physical(self, requests: Mapping[str, int]) -> tuple[Mapping[str, int], int]:
+        """What one member takes of a node, by plain name, and the flavor it is pinned to: of several the least name."""
+        if not flavored(requests):
+            return requests, NONE
+        least = min(name.partition("@")[2] for name in requests if "@" in name)
+        return plain(requests), self.flavors.code(least)
 
     def member_vector(self, requests: Mapping[str, int], exclusive: bool) -> Int64s:
         """What one member takes of a node, as counts; all of the WHOLE column if it wants a node to itself."""
@@ -131,8 +136,8 @@ class State:
 
     def submit(self, workload: Workload) -> int:
         """Enter a workload; one that holds room is placed where its entry says."""
-        for requests in (workload.requests, workload.usage or {}, *(p.requests for p in workload.pod_sets or ())):
-            self.learn(requests)
+        refuse_workload(self, workload)
+        self.learn(*all_requests(workload), workload.usage or {}, more=load_of_workload(workload))
         row = self.work.add()
         enter(self, row, workload)
         self.work_index[workload.name] = row
@@ -154,6 +159,7 @@ class State:
 
     def start(self, row: int, nodes: Sequence[int], *, at: int | None = None, state: int = RUNNING) -> None:
         """A pending workload takes its room: running from now, or in another state that holds room."""
+        refuse_places(self.work_names[row], int(self.work.members[row]), len(nodes))
         self.pending.discard(row)
         self.work.started[row] = self.now if at is None else at
         self._settle_in(row, nodes, state)
@@ -180,6 +186,7 @@ class State:
 
     def forget(self, row: int) -> None:
         """A workload ended: its room is free, its row may be used again."""
+        self.units.count({name: -nano for name, nano in self._load_of(row).items()})
         if holds(int(self.work.state[row])):
             self._move_out(row)
         self.pending.discard(row)
@@ -188,7 +195,7 @@ class State:
             self.nodes.reserved_for[node] = NONE
         del self.work_index[name]
         sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.given_usage, self.constraints, self.pins)
-        for side in sides:
+        for side in (*sides, self.odd_requests):
             side.pop(row, None)
         self.work_names[row] = self.uids[row] = ""
         self.work.drop(row)
@@ -198,30 +205,22 @@ class State:
 
     def put_node(self, node: Node) -> int:
         """A node joins, or changes: capacity, labels, state. What runs there stays."""
-        self.learn(node.capacity)
-        self.learn(node.occupied)
+        refuse_node(self, node)
         row = self.node_index.get(node.name)
+        more = load_of_node(node)
+        if row is not None:
+            less = self.nodes.capacity[:, row] + self.nodes.occupied[:, row]
+            more = difference(more, {"": FULL, **self.units.amounts(less.tolist())})
+        self.learn(node.capacity, node.occupied, more=more)
         if row is None:
             row = self.node_index[node.name] = self.nodes.add()
             self.node_names.append(node.name)
             self.node_residents.append([])
             self._node_rank = None
-        columns = self.nodes
-        capacity, pinned = self.physical(node.capacity)
-        columns.capacity[:, row] = self.units.vector(capacity)
-        columns.capacity[WHOLE, row] = FULL
-        columns.occupied[:, row] = self.units.vector(self.physical(node.occupied)[0])
-        columns.partition[row] = self.partitions.code(node.partition or DEFAULT_PARTITION)
-        columns.flavor[row] = self.flavors.code(node.flavor) if node.flavor else pinned
-        columns.home[row] = NONE if node.home is None else self.tree.row(node.home)
-        columns.group[row] = self.groups.code((node.labels or {}).get(self.static.topology, ""))
-        columns.labels[row] = self._label_code(node.labels or {})
-        self.reserve(row, NONE if node.reserved_for is None else self.work_index.get(node.reserved_for, NONE))
-        for clock in ("overcommitted_since", "last_preemptive_attempt"):
-            value = getattr(node, clock)
-            getattr(columns, clock)[row] = NEVER if value is None else value
+        enter_node(self, row, node)
+        self.reserve(row, NONE if node.reserved_for is None else self.work_index[node.reserved_for])
         self.set_node_state(row, NODE_STATES.index(node.state))
-        self._refresh(row)
+        self.refresh(row)
         return row
 
     def set_node_state(self, row: int, state: int) -> None:
@@ -234,21 +233,30 @@ class State:
         before = int(self.nodes.reserved_for[node])
         if before != NONE:
             self.reservations[before].discard(node)
+            if not self.reservations[before]:
+                del self.reservations[before]
         self.nodes.reserved_for[node] = row
         if row != NONE:
             self.reservations.setdefault(row, set()).add(node)
+        self.version += 1
 
     def put_queue(self, queue: Queue) -> int:
-        """A queue joins, or its limits and settings change; its usage follows it to another parent."""
-        for limits in (queue.guaranteed, queue.max, queue.borrowing_limit, queue.lending_limit):
-            self.learn(limits or {})
+        """A queue joins, or its entry changes: its usage follows it to another parent, its work to a partition."""
+        refuse_queue(self, queue)
+        known = self.tree.index.get(queue.name)
+        more = difference(load_of_queue(queue), load_of_queue(None if known is None else self.tree.documents[known]))
+        self.learn(*(getattr(queue, key) or {} for key in LIMITS), more=more)
         row = self.tree.row(queue.name)
         usage = self.tree.usage[:, row].copy()
         for above in self.tree.path(row)[1:]:
             self.tree.usage[:, above] -= usage
+        partition = partition_of(self, row)
         self.tree.put(queue, self.units, self.partitions.code(queue.partition or DEFAULT_PARTITION))
         for above in self.tree.path(row)[1:]:
             self.tree.usage[:, above] += usage
+        if partition_of(self, row) != partition:
+            size = self.work.size
+            self.work.partition[:size][self.work.queue[:size] == row] = partition_of(self, row)
         self.version += 1
         return row
 
@@ -267,6 +275,14 @@ class State:
         wanted = labels.items()
         match = np.array([wanted <= carried.items() for carried in self.label_sets], np.bool_)
         return match[self.nodes.labels[: self.nodes.size]]
+
+    def label_code(self, labels: Mapping[str, str]) -> int:
+        key = tuple(sorted(labels.items()))
+        found = self._label_codes.get(key)
+        if found is None:
+            found = self._label_codes[key] = len(self.label_sets)
+            self.label_sets.append(dict(key))
+        return found
 
     def residents_of(self, row: int) -> list[int]:
         """The resident rows of this workload, one a node it holds room on."""
@@ -341,20 +357,23 @@ class State:
         if state in (RESERVED, PREEMPTING):
             bucket = nodes.held if state == RESERVED else nodes.leaving
             bucket[:, node] += sign * amount
-            self._refresh(node)
+            self.refresh(node)
         else:
             nodes.used[:, node] += sign * amount
             nodes.free[:, node] -= sign * amount
 
-    def _refresh(self, node: int) -> None:
+    def refresh(self, node: int) -> None:
+        """What is free on the node, from everything that is not."""
         nodes = self.nodes
+        taken = nodes.occupied[:, node] + nodes.used[:, node] + nodes.booked[:, node]
         overlap = np.maximum(nodes.leaving[:, node], nodes.held[:, node])
-        nodes.free[:, node] = nodes.capacity[:, node] - nodes.occupied[:, node] - nodes.used[:, node] - overlap
+        nodes.free[:, node] = nodes.capacity[:, node] - taken - overlap
 
-    def _label_code(self, labels: Mapping[str, str]) -> int:
-        key = tuple(sorted(labels.items()))
-        found = self._label_codes.get(key)
-        if found is None:
-            found = self._label_codes[key] = len(self.label_sets)
-            self.label_sets.append(dict(labels))
-        return found
+    def _load_of(self, row: int) -> dict[str, int]:
+        """What `load_of_workload` said when this workload came."""
+        if row in self.parts:
+            placed = np.sum(self.members_of(row), axis=0)
+        else:
+            placed = self.work.need[:, row] * int(self.work.members[row])
+        most = np.maximum(placed, self.work.usage[:, row])
+        return {"": int(placed[WHOLE]), **self.units.amounts(most.tolist())}

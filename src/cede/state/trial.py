@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import TracebackType
 
-import numpy as np
-
-from cede.state.columns import GONE, RESERVED, Int64s
+from cede.state.columns import GONE, PREEMPTING, RESERVED, Int64s
 from cede.state.state import State
 
 
@@ -20,7 +18,7 @@ class Trial:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._log: list[tuple[int, int, tuple[tuple[int, Int64s], ...]]] = []
+        self._log: list[tuple[int, int, list[tuple[int, Int64s]]]] = []
 
     def __enter__(self) -> Trial:
         return self
@@ -33,39 +31,53 @@ class Trial:
         return len(self._log)
 
     def evict(self, row: int) -> None:
-        """A running workload's room is free, on every node it stands on."""
+        """The room of a workload that holds some is free, on every node it stands on."""
         state = self.state
-        freed = tuple(
-            (int(state.residents.node[resident]), -state.residents.amount[:, resident])
-            for resident in state.residents_of(row)
-        )
-        self._apply(row, freed, GONE, -1)
+        residents = state.residents
+        moves = [(int(residents.node[at]), residents.amount[:, at]) for at in state.residents_of(row)]
+        before = int(state.work.state[row])
+        self._log.append((row, before, moves))
+        self._evict(row, before, moves, 1)
+        state.work.state[row] = GONE
 
     def book(self, row: int, nodes: Sequence[int]) -> None:
         """A waiting workload's members take room, one entry a member."""
-        taken: dict[int, Int64s] = {}
-        for node, vector in zip(nodes, self.state.members_of(row), strict=False):
-            taken[node] = taken[node] + vector if node in taken else vector.copy()
-        self._apply(row, tuple(taken.items()), RESERVED, 1)
+        state = self.state
+        moves = list(zip(nodes, state.members_of(row), strict=False))
+        self._log.append((row, int(state.work.state[row]), moves))
+        self._book(row, moves, 1)
+        state.work.state[row] = RESERVED
 
     def undo(self, mark: int = 0) -> None:
         """Back to the mark, or to the beginning."""
         while len(self._log) > mark:
             row, before, moves = self._log.pop()
-            sign = 1 if self.state.work.state[row] == GONE else -1
-            self._move(row, tuple((node, -amount) for node, amount in moves), sign)
+            if self.state.work.state[row] == GONE:
+                self._evict(row, before, moves, -1)
+            else:
+                self._book(row, moves, -1)
             self.state.work.state[row] = before
 
-    def _apply(self, row: int, moves: tuple[tuple[int, Int64s], ...], state: int, sign: int) -> None:
-        self._log.append((row, int(self.state.work.state[row]), moves))
-        self._move(row, moves, sign)
-        self.state.work.state[row] = state
-
-    def _move(self, row: int, moves: tuple[tuple[int, Int64s], ...], sign: int) -> None:
-        state = self.state
+    def _evict(self, row: int, before: int, moves: list[tuple[int, Int64s]], sign: int) -> None:
+        nodes = self.state.nodes
+        shared = {RESERVED: nodes.held, PREEMPTING: nodes.leaving}.get(before)
         for node, amount in moves:
-            state.nodes.used[:, node] += amount
-            state.nodes.free[:, node] -= amount
-        usage = sign * state.work.usage[:, row]
+            if shared is None:
+                nodes.used[:, node] -= sign * amount
+                nodes.free[:, node] += sign * amount
+            else:
+                shared[:, node] -= sign * amount
+                self.state.refresh(node)
+        self._charge(row, -sign)
+
+    def _book(self, row: int, moves: list[tuple[int, Int64s]], sign: int) -> None:
+        nodes = self.state.nodes
+        for node, amount in moves:
+            nodes.booked[:, node] += sign * amount
+            nodes.free[:, node] -= sign * amount
+        self._charge(row, sign)
+
+    def _charge(self, row: int, sign: int) -> None:
+        state = self.state
         for queue in state.tree.path(int(state.work.queue[row])):
-            np.add(state.tree.usage[:, queue], usage, out=state.tree.usage[:, queue])
+            state.tree.usage[:, queue] += sign * state.work.usage[:, row]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cede.model.errors import CedeError
+from cede.model.quantities import format_quantity
 
 Ints = npt.NDArray[np.int64]
 
@@ -16,10 +17,12 @@ WHOLE = 0
 FULL = 1 << 31
 COARSEST = 10**9
 LIMIT = 1 << 62
+MOST_KEPT = 4096
+"""Distinct requests whose counts are remembered: kinds of work are few, and a row each would cost too much."""
 
 
 class Units:
-    """Names of the resource columns and how many nano-units one count of each is worth.
+    """Names of the resource columns, how many nano-units one count of each is worth, and how many are known in all.
 
     The unit of a resource is the coarsest power of ten that divides every amount seen, so that bytes are
     counted in bytes and half cores in milli-cores, and sums over a whole cluster stay within 64 bits.
@@ -29,6 +32,7 @@ class Units:
         self.names: list[str] = [""]
         self.index: dict[str, int] = {"": WHOLE}
         self.nano: list[int] = [1]
+        self.total: list[int] = [0]
         self._rows: dict[tuple[tuple[str, int], ...], tuple[tuple[int, int], ...]] = {}
 
     def __len__(self) -> int:
@@ -41,21 +45,47 @@ class Units:
             found = self.index[name] = len(self.names)
             self.names.append(name)
             self.nano.append(COARSEST)
+            self.total.append(0)
         return found
 
-    def learn(self, amounts: Mapping[str, int]) -> dict[int, int]:
-        """Make room for these amounts; the answer says by what factor each column's unit became finer."""
+    def learn(self, seen: Iterable[Mapping[str, int]], more: Mapping[str, int]) -> dict[int, int]:
+        """Make room for these amounts, which add `more` to all that is known of each resource.
+
+        The answer says by what factor each column's unit became finer. What is known of a resource in all stays
+        below 2**62 counts of its unit, so every sum of some of it is exact; more is an error that changes nothing.
+        New columns come in the order of their names, so that it does not matter in which order amounts are seen.
+        """
+        units: dict[str, int] = {}
+        for amounts in seen:
+            for name, nano in amounts.items():
+                column = self.index.get(name)
+                if column is None or nano % self.nano[column]:
+                    known = COARSEST if column is None else self.nano[column]
+                    units[name] = _coarsest_of(nano, units.get(name, known))
+        for name in more.keys() | units.keys() if units else more:
+            column = self.index.get(name)
+            unit = units[name] if name in units or column is None else self.nano[column]
+            total = more.get(name, 0) + (0 if column is None else self.total[column])
+            if total >= LIMIT * unit:
+                raise CedeError(_too_much(name, total, unit))
+        finer = self._refine(units) if units else {}
+        self.count(more)
+        return finer
+
+    def count(self, more: Mapping[str, int]) -> None:
+        """So much more, or less, is known of each resource in all."""
+        for name, nano in more.items():
+            self.total[self.index[name]] += nano
+
+    def _refine(self, units: Mapping[str, int]) -> dict[int, int]:
         finer: dict[int, int] = {}
-        for name, nano in amounts.items():
+        for name in sorted(units):
+            known = name in self.index
             column = self.column(name)
-            unit = self.nano[column]
-            while nano % unit:
-                unit //= 10
-            if unit != self.nano[column]:
-                finer[column] = self.nano[column] // unit
-                self.nano[column] = unit
-        if finer:
-            self._rows.clear()
+            if known:
+                finer[column] = self.nano[column] // units[name]
+            self.nano[column] = units[name]
+        self._rows.clear()
         return finer
 
     def pairs(self, amounts: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
@@ -63,7 +93,7 @@ class Units:
         key = tuple(amounts.items())
         found = self._rows.get(key)
         if found is None:
-            if len(self._rows) > 100_000:
+            if len(self._rows) >= MOST_KEPT:
                 self._rows.clear()
             found = tuple(sorted((self.index[name], nano // self.nano[self.index[name]]) for name, nano in key))
             self._rows[key] = found
@@ -84,10 +114,20 @@ class Units:
             if count and column != WHOLE
         }
 
-    def guard(self, column: int, total_nano: int) -> None:
-        """An error if the sum of a resource over everything would not stay far inside 64 bits."""
-        if total_nano // self.nano[column] >= LIMIT:
-            raise CedeError(
-                f"the amounts of {self.names[column]!r} add up to {total_nano // 10**9}, "
-                f"which is too much to count exactly in units of {self.nano[column]}e-9"
-            )
+
+def _coarsest_of(nano: int, unit: int) -> int:
+    while nano % unit:
+        unit //= 10
+    return unit
+
+
+def _too_much(name: str, total: int, unit: int) -> str:
+    if not name:
+        return (
+            f"the members that take a whole node are too many: {total // FULL}, where {LIMIT // FULL - 1} is the most"
+        )
+    finest = format_quantity(unit)
+    return (
+        f"the amounts of {name!r} add up to {total // COARSEST}, which is too much to count exactly in steps of "
+        f"{finest}; the finest amount given sets the step, so round it, or give less in all"
+    )

@@ -23,6 +23,7 @@ from cede.model.cluster import Policy
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.state.columns import NONE
+from cede.state.entry import own_priority
 from cede.state.state import State
 
 LOWEST, HIGHEST = 0, 100
@@ -36,10 +37,11 @@ def decision(state: State, row: int, action: str, rule: Rule, **facts: object) -
 def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | None:
     """Outside the priorities its user or project may use, or beyond a limit that nothing can make room under."""
     priority = int(state.work.priority[row])
+    user, project = owners_of(state, row)
     for owner, policy in policies_of(state, row):
-        default = state.static.default_priority if policy.default_priority is None else policy.default_priority
-        if policy.may_change is False and priority != default:
-            return decision(state, row, "refuse", FIXED, owner=owner, priority=priority, default=default)
+        own = own_priority(state.static, user, project)
+        if policy.may_change is False and priority != own:
+            return decision(state, row, "refuse", FIXED, owner=owner, priority=priority, default=own)
         low = LOWEST if policy.min_priority is None else policy.min_priority
         high = HIGHEST if policy.max_priority is None else policy.max_priority
         if not low <= priority <= high:
@@ -49,10 +51,14 @@ def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | 
     return None
 
 
+def owners_of(state: State, row: int) -> tuple[str | None, str | None]:
+    """The user and the project of this workload."""
+    return state.users.name(int(state.work.user[row])), state.projects.name(int(state.work.project[row]))
+
+
 def policies_of(state: State, row: int) -> Iterator[tuple[str, Policy]]:
     """The policies that bind this workload, its user's first."""
-    user = state.users.name(int(state.work.user[row]))
-    project = state.projects.name(int(state.work.project[row]))
+    user, project = owners_of(state, row)
     for policy in state.static.policies:
         if policy.user is not None and policy.user == user:
             yield f"user {user}", policy

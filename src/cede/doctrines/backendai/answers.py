@@ -11,9 +11,10 @@ from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.misses import nearest_miss
-from cede.doctrines.parts.shortage import shortage
+from cede.doctrines.parts.shortage import lacking, shortage
 from cede.model.plan import Decision, Miss, Victim, Warning
 from cede.model.rules import Rule
 from cede.state.state import State
@@ -25,24 +26,32 @@ def preempting(
     settings: Settings,
     found: Candidates,
     victims: list[int],
-    nodes: list[int],
     because: Rule,
+    nodes: list[int] | None = None,
     warnings: tuple[Warning, ...] = (),
 ) -> Decision:
-    """Victims go and the claimant takes their room; both are booked for the rest of the cycle."""
+    """Victims go and the claimant takes their room, best fit unless told where; booked for the rest of the cycle."""
     state = cycle.state
-    facts = facts_about(state, claim.row, settings)
     shown = None
     if cycle.explain:
+        facts = facts_about(state, claim.row, settings)
         exclude_elsewhere(state, claim, found)
         shown = found.explain(state, facts, dict.fromkeys(victims, because), rules.SPARED)
-    number = "priority" if because is rules.LOWER else "job_priority"
-    word = number.replace("_", " ")
-    who = ", ".join(f"{state.work_names[row]} ({word} {facts(row)[number]})" for row in victims)
-    why = f"no room ({_short(state, claim)}); it has {word} {facts(claim.row)[number]} and preempts {who}"
+    column, word = (state.work.priority, "priority")
+    if because is not rules.LOWER:
+        column, word = (state.work.job_priority, "job priority")
+    who = ", ".join(f"{state.work_names[row]} ({word} {column[row]})" for row in victims)
     lost = tuple(Victim(state.work_names[row], because.id, fate_of(state, row, settings)) for row in victims)
+    before = {
+        node: state.nodes.free[:, node].copy()
+        for row in victims
+        for node in state.residents.node[state.residents_of(row)]
+    }
     for row in victims:
         cycle.trial.evict(row)
+    nodes = place(state, claim) if nodes is None else nodes
+    assert nodes is not None, "victims that make no room are no victims"
+    why = f"{lacking(state, claim, nodes, before)}; it has {word} {column[claim.row]} and preempts {who}"
     cycle.trial.book(claim.row, nodes)
     return Decision(
         claim.name,
@@ -76,8 +85,8 @@ def waiting(
         "short": _short(state, claim),
         "victims": f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody",
         "matching": int(claim.matching.sum()),
-        "more": "",
         **(limits[0].facts(state) if limits else {}),
+        "more": "".join(f"; {rules.QUOTA.because(**limit.facts(state), more='')}" for limit in limits[1:]),
         **facts,
     }
     missed: list[Miss] = []
@@ -87,7 +96,7 @@ def waiting(
         missed.append(Miss(state.work_names[row], None if protecting is None else protecting.id, why))
     shown = None
     if cycle.explain:
-        shown = found.explain(state, lambda row: numbers | dict(about(row)), {}, rules.SPARED, cannot)
+        shown = found.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
     sentence = rule.because(**numbers)
     return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=tuple(missed), candidates=shown)
 

@@ -9,6 +9,7 @@ from cede.doctrines.backendai.check import objections
 from cede.doctrines.backendai.lint import lint
 from cede.doctrines.backendai.rules import RULES
 from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS
+from cede.doctrines.backendai.shares import shares
 from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
 from cede.model.plan import Decision
 
@@ -37,6 +38,7 @@ BACKENDAI = Doctrine(
     rules=RULES,
     settings=_settings(),
     decide=decide,
+    shares=shares,
     objections=objections,
     lint=lint,
 )

@@ -32,7 +32,7 @@ def facts_about(state: State, claimant: int, settings: Settings) -> Facts:
             "claimant_job_priority": int(work.job_priority[claimant]),
             "threshold": settings.threshold,
             "scope": settings.scope,
-            "owner": owner_of(state, row, settings.scope),
+            "its_owner": owner_of(state, row, settings.scope),
             "claimant_owner": owner_of(state, claimant, settings.scope),
             "state": STATES[int(work.state[row])],
             "ran": ran,

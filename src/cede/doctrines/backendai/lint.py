@@ -8,7 +8,7 @@ import numpy as np
 
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, settings_of
 from cede.model.lint import Finding
-from cede.state.columns import KINDS, Int32s
+from cede.state.columns import GONE, KINDS, Int32s
 from cede.state.state import State
 
 
@@ -27,7 +27,7 @@ def _of_queue(state: State, edition: str, name: str, queue: int) -> Iterator[Fin
     path = f"queues[{name}].settings"
     work, size = state.work, state.work.size
     mine = work.queue[:size] == queue
-    live = mine & (work.state[:size] <= 5)
+    live = mine & (work.state[:size] != GONE)
     if edition == DOCUMENT:
         yield from _threshold(path, settings.threshold, raw, work.priority[:size][live])
     if edition == SHIPPED:

@@ -11,7 +11,7 @@ from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.fit import fits
 from cede.model.plan import Warning
 from cede.model.rules import Rule
-from cede.state.columns import NEVER
+from cede.state.columns import NEVER, Bools, Int64s
 from cede.state.state import State
 
 
@@ -50,6 +50,10 @@ def needless(state: State, claim: Claim, victims: list[int]) -> list[int]:
     for moves in amounts.values():
         for node, amount in moves:
             free[:, node] += amount
+    if claim.single:
+        touched = np.zeros(state.nodes.size, np.bool_)
+        touched[[node for moves in amounts.values() for node, _ in moves]] = True
+        return [row for row, moves in amounts.items() if _one_fits(claim, free, touched, dict(moves))]
     found = []
     for row, moves in amounts.items():
         without = free.copy()
@@ -58,3 +62,13 @@ def needless(state: State, claim: Claim, victims: list[int]) -> list[int]:
         if fits(state, claim, without):
             found.append(row)
     return found
+
+
+def _one_fits(claim: Claim, free: Int64s, touched: Bools, stays: dict[int, Int64s]) -> bool:
+    """Whether one member fits a node that some victim left, if this victim stays."""
+    need = claim.vectors[0]
+    for node in np.flatnonzero(touched & claim.allowed).tolist():
+        room = free[:, node] - stays[node] if node in stays else free[:, node]
+        if (room >= need)[claim.columns].all():
+            return True
+    return False

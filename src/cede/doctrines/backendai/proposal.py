@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner, started, too_big
 from cede.doctrines.backendai.answers import preempting, waiting
@@ -20,10 +18,8 @@ from cede.doctrines.parts.limits import broken, limits_of
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.model.plan import Decision
 from cede.model.rules import Rule
-from cede.state.columns import NEVER, PREEMPTING, RESERVED, RUNNING, SYSTEM
+from cede.state.columns import RESERVED, RUNNING, SYSTEM
 from cede.state.state import State
-
-LATEST = np.iinfo(np.int64).max
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
@@ -68,9 +64,6 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
     nodes = None if short else place(state, claim)
     if nodes is not None:
         return started(cycle, claim, nodes)
-    refused = too_big(state, claim)
-    if refused is not None:
-        return refused
     settings = settings_of(state.tree.settings(int(state.work.queue[row])), DOCUMENT)
     found = candidates(state, claim, settings)
     cannot: Rule | None = None
@@ -81,17 +74,14 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
     else:
         victims = take_until_fits(state, claim, found.open, victim_order(state, settings), short)
         if victims is not None:
-            mark = cycle.trial.mark()
-            for victim in victims:
-                cycle.trial.evict(victim)
-            nodes = place(state, claim)
-            cycle.trial.undo(mark)
-            assert nodes is not None, "victims that make no room are no victims"
-            return preempting(cycle, claim, settings, found, victims, nodes, rules.LOWER)
+            return preempting(cycle, claim, settings, found, victims, rules.LOWER)
+    refused = too_big(state, claim)
+    if refused is not None:
+        return refused
     rule = cannot or rules.NO_ROOM
     if short:
         rule = rules.QUOTA
-    elif cannot is None and state.nodes.size and not claim.allowed.any():
+    elif state.nodes.size and not claim.allowed.any():
         rule = rules.NO_NODES
     ahead = "" if head is None else state.work_names[head]
     return waiting(cycle, claim, settings, found, short, rule, cannot, head=ahead)
@@ -101,7 +91,7 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     """All that hold room in the group; the first rule that protects one is its verdict."""
     work, size = state.work, state.work.size
     phase, priority = work.state[:size], work.priority[:size]
-    looked = (phase >= RESERVED) & (phase <= PREEMPTING) & (work.partition[:size] == work.partition[claim.row])
+    looked = (phase >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
     return Candidates(looked).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.SYSTEM, work.kind[:size] == SYSTEM),
@@ -115,6 +105,4 @@ def victim_order(state: State, settings: Settings) -> Order:
     """Priority ascending, then start: oldest or newest first; what has no start time is newest of all."""
     work, size = state.work, state.work.size
     begun = work.started[:size]
-    if settings.order == "newest":
-        return Order(work.priority[:size], np.where(begun == NEVER, -LATEST, -begun))
-    return Order(work.priority[:size], np.where(begun == NEVER, LATEST, begun))
+    return Order(work.priority[:size], -begun if settings.order == "newest" else begun)

@@ -19,6 +19,7 @@ LOWER_JOB = RULES.admits(
     SHIPPED,
 )
 SPARED = RULES.admits("not-needed", "it may be preempted, but the claimant fits without that")
+TOO_LITTLE = RULES.admits("not-enough", "it may be preempted, but all who may be, together, do not make enough room")
 
 NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work gives way")
 ELSEWHERE = RULES.excludes("usable-nodes", "it stands on no node that the claimant may use")
@@ -33,7 +34,7 @@ NOT_LOWER = RULES.protects(
 )
 OUT_OF_SCOPE = RULES.protects(
     "victim-scope",
-    "it belongs to {scope} {owner}; the group preempts only within the claimant's {claimant_owner}",
+    "it belongs to {scope} {its_owner}; the group preempts only within the claimant's {claimant_owner}",
     SHIPPED,
 )
 NOT_LOWER_JOB = RULES.protects(

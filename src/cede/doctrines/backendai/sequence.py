@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fractions import Fraction
+
 import numpy as np
 
 from cede.doctrines.backendai.facts import pending_rows
 from cede.doctrines.backendai.settings import Settings
-from cede.doctrines.parts.orders import Rows, nine_decimals, ordered
-from cede.state.columns import CHECKPOINTING, RESERVED, Int64s
+from cede.doctrines.parts.orders import Rows, ordered
+from cede.state.columns import CHECKPOINTING, RESERVED, Int32s, Int64s
 from cede.state.state import State
 from cede.state.units import WHOLE
 
@@ -23,25 +26,38 @@ def sequence(state: State, partition: int, settings: Settings) -> Rows:
     if settings.scheduler == "lifo":
         return ordered(state, rows, bands, -arrival)
     if settings.scheduler == "drf":
-        return ordered(state, rows, bands, dominant_shares(state, partition, rows), arrival)
+        return ordered(state, rows, bands, _turns(state, partition, state.work.user[rows]), arrival)
     return ordered(state, rows, bands, arrival)
 
 
-def dominant_shares(state: State, partition: int, rows: Rows) -> Int64s:
-    """For the owner of each row: the largest share of any of the group's slots that the owner's sessions occupy."""
+def _turns(state: State, partition: int, owners: Int32s) -> Int64s:
+    """A key for each of these owners that sorts like their dominant shares; no share is needed where one is alone."""
+    users = np.unique(owners)
+    if len(users) < 2:
+        return np.zeros(len(owners), np.int64)
+    shares = dominant_shares(state, partition, users.tolist())
+    turn = {share: place for place, share in enumerate(sorted(set(shares.values())))}
+    return np.array([turn[shares[user]] for user in users.tolist()], np.int64)[np.searchsorted(users, owners)]
+
+
+def dominant_shares(state: State, partition: int, users: Iterable[int]) -> dict[int, Fraction]:
+    """By user: the largest share of any of the group's slots that the user's sessions occupy, exactly."""
     work, size, nodes = state.work, state.work.size, state.nodes
     here = nodes.partition[: nodes.size] == partition
-    capacity = nodes.capacity[:, : nodes.size][:, here].sum(axis=1)
     phase = work.state[:size]
     occupying = (phase >= RESERVED) & (phase <= CHECKPOINTING) & (work.partition[:size] == partition)
-    users = np.unique(work.user[rows])
-    shares = np.zeros(len(users))
-    for place, user in enumerate(users.tolist()):
-        theirs = occupying & (work.user[:size] == user)
-        total = (work.need[:, :size][:, theirs] * work.members[:size][theirs]).sum(axis=1)
+    rows = np.flatnonzero(occupying)
+    owners = work.user[rows] + 1
+    shares = dict.fromkeys(users, Fraction(0))
+    for column in range(len(state.units)):
+        capacity = int(nodes.capacity[column, : nodes.size][here].sum())
+        if column == WHOLE or not capacity:
+            continue
+        held = work.need[column, :size] * work.members[:size]
         for row in state.parts:
-            if theirs[row]:
-                total += np.sum(state.members_of(row), axis=0) - work.need[:, row] * work.members[row]
-        slots = (np.arange(len(total)) != WHOLE) & (capacity > 0)
-        shares[place] = (total[slots] / capacity[slots]).max(initial=0.0)
-    return nine_decimals(shares)[np.searchsorted(users, work.user[rows])]
+            held[row] = sum(int(need[column]) for need in state.members_of(row))
+        totals = np.zeros(len(state.users.names) + 1, np.int64)
+        np.add.at(totals, owners, held[rows])
+        for user, share in shares.items():
+            shares[user] = max(share, Fraction(int(totals[user + 1]), capacity))
+    return shares

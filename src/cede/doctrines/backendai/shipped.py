@@ -14,18 +14,21 @@ from cede.doctrines.backendai.facts import groups_with_work, scope_column
 from cede.doctrines.backendai.promises import broken_promises
 from cede.doctrines.backendai.sequence import sequence
 from cede.doctrines.backendai.settings import SHIPPED, Settings, settings_of
-from cede.doctrines.backendai.strategies import pick
-from cede.doctrines.backendai.victims import collect, narrow
+from cede.doctrines.backendai.strategies import pick, preference, remember
+from cede.doctrines.backendai.victims import cheapest_agent, collect
 from cede.doctrines.parts.candidates import Candidates
-from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.claim import Claim, claim_of, residents_of_all, standing_on
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible, group_room
 from cede.doctrines.parts.limits import broken, limits_of
 from cede.doctrines.parts.orders import Rows
 from cede.model.plan import Decision
 from cede.model.rules import Rule
-from cede.state.columns import NEVER, PREEMPTING, RESERVED, RUNNING, SPREAD, SYSTEM, TIGHT, Bools, Int64s
+from cede.state.columns import CHECKPOINTING, NEVER, READY, RESERVED, RUNNING, SPREAD, SYSTEM, TIGHT, Bools, Int64s
 from cede.state.state import State
+from cede.state.units import WHOLE
+
+EXACT_IN_FLOAT = 1 << 53
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
@@ -72,14 +75,21 @@ def _decide_one(cycle: Cycle, row: int, settings: Settings, head: int | None) ->
         return started(cycle, claim, chosen.nodes), False
     if chosen is not None:
         warnings = broken_promises(state, claim, settings, chosen.victims)
-        made = preempting(cycle, claim, settings, found, chosen.victims, chosen.nodes, rules.LOWER_JOB, warnings)
+        if cycle.explain:
+            found.protect((rules.GIVES_NOTHING, _useless(state, chosen)))
+        made = preempting(cycle, claim, settings, found, chosen.victims, rules.LOWER_JOB, chosen.nodes, warnings)
         return made, False
     refused = too_big(state, claim, bare=True)
     if refused is not None:
         return refused, True
     _wake_when_old_enough(cycle, claim, settings, cannot)
-    rule = cannot or (rules.NO_ROOM if claim.allowed.any() else rules.NO_NODES)
-    return waiting(cycle, claim, settings, found, [], rule, cannot), True
+    rule = (cannot or rules.NO_ROOM) if claim.allowed.any() else rules.NO_NODES
+    return waiting(cycle, claim, settings, found, [], rule, cannot), _has_an_agent(state, claim)
+
+
+def _has_an_agent(state: State, claim: Claim) -> bool:
+    """Whether an agent of its kind is up; without one its failure is its own, as in an empty group."""
+    return bool((claim.matching & (state.nodes.state[: state.nodes.size] == READY)).any())
 
 
 def _cannot(state: State, row: int, settings: Settings) -> Rule | None:
@@ -95,7 +105,7 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     """All that hold room in the group; the first rule that protects one is its verdict."""
     work, size, row = state.work, state.work.size, claim.row
     phase = work.state[:size]
-    looked = (phase >= RESERVED) & (phase <= PREEMPTING) & (work.partition[:size] == work.partition[row])
+    looked = (phase >= RESERVED) & (work.partition[:size] == work.partition[row])
     found = Candidates(looked).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.SYSTEM, work.kind[:size] == SYSTEM),
@@ -113,12 +123,16 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
 
 @dataclass(slots=True)
 class Choice:
-    """Agents for the members so far, the sessions claimed for them, and what is free with those gone."""
+    """Agents for the members so far, the sessions claimed for them, and what is free with those gone.
+
+    `shorts` is what was missing on each agent that sessions were claimed on.
+    """
 
     free: Int64s
     open_: Bools
     nodes: list[int] = field(default_factory=list)
     victims: list[int] = field(default_factory=list)
+    shorts: dict[int, Int64s] = field(default_factory=dict)
 
 
 def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Choice | None:
@@ -132,14 +146,16 @@ def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Choi
         areas = [claim.allowed & (groups == group) for group in inside]
     spread = group_room(state, claim, np.zeros(state.nodes.size, np.int64))[1] if claim.placement == SPREAD else None
     best: Choice | None = None
+    after = remembered
     for area in areas:
+        cycle.memory["roundrobin"] = dict(remembered)
         choice = Choice(state.nodes.free[:, : state.nodes.size].copy(), open_.copy())
         if all(_choose_one(cycle, claim, settings, need, area, spread, choice) for need in claim.vectors):
             if not choice.victims:
                 return choice
-            best = best or choice
-    if best is None:
-        cycle.memory["roundrobin"] = remembered
+            if best is None:
+                best, after = choice, cycle.memory["roundrobin"]
+    cycle.memory["roundrobin"] = after
     return best
 
 
@@ -155,14 +171,19 @@ def _choose_one(
     if len(nodes):
         node = pick(state, settings.strategy, nodes, free, cycle.memory, partition)
     else:
-        credited = free + _reclaimable(state, choice.open_)
+        credited = free + _reclaimable(state, claim, choice.open_)
         nodes = np.flatnonzero(feasible(claim, need, credited) & area)
         if not len(nodes):
             return False
-        shorts = np.maximum(need[:, None] - free[:, nodes], 0)
-        nodes = narrow(state, nodes, shorts, choice.open_, settings)
-        node = pick(state, settings.strategy, nodes, credited, cycle.memory, partition)
+        if settings.order in ("fewest-sessions", "smallest-resources"):
+            shorts = np.maximum(need[:, None] - free[:, nodes], 0)
+            liking = preference(state, settings.strategy, nodes, credited, cycle.memory, partition)
+            node = cheapest_agent(state, nodes, liking, shorts, choice.open_, settings)
+            remember(state, node, cycle.memory, partition)
+        else:
+            node = pick(state, settings.strategy, nodes, credited, cycle.memory, partition)
         short = np.maximum(need - free[:, node], 0)[:, None]
+        choice.shorts[node] = short[:, 0] + choice.shorts.get(node, 0)
         taken = collect(state, np.array([node]), short, choice.open_, settings).sessions(state)
         for row in taken:
             choice.open_[row] = False
@@ -174,14 +195,42 @@ def _choose_one(
     return True
 
 
-def _reclaimable(state: State, open_: Bools) -> Int64s:
-    """What each node would get back if every open session went."""
-    residents, size = state.residents, state.residents.size
-    counted = open_[residents.work[:size]]
-    result = np.empty((len(state.units), state.nodes.size), np.int64)
-    for column in range(len(state.units)):
-        amounts = residents.amount[column, :size] * counted
-        result[column] = np.bincount(residents.node[:size], weights=amounts, minlength=state.nodes.size)
+def _useless(state: State, choice: Choice) -> Bools:
+    """Sessions on the agents that were cleared, and on no other, that hold nothing of what was short there."""
+    found = np.zeros(state.work.size, np.bool_)
+    for resident in standing_on(state, np.array(list(choice.shorts), np.intp)):
+        row = int(state.residents.work[resident])
+        found[row] = not any(_gives(state, other, choice.shorts) for other in state.residents_of(row))
+    return found
+
+
+def _gives(state: State, resident: int, shorts: dict[int, Int64s]) -> bool:
+    short = shorts.get(int(state.residents.node[resident]))
+    return short is None or bool((np.minimum(state.residents.amount[:, resident], short) > 0).any())
+
+
+def _reclaimable(state: State, claim: Claim, open_: Bools) -> Int64s:
+    """What each node would get back if every open session went; whole nodes only where they matter.
+
+    Summed over the open ones or, if they are most, over the others and taken from what is used.
+    """
+    size, nodes = state.work.size, state.nodes.size
+    phase = state.work.state[:size]
+    using = (phase == RUNNING) | (phase == CHECKPOINTING)
+    most = 2 * np.count_nonzero(open_) > np.count_nonzero(using)
+    rows = residents_of_all(state, np.flatnonzero(using & ~open_ if most else open_))
+    on = state.residents.node[rows]
+    result = np.zeros((len(state.units), nodes), np.int64)
+    wanted = max(int(need[WHOLE]) for need in claim.vectors)
+    skipped = (state.nodes.free[WHOLE, :nodes] >= wanted).all()
+    for column in range(1 if skipped else 0, len(state.units)):
+        amount, used = state.residents.amount[column, rows], state.nodes.used[column, :nodes]
+        if used.max(initial=0) < EXACT_IN_FLOAT:
+            amounts = np.bincount(on, weights=amount, minlength=nodes)
+        else:
+            amounts = np.zeros(nodes, np.int64)
+            np.add.at(amounts, on, amount)
+        result[column] = used - amounts if most else amounts
     return result
 
 

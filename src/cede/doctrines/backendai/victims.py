@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,8 @@ from cede.doctrines.parts.orders import Key, Rows, order_of
 from cede.state.columns import NEVER, Bools, Int64s
 from cede.state.state import State
 
-WHOLE_UNIT = 10**9
+LARGEST = 1 << 62
+BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +26,47 @@ class Collected:
     rows: Rows
     taken: Bools
     count: Int64s
-    total: npt.NDArray[np.float64]
+    total: Key
 
     def sessions(self, state: State) -> list[int]:
         """The sessions taken, in the order taken; of use when the walk was over one agent."""
         return [int(row) for row in state.residents.work[self.rows[self.taken]]]
 
 
-def narrow(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Rows:
-    """The agents that the order likes best; all of them under `oldest` and `newest`."""
-    if settings.order not in ("fewest-sessions", "smallest-resources"):
-        return nodes
-    walked = collect(state, nodes, shorts, open_, settings)
-    cost = walked.count.astype(np.float64) if settings.order == "fewest-sessions" else walked.total
-    best: Rows = nodes[cost == cost.min()]
-    return best
+def cheapest_agent(state: State, nodes: Rows, liking: Int64s, shorts: Int64s, open_: Bools, settings: Settings) -> int:
+    """The agent that costs least by the order's own measure, then the one liked best, then by name.
+
+    Agents are walked in batches, those first that could at best cost least; the search ends when the best found
+    is better than all that is left could be.
+    """
+    rank = state.node_rank()
+    floor = _least_cost(state, shorts, settings)
+    turn = np.lexsort((rank[nodes], liking, floor))
+    best: tuple[int, int, int, int] | None = None
+    begin, size = 0, BATCH
+    while begin < len(turn):
+        at = turn[begin : begin + size]
+        if best is not None and best[:3] < (float(floor[at[0]]), int(liking[at[0]]), int(rank[nodes[at[0]]])):
+            break
+        walked = collect(state, nodes[at], shorts[:, at], open_, settings)
+        cost: Key = walked.count if settings.order == "fewest-sessions" else walked.total
+        first = int(np.lexsort((rank[nodes[at]], liking[at], in_order(cost)))[0])
+        node = int(nodes[at[first]])
+        found = (int(cost[first]), int(liking[at[first]]), int(rank[node]), node)
+        best = found if best is None else min(best, found)
+        begin, size = begin + size, 2 * size
+    assert best is not None, "the cheapest of no agents"
+    return best[3]
+
+
+def _least_cost(state: State, shorts: Int64s, settings: Settings) -> npt.NDArray[np.float64]:
+    """No agent can cost less than this: as many sessions as the largest one would make, or what is short itself."""
+    if settings.order == "smallest-resources":
+        least: npt.NDArray[np.float64] = mixed_totals(state, shorts).astype(np.float64) * (1 - 1e-9)
+    else:
+        largest = state.residents.amount[:, : state.residents.size].max(axis=1, initial=1)
+        least = np.ceil(shorts / largest[:, None]).max(axis=0)
+    return least
 
 
 def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Collected:
@@ -55,9 +83,11 @@ def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: S
     left = shorts.copy()
     taken = np.zeros(len(rows), np.bool_)
     count = np.zeros(len(nodes), np.int64)
-    total = np.zeros(len(nodes))
     sizes = mixed_totals(state, state.residents.amount[:, rows])
+    total = np.zeros(len(nodes), sizes.dtype)
     for step in _steps(on):
+        if not left.any():
+            break
         place, amount = on[step], state.residents.amount[:, rows[step]]
         useful = ((amount > 0) & (left[:, place] > 0)).any(axis=0)
         taken[step] = useful
@@ -76,9 +106,9 @@ def _in_turn(state: State, rows: Rows, on: Rows, shorts: Int64s, settings: Setti
     start = np.where(later, begun, 0)
     keys: list[Key] = [on, state.work.job_priority[works]]
     if settings.order == "fewest-sessions":
-        keys.append(-mixed_totals(state, np.minimum(state.residents.amount[:, rows], shorts[:, on])))
+        keys.append(in_order(-mixed_totals(state, np.minimum(state.residents.amount[:, rows], shorts[:, on]))))
     elif settings.order == "smallest-resources":
-        keys.append(mixed_totals(state, state.residents.amount[:, rows]))
+        keys.append(in_order(mixed_totals(state, state.residents.amount[:, rows])))
     turn = order_of(state, works, *keys, later, -start if settings.order == "newest" else start)
     return rows[turn], on[turn]
 
@@ -91,12 +121,26 @@ def _steps(on: Rows) -> list[Rows]:
     group = np.cumsum(np.concatenate(([False], on[1:] != on[:-1])))
     depth = np.arange(len(on)) - begins[group]
     turn = np.argsort(depth, kind="stable")
-    return np.split(turn, np.flatnonzero(np.diff(depth[turn])) + 1)
+    ends = np.cumsum(np.bincount(depth)).tolist()
+    return [turn[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def mixed_totals(state: State, amounts: Int64s) -> npt.NDArray[np.float64]:
-    """The sum over all slots, cores and bytes alike, as shipped."""
-    total = np.zeros(amounts.shape[1])
-    for column in named_columns(state):
-        total += amounts[column] * (state.units.nano[column] / WHOLE_UNIT)
+def mixed_totals(state: State, amounts: Int64s) -> Any:
+    """The sum over all slots, cores and bytes alike, as shipped; exact, in the finest unit that any slot counts in.
+
+    Integers of 64 bits; of Python where those might not be enough even for the sum over all of them.
+    """
+    columns = named_columns(state)
+    unit = min((state.units.nano[column] for column in columns), default=1)
+    factors = {column: state.units.nano[column] // unit for column in columns}
+    most = sum(int(amounts[column].max(initial=0)) * factor for column, factor in factors.items())
+    kind: Any = np.int64 if most * max(1, amounts.shape[1]) < LARGEST else object
+    total = np.zeros(amounts.shape[1], kind)
+    for column, factor in factors.items():
+        total += amounts[column].astype(kind, copy=False) * factor
     return total
+
+
+def in_order(totals: Any) -> Int64s:
+    """Keys that sort like these totals."""
+    return totals if totals.dtype == np.int64 else np.unique(totals, return_inverse=True)[1].astype(np.int64)

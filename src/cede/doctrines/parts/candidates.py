@@ -26,7 +26,7 @@ class Candidates:
         """Shield what each mask marks; of several rules the first one given is the verdict."""
         for rule, mask in rules:
             self._rules.append((rule, mask))
-            self.open &= ~mask
+            np.greater(self.open, mask, out=self.open)  # open and not masked, in one pass
         return self
 
     def rule_of(self, row: int) -> Rule | None:

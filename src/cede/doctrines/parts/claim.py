@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -76,5 +77,14 @@ def matching_nodes(state: State, row: int) -> Bools:
 
 def standing_on(state: State, nodes: Rows) -> Rows:
     """Resident rows on these nodes."""
-    found = [state.node_residents[node] for node in nodes.tolist()]
-    return np.fromiter((resident for on_node in found for resident in on_node), np.intp, sum(map(len, found)))
+    return np.array(list(chain.from_iterable(map(state.node_residents.__getitem__, nodes.tolist()))), np.intp)
+
+
+def residents_of_all(state: State, works: Rows) -> Rows:
+    """Resident rows of these workloads, on whatever node."""
+    rows: Rows = state.work.resident[works]
+    found = []
+    while len(rows := rows[rows != NONE]):
+        found.append(rows)
+        rows = state.residents.sibling[rows]
+    return np.concatenate(found) if found else rows

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cede.doctrines.parts.claim import Claim, standing_on
+from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.fit import enough, fits, members_that_fit
 from cede.doctrines.parts.limits import Limit
-from cede.doctrines.parts.orders import Rows, order_of, ordered, tie_break
+from cede.doctrines.parts.orders import Rows, order_of, ordered
 from cede.state.columns import ANY, Bools, Int64s
 from cede.state.state import State
 
-SAMPLE = 48
+SAMPLE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,17 @@ class Order:
         return ordered(state, rows, self.first[rows], self.second[rows])
 
 
-def take_until_fits(state: State, claim: Claim, open_: Bools, order: Order, limits: list[Limit]) -> list[int] | None:
-    """The victims of the shortest prefix of the order that makes the claimant fit, spared; None if all are too few."""
+def take_until_fits(
+    state: State, claim: Claim, open_: Bools, order: Order, limits: list[Limit], *, anywhere: bool = False
+) -> list[int] | None:
+    """The victims of the shortest prefix of the order that makes the claimant fit, spared; None if all are too few.
+
+    `anywhere`: also those that stand on no node the claimant may use, who can only relieve a limit.
+    """
     if claim.single and claim.need is not None and not limits:
         return _for_one_member(state, claim, claim.need, open_, order)
-    return _for_a_gang(state, claim, open_, order, limits)
+    rows: Rows = np.flatnonzero(open_) if anywhere else _useful(state, claim, open_)
+    return _for_a_gang(state, claim, order.of(state, rows), limits)
 
 
 # -- one member: the node that is ready first ------------------------------------------------------------------------
@@ -41,79 +47,82 @@ def take_until_fits(state: State, claim: Claim, open_: Bools, order: Order, limi
 def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order) -> list[int] | None:
     """Of all nodes, the one where the prefix is shortest.
 
-    A node is ready when the open workloads on it, in order, have freed enough. A few nodes looked at exactly
-    give a bound on the answer; one pass over the residents up to that bound leaves few nodes to look at.
+    A node is ready when the open workloads on it, in order, have freed enough. The order is looked at up to one
+    bound after another, each further on, until a node is ready: what lies beyond cannot be ready earlier.
     """
-    nodes: Rows = np.flatnonzero(claim.allowed)
-    bound: int | None = None
-    if len(nodes) > 2 * SAMPLE:
-        bound = _first_ready(state, claim, need, nodes[:: len(nodes) // SAMPLE], open_, order)[0]
-        nodes = _worth_a_look(state, claim, need, nodes, open_, order, bound)
-    last, ready = _first_ready(state, claim, need, nodes, open_, order)
-    if last is None:
-        return None
-    return _spare_on_nodes(state, claim, need, ready, last, open_, order)
+    for bound in _bounds(state, open_, order):
+        rows = _up_to(state, claim, need, open_, order, bound)
+        last, ready = _first_ready(state, claim, need, rows, order)
+        if last is not None:
+            return _spare_on_nodes(state, claim, need, ready, last, rows, order)
+    return None
 
 
-def _worth_a_look(
-    state: State, claim: Claim, need: Int64s, nodes: Rows, open_: Bools, order: Order, bound: int | None
-) -> Rows:
-    """Nodes that could be ready no later than the bound; a superset of them, exact only where it is cheap."""
+def _bounds(state: State, open_: Bools, order: Order) -> list[int | None]:
+    """Open workloads that stand about where 1 %, 4 %, 16 % and a half of the order end; then no bound."""
     size = state.work.size
-    taken = open_
-    if bound is not None:
-        first, second = order.first[:size], order.second[:size]
-        taken = open_ & ((first < first[bound]) | ((first == first[bound]) & (second <= second[bound])))
+    if size <= 2 * SAMPLE:
+        return [None]
+    some: Rows = np.arange(0, size, size // SAMPLE)
+    some = order.of(state, some[open_[some]])
+    return [*(int(some[len(some) // part]) for part in (96, 24, 6, 2) if len(some) >= part), None]
+
+
+def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order, bound: int | None) -> Rows:
+    """Residents that go no later than the bound, on the nodes they could make ready.
+
+    The sums are floating point and a little generous: they only say which nodes are worth an exact look.
+    """
+    if bound is None:
+        works = np.flatnonzero(open_)
+    else:
+        last_first, last_second = order.first[bound], order.second[bound]
+        works = np.flatnonzero(open_ & (order.first <= last_first))
+        works = works[(order.first[works] < last_first) | (order.second[works] <= last_second)]
     residents = state.residents
-    counted = taken[residents.work[: residents.size]]
-    by_shortage = sorted(claim.columns, key=lambda c: -int((state.nodes.free[c, nodes] < need[c]).sum()))
-    for column in by_shortage[:2]:
-        amounts = residents.amount[column, : residents.size] * counted
-        freed = np.bincount(residents.node[: residents.size], weights=amounts, minlength=state.nodes.size)
-        nodes = nodes[(freed[nodes] + 1) * (1 + 1e-9) >= need[column] - state.nodes.free[column, nodes]]
-        if len(nodes) <= 4 * SAMPLE:
-            break
-    return nodes
+    rows = residents_of_all(state, works)
+    on = residents.node[rows]
+    ready = claim.allowed.copy()
+    for column in claim.columns:
+        short = need[column] - state.nodes.free[column, : state.nodes.size]
+        if short.max() > 0:
+            freed = np.bincount(on, weights=residents.amount[column, rows], minlength=state.nodes.size)
+            ready &= freed * (1 + 1e-9) >= short
+    return rows[ready[on]]
 
 
-def _first_ready(
-    state: State, claim: Claim, need: Int64s, nodes: Rows, open_: Bools, order: Order
-) -> tuple[int | None, Rows]:
-    """The last workload of the shortest prefix that makes one of these nodes ready, and the nodes it makes ready."""
-    rows = standing_on(state, nodes)
-    works = state.residents.work[rows]
-    keep = open_[works]
-    rows, works = rows[keep], works[keep]
+def _first_ready(state: State, claim: Claim, need: Int64s, rows: Rows, order: Order) -> tuple[int | None, Rows]:
+    """The last workload of the shortest prefix of these residents that makes a node ready, and those nodes."""
     if not len(rows):
-        return None, nodes[:0]
-    on = state.residents.node[rows]
+        return None, rows
+    works, on = state.residents.work[rows], state.residents.node[rows]
     turn = order_of(state, works, on, order.first[works], order.second[works])
     rows, works, on = rows[turn], works[turn], on[turn]
-    begins = np.flatnonzero(np.concatenate(([True], on[1:] != on[:-1])))
-    group = np.cumsum(np.concatenate(([False], on[1:] != on[:-1])))
+    new = np.concatenate(([True], on[1:] != on[:-1]))
+    begins, group = np.flatnonzero(new), np.cumsum(new) - 1
     done = np.ones(len(rows), np.bool_)
     for column in claim.columns:
-        freed = np.cumsum(state.residents.amount[column, rows])
-        before = np.concatenate(([0], freed))[begins]
-        done &= freed - before[group] >= need[column] - state.nodes.free[column, on]
+        short = need[column] - state.nodes.free[column, on]
+        if short.max() > 0:
+            amount = state.residents.amount[column, rows]
+            freed = np.cumsum(amount)
+            done &= freed - (freed - amount)[begins][group] >= short
     hits = np.flatnonzero(done)
     if not len(hits):
-        return None, nodes[:0]
+        return None, rows[:0]
     firsts = hits[np.concatenate(([True], group[hits][1:] != group[hits][:-1]))]
-    a, b = order.first[works[firsts]], order.second[works[firsts]]
-    best = firsts[a == a.min()]
-    b = order.second[works[best]]
-    best = best[b == b.min()]
-    last = min(set(works[best].tolist()), key=tie_break(state))
-    return int(last), on[best[works[best] == last]]
+    ends = order.of(state, np.unique(works[firsts]))
+    last = int(ends[0])
+    return last, on[firsts[works[firsts] == last]]
 
 
 def _spare_on_nodes(
-    state: State, claim: Claim, need: Int64s, ready: Rows, last: int, open_: Bools, order: Order
+    state: State, claim: Claim, need: Int64s, ready: Rows, last: int, rows: Rows, order: Order
 ) -> list[int]:
     """From the prefix that ends in `last`, what must go so that one of the ready nodes stays ready."""
-    rows = standing_on(state, ready)
-    rows = rows[open_[state.residents.work[rows]]]
+    here = np.zeros(state.nodes.size, np.bool_)
+    here[ready] = True
+    rows = rows[here[state.residents.node[rows]]]
     works = order.of(state, np.unique(state.residents.work[rows]))
     prefix = works[: int(np.flatnonzero(works == last)[0]) + 1]
     amounts: dict[int, Int64s] = {}
@@ -140,9 +149,7 @@ def _spare_on_nodes(
 # -- gangs, and claims that a limit above the nodes stands against ---------------------------------------------------
 
 
-def _for_a_gang(state: State, claim: Claim, open_: Bools, order: Order, limits: list[Limit]) -> list[int] | None:
-    rows = _useful(state, claim, open_)
-    rows = order.of(state, rows)
+def _for_a_gang(state: State, claim: Claim, rows: Rows, limits: list[Limit]) -> list[int] | None:
     credits = [(limit.short, limit.credit(state, rows)) for limit in limits]
 
     def enough_with(count: int) -> bool:

@@ -51,5 +51,6 @@ class Doctrine:
     rules: RuleSet
     settings: tuple[Setting, ...]
     decide: Callable[[Cycle], Iterator[Decision]]
+    shares: Callable[[State, str], dict[str, dict[str, Any]]]
     objections: Callable[[State, str, Decision], Iterable[str]]
     lint: Callable[[State, str], Iterable[Finding]]

@@ -11,6 +11,7 @@ import numpy as np
 
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.orders import Rows, first_node, nine_decimals, nodes_by
+from cede.doctrines.parts.packing import pack
 from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import WHOLE
@@ -128,7 +129,7 @@ def _shares(state: State, claim: Claim, room: Int64s) -> list[tuple[Rows, int]] 
 
 
 def _place_parts(state: State, claim: Claim, free: Int64s) -> list[int] | None:
-    """Members that differ: the largest first, each where it fits best."""
+    """Members that differ: the largest first, each where it fits best; if that fails, any way that works."""
     if claim.placement != TIGHT:
         return _place_parts_on(state, claim, free, claim.allowed)
     groups = state.nodes.group[: state.nodes.size]
@@ -140,12 +141,26 @@ def _place_parts(state: State, claim: Claim, free: Int64s) -> list[int] | None:
 
 
 def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) -> list[int] | None:
-    free = free.copy()
-    groups = state.nodes.group[: state.nodes.size]
+    order = members_by_size(state, claim)
     limit = group_room(state, claim, np.zeros(state.nodes.size, np.int64))[1]
+    placed = _each_where_it_fits_best(state, claim, order, free.copy(), allowed, limit)
+    if placed is None:
+        nodes: Rows = np.flatnonzero(allowed)
+        nodes = nodes_by(state, nodes, leftover(state, claim.vectors[order[0]], nodes, free))
+        most = limit if claim.placement == SPREAD else None
+        placed = pack([claim.vectors[member] for member in order], nodes, free, state.nodes.group, most)
+    if placed is None:
+        return None
+    return [node for _, node in sorted(zip(order, placed, strict=True))]
+
+
+def _each_where_it_fits_best(
+    state: State, claim: Claim, order: list[int], free: Int64s, allowed: Bools, limit: int
+) -> list[int] | None:
+    groups = state.nodes.group[: state.nodes.size]
     in_group: dict[int, int] = {}
-    placed: dict[int, int] = {}
-    for member in members_by_size(state, claim):
+    placed: list[int] = []
+    for member in order:
         need = claim.vectors[member]
         open_nodes = feasible(claim, need, free) & allowed
         if claim.placement == SPREAD:
@@ -155,10 +170,10 @@ def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) ->
         if not len(nodes):
             return None
         node = _best(state, need, nodes, free)
-        placed[member] = node
+        placed.append(node)
         free[:, node] -= need
         in_group[int(groups[node])] = in_group.get(int(groups[node]), 0) + 1
-    return [placed[member] for member in range(claim.members)]
+    return placed
 
 
 def members_by_size(state: State, claim: Claim) -> list[int]:

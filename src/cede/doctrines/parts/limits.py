@@ -8,7 +8,7 @@ import numpy as np
 
 from cede.doctrines.parts.orders import Rows
 from cede.model.quantities import show_quantity
-from cede.state.columns import GONE, NONE, RESERVED, UNSET, Int64s
+from cede.state.columns import NONE, RESERVED, UNSET, Int64s
 from cede.state.state import State
 
 
@@ -78,21 +78,25 @@ def _tenant_limits(state: State, row: int) -> list[Limit]:
     if tenant is None:
         return []
     work = state.work
-    mask = (work.tenant[: work.size] == code) & (work.state[: work.size] >= RESERVED)
-    holding = np.flatnonzero(mask & (work.state[: work.size] != GONE)).tolist()
+    holding = np.flatnonzero((work.tenant[: work.size] == code) & (work.state[: work.size] >= RESERVED)).tolist()
     owner = f"tenant {tenant.name}"
     found: list[Limit] = []
     if tenant.max_workloads is not None:
         found.append(Limit(owner, "workloads", None, NONE, code, len(holding), 1, tenant.max_workloads))
     if tenant.max_nodes is not None:
         used = sum(_nodes_held(state, other) for other in holding)
-        asked = int(work.members[row]) if work.exclusive[row] else 1
-        found.append(Limit(owner, "nodes", None, NONE, code, used, asked, tenant.max_nodes))
+        found.append(Limit(owner, "nodes", None, NONE, code, used, _nodes_asked(state, row), tenant.max_nodes))
     return found
 
 
 def _nodes_held(state: State, row: int) -> int:
-    return max(1, len(state.residents_of(row)))
+    """Nodes it stands on; what it asks for where it is booked in this cycle or stands on none."""
+    return len(state.residents_of(row)) or _nodes_asked(state, row)
+
+
+def _nodes_asked(state: State, row: int) -> int:
+    """One for each member that wants a node to itself; others may share, so that one is the least."""
+    return int(state.work.members[row]) if state.work.exclusive[row] else 1
 
 
 def _shown(state: State, column: int | None, what: str, count: int) -> str:

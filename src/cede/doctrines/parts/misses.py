@@ -13,7 +13,7 @@ import numpy as np
 
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cover import Order, take_until_fits
-from cede.doctrines.parts.fit import named_columns
+from cede.doctrines.parts.fit import fits, named_columns
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.orders import Rows, nine_decimals, nodes_by, tie_break
 from cede.state.columns import CHECKPOINTING, RUNNING, Int64s
@@ -25,12 +25,15 @@ SMALL = 12
 
 def nearest_miss(state: State, claim: Claim, limits: list[Limit]) -> list[int]:
     """Workload rows; none if no set of running workloads makes room."""
+    if not limits and fits(state, claim):
+        return []
     size = state.work.size
     running = (state.work.state[:size] == RUNNING) | (state.work.state[:size] == CHECKPOINTING)
     if claim.single and claim.need is not None and not limits and state.nodes.size:
         return _on_one_node(state, claim, claim.need)
     weight = -_share(state, np.arange(size))
-    return take_until_fits(state, claim, running, Order(weight, np.zeros(size, np.int64)), limits) or []
+    order = Order(weight, np.zeros(size, np.int64))
+    return take_until_fits(state, claim, running, order, limits, anywhere=bool(limits)) or []
 
 
 def _on_one_node(state: State, claim: Claim, need: Int64s) -> list[int]:

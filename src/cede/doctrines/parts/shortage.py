@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from cede.doctrines.parts.orders import first_node, nine_decimals
 from cede.model.quantities import show_quantity
 from cede.state.columns import Int64s
 from cede.state.state import State
-from cede.state.units import WHOLE
+from cede.state.units import FULL, WHOLE
 
 
 def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhere: bool = False) -> str:
@@ -36,17 +37,34 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
         short = np.maximum(need[column] - free[column, nodes], 0)
         missing += short / max(int(need[column]), 1)
     node = first_node(state, nodes, nine_decimals(missing))
-    parts = [
-        f"{state.units.names[column]} {_shown(state, column, int(need[column]))} asked, "
-        f"{_shown(state, column, max(0, int(free[column, node])))} free"
-        for column in claim.columns
-        if column != WHOLE and free[column, node] < need[column]
-    ]
-    if free[WHOLE, node] < need[WHOLE]:
-        parts.append("a whole node asked, others are on it" if need[WHOLE] > 1 else "another has the whole node")
+    parts = _missing(state, need, free[:, node])
     if not parts:
         return f"{claim.members} members of different size do not fit together"
-    return f"closest is {state.node_names[node]}: {'; '.join(parts)}"
+    return f"closest is {state.node_names[node]}: {parts}"
+
+
+def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, Int64s]) -> str:
+    """What the first of these nodes lacked before its victims left; `before` has the free amounts of that time."""
+    asked: dict[int, Int64s] = {}
+    for node, need in zip(nodes, claim.vectors, strict=False):
+        asked[node] = asked[node] + need if node in asked else need
+    for node, need in asked.items():
+        parts = _missing(state, need, before[node]) if node in before else ""
+        if parts:
+            return f"on {state.node_names[node]}: {parts}"
+    return "its quota is used up"
+
+
+def _missing(state: State, need: Int64s, free: Int64s) -> str:
+    parts = [
+        f"{state.units.names[column]} {_shown(state, column, int(need[column]))} asked, "
+        f"{_shown(state, column, max(0, int(free[column])))} free"
+        for column in np.flatnonzero(need > free).tolist()
+        if column != WHOLE
+    ]
+    if free[WHOLE] < need[WHOLE]:
+        parts.append("a whole node asked, others are on it" if need[WHOLE] >= FULL else "another has the whole node")
+    return "; ".join(parts)
 
 
 def _largest_unplaced(claim: Claim, free: Int64s) -> Int64s:

@@ -1,0 +1,38 @@
+"""`cede bench`: seeded clusters, and measures that are ratios of two timings of one run.
+
+What is measured lives here; no test asserts a time, because a time says more of the machine than of the code.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cede.cli.options import Json
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Measure Cede beside a yardstick, in one run.")
+
+
+@app.callback()
+def bench() -> None:
+    """Measure Cede beside a yardstick, in one run."""
+
+
+@app.command(epilog="Example: cede bench plan --quick")
+def plan(
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of nodes; ten workloads run on each node.")
+    ] = "1000,10000",
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats, for a look.")] = False,
+    json: Json = False,
+) -> None:
+    """One preempting decision, one event, loading a file, memory: at several sizes, with the growth between them."""
+    from cede.cli.bench.report import measured, print_report, sizes_of
+    from cede.cli.output import console, emit_json
+
+    report = measured(sizes_of(sizes), quick=quick)
+    if json:
+        emit_json(report)
+    else:
+        print_report(console(), report)

@@ -1,0 +1,111 @@
+"""`cede diff`: what a change to a cluster file would change in the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without
+from cede.model.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from cede.engine.diff import Difference
+    from cede.model.plan import Decision
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog="Example: cede diff examples/nearest-miss.yaml --set 'queues[default].settings.preemptible_priority=6'"
+)
+def diff(
+    file: File,
+    json: Json = False,
+    doctrine: Doctrine = None,
+    add: Add = None,
+    set_: Set = None,
+    without: Without = None,
+    max_size: MaxSize = DEFAULT_SIZE,
+) -> None:
+    """Tell what a change would do: will it evict anyone?
+
+    Compares the plan of the file as it is with the plan as it would be. Unchanged decisions are counted only.
+    """
+    from cede.cli.output import console, emit_json
+    from cede.cli.source import cluster_of, read_what_if
+    from cede.engine.diff import diff as compare
+
+    data, what_if = read_what_if(file, max_size, doctrine, add, set_, without)
+    if not what_if:
+        hint = "give at least one of --set, --add, --without and --doctrine"
+        raise InputError([Problem("", "there is nothing to compare", hint)])
+    found = compare(cluster_of(file, data), cluster_of(file, data, what_if))
+    if json:
+        emit_json(found.to_dict())
+    else:
+        print_difference(console(), found)
+
+
+def print_difference(out: Console, found: Difference) -> None:
+    """The answer in the first line, then one table of all that changes."""
+    from cede.cli.output import listed, number, text
+
+    out.print(text(answer(found), "bold yellow" if found.evicted or found.displaced else "bold green"))
+    if found.spared:
+        out.print(text(f"Evicted before, and no longer: {listed([gone.workload for gone in found.spared])}"))
+    if found.changes or found.evicted or found.spared:
+        out.print()
+        out.print(_table(found))
+    rest = f"{number(found.unchanged, 'decision')} unchanged" if found.unchanged else "No decision is unchanged"
+    out.print()
+    out.print(text(f"{rest}.", "dim"))
+
+
+def answer(found: Difference) -> str:
+    """Will this evict anyone?"""
+    from cede.cli.output import listed
+
+    count = len(found.evicted)
+    lost = len(found.displaced)
+    words = []
+    if count:
+        names = listed([eviction.workload for eviction in found.evicted])
+        words.append(f"{count} more {'workload is' if count == 1 else 'workloads are'} evicted: {names}")
+    if lost:
+        names = listed(found.displaced)
+        words.append(f"{lost} {'workload loses its' if lost == 1 else 'workloads lose their'} place: {names}")
+    return f"Yes: {'; '.join(words)}" if words else "No one is evicted that was not before."
+
+
+def _table(found: Difference) -> Table:
+    from cede.cli.output import styled, table, text
+
+    made = table(("workload", {"max_width": 24}), ("is", {"max_width": 24}), ("would be", {"max_width": 24}), "why")
+    for change in found.changes:
+        shown = (styled(word) + text(rest) for word, rest in (_side(change.before), _side(change.after)))
+        why = "" if isinstance(change.after, str) else change.after.why
+        made.add_row(text(change.workload or "(nobody)", "bold"), *shown, text(why))
+    for eviction in found.evicted:
+        would = styled("victim") + text(f" of {eviction.claimant or 'nobody'}")
+        made.add_row(text(eviction.workload, "bold"), text("running"), would, text(f"{eviction.fate}, {eviction.rule}"))
+    for eviction in found.spared:
+        was = styled("victim") + text(f" of {eviction.claimant or 'nobody'}")
+        made.add_row(text(eviction.workload, "bold"), was, text("running"), text(""))
+    return made
+
+
+def _side(side: Decision | str) -> tuple[str, str]:
+    """An action and its objects, or the state of a workload that is not decided."""
+    from cede.cli.output import counted, listed
+
+    if isinstance(side, str):
+        return ("-", "") if side == "absent" else (side, "")
+    if side.victims:
+        return side.action, f" {listed([victim.workload for victim in side.victims])}"
+    if side.action == "start" and side.nodes:
+        return side.action, f" on {counted(side.nodes)}"
+    return side.action, ""

@@ -1,0 +1,100 @@
+"""The `cede` command: it finds the command asked for and runs it; each command is a file beside this one.
+
+A command's file is imported when the command is used. What is heavy (numpy, pydantic, YAML, Rich) is imported inside
+the commands, so that `cede --help` and completion answer at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from cede.cli.failures import guarded
+
+COMMANDS = ("plan", "diff", "settle", "lint", "show", "doctrines", "schema", "bench")
+"""In the order of the help. Each is a module here with a Typer named `app`; one that is not there is not offered."""
+
+EPILOG = (
+    "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` found something; 2 what was given "
+    "cannot be used; 70 an error of Cede's own."
+)
+
+
+class _Modules(MutableMapping[str, Any]):
+    """Commands by name, each made from its module when it is looked up."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            if name not in set(self):
+                raise KeyError(name)
+            command = typer.main.get_command(import_module(f"cede.cli.{name}").app)
+            command.name = name
+            self._made[name] = command
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in COMMANDS if name in self._made or _is_there(name))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _is_there(name: str) -> bool:
+    spec = find_spec(f"cede.cli.{name}")
+    return spec is not None and spec.origin is not None
+
+
+class _Commands(TyperGroup):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Modules()
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from cede import __version__
+
+        typer.echo(f"cede {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def cede(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Who must give way, to whom, when, at what cost, and why.
+
+    Start with: cede plan examples/threshold.yaml --explain
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `cede` with these arguments, or with those of the process; the exit code."""
+    command = typer.main.get_command(app)
+    return guarded(lambda: command.main(args=None if arguments is None else list(arguments), prog_name="cede"))

@@ -1,0 +1,57 @@
+"""The arguments that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A cluster file, YAML or JSON; `-` is standard input.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+MaxSize = Annotated[str, typer.Option(metavar="SIZE", help="Refuse larger files; as 512Mi.")]
+
+DEFAULT_SIZE = "256Mi"
+
+
+def _doctrines(incomplete: str) -> Iterator[str]:
+    """What may follow --doctrine, for the shell."""
+    from cede.engine.catalog import BUILT, find
+
+    for name in BUILT:
+        for choice in (name, *(f"{name}/{edition}" for edition in find(name).editions)):
+            if choice.startswith(incomplete):
+                yield choice
+
+
+Doctrine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[/EDITION]",
+        help="Decide by another doctrine or edition.",
+        autocompletion=_doctrines,
+    ),
+]
+Add = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Add the workloads of another file: an entry, a list of them, or a document.",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Give a value, as 'workloads[train-1].priority=3' or 'queues[a].settings.preemptible_priority=7'; "
+        "null takes the key away.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Leave out a workload, or node/NAME (what ran there is pending again), or queue/NAME.",
+    ),
+]

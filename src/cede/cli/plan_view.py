@@ -1,0 +1,163 @@
+"""A plan as a person reads it: decisions, then warnings, then what came nearest, then one line that counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cede.cli.output import console, counted, lines, listed, number, styled, table, text
+from cede.model.plan import ACTIONS, ENDED, REQUEUED, VERDICTS, Decision, Plan, Victim
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+MOST_DECISIONS = 200
+MOST_CANDIDATES = 200
+NARROW = 100
+"""Below so many columns a table of five is unreadable."""
+
+
+def print_plan(made: Plan) -> None:
+    """Everything the plan says, as wide as the terminal."""
+    out = console()
+    narrow = out.width < NARROW
+    out.print(text(f"{made.doctrine} {made.edition}, now {made.now}", "dim"))
+    out.print()
+    if made.decisions:
+        shown = shown_decisions(made.decisions)
+        out.print(_stacked(shown) if narrow else _side_by_side(shown))
+        out.print()
+        _print_left_out(out, len(made.decisions) - len(shown))
+        for decision in shown:
+            if decision.candidates is not None:
+                _print_candidates(out, decision, narrow)
+        _print_remarks(out, shown)
+    if made.shares is not None:
+        _print_shares(out, made)
+    out.print(text(summary(made) if made.decisions else "Nothing is pending: there is nothing to decide.", "bold"))
+
+
+def shown_decisions(decisions: tuple[Decision, ...]) -> list[Decision]:
+    """In their order; of very many, all that preempt come before the others."""
+    if len(decisions) <= MOST_DECISIONS:
+        return list(decisions)
+    first = sorted(range(len(decisions)), key=lambda index: (decisions[index].action != "preempt", index))
+    return [decisions[index] for index in sorted(first[:MOST_DECISIONS])]
+
+
+def _print_left_out(out: Console, count: int) -> None:
+    if count:
+        left = number(count, "more decision")
+        out.print(text(f"{left} not shown: --json has them all, --for NAME shows one", "dim"))
+        out.print()
+
+
+def _side_by_side(decisions: list[Decision]) -> Table:
+    """One row a decision; columns that would be empty are left out."""
+    evicts, places = any(d.victims for d in decisions), any(d.nodes for d in decisions)
+    made = table(
+        ("action", {"no_wrap": True}),
+        ("workload", {"max_width": 24}),
+        *([("evicts", {"max_width": 24})] if evicts else []),
+        *([("on", {"max_width": 16})] if places else []),
+        ("why", {"ratio": 1}),
+    )
+    for decision in decisions:
+        made.add_row(
+            styled(decision.action),
+            text(decision.workload or "(nobody)", "bold"),
+            *([text(evicted(decision.victims))] if evicts else []),
+            *([text(counted(decision.nodes))] if places else []),
+            _because(decision.why, decision.rule),
+        )
+    return made
+
+
+def _stacked(decisions: list[Decision]) -> Table:
+    """For a narrow terminal: victims, nodes and sentence below each other."""
+    made = table(("action", {"no_wrap": True}), ("workload", {"max_width": 24}), ("what and why", {"ratio": 1}))
+    for decision in decisions:
+        parts = [text(f"evicts {evicted(decision.victims)}")] if decision.victims else []
+        parts += [text(f"on {counted(decision.nodes)}")] if decision.nodes else []
+        parts.append(_because(decision.why, decision.rule))
+        made.add_row(styled(decision.action), text(decision.workload or "(nobody)", "bold"), lines(*parts))
+    return made
+
+
+def _because(why: str, rule: str) -> Text:
+    return text(why) + text(f" [{rule}]", "dim")
+
+
+def evicted(victims: tuple[Victim, ...]) -> str:
+    """Victims by what becomes of them."""
+    fates = {fate: [victim.workload for victim in victims if victim.fate == fate] for fate in (ENDED, REQUEUED)}
+    return "; ".join(f"{listed(names)} ({fate})" for fate, names in fates.items() if names)
+
+
+def _print_candidates(out: Console, decision: Decision, narrow: bool) -> None:
+    found = sorted(decision.candidates or (), key=lambda one: VERDICTS.index(one.verdict))
+    out.print(text(f"Looked at for {decision.workload or 'nobody'}{'' if found else ': nobody'}", "bold"))
+    if found:
+        rule = [] if narrow else [("rule", {"no_wrap": True})]
+        made = table(("candidate", {"max_width": 24}), ("verdict", {"no_wrap": True}), *rule, ("why", {"ratio": 1}))
+        for one in found[:MOST_CANDIDATES]:
+            sentence = [_because(one.why, one.rule)] if narrow else [text(one.rule, "dim"), text(one.why)]
+            made.add_row(text(one.workload), styled(one.verdict), *sentence)
+        out.print(made)
+    if len(found) > MOST_CANDIDATES:
+        out.print(text(f"{number(len(found) - MOST_CANDIDATES, 'more candidate')} not shown: --json has them all"))
+    out.print()
+
+
+def _print_remarks(out: Console, decisions: list[Decision]) -> None:
+    from rich.table import Table
+
+    remarks = Table.grid(padding=(0, 2, 0, 0))
+    misses: dict[str, list[str]] = {}
+    for decision in decisions:
+        name = decision.workload or "(nobody)"
+        for warning in decision.warnings:
+            about = text(f"{name}: {warning.why}") + text(f" [{warning.rule}]", "dim")
+            remarks.add_row(text("warning", "bold magenta"), about)
+        if decision.nearest_miss:
+            misses.setdefault(missed(decision), []).append(name)
+    for sentence, names in misses.items():
+        remarks.add_row(text("nearest miss", "bold cyan"), text(f"{listed(names)}: {sentence}"))
+    if remarks.rows:
+        out.print(remarks)
+        out.print()
+
+
+def missed(decision: Decision) -> str:
+    """Who would have made room, and what protects them."""
+    words = [
+        f"{miss.workload} ({miss.why})"
+        if miss.rule is None
+        else f"{miss.workload} (protected by {miss.rule}: {miss.why})"
+        for miss in decision.nearest_miss
+    ]
+    return f"would have made room: {listed(words)}"
+
+
+def _print_shares(out: Console, made: Plan) -> None:
+    for section, entries in (made.shares or {}).items():
+        if entries:
+            keys = list(dict.fromkeys(key for values in entries.values() for key in values))
+            shares = table(section, *keys)
+            for name, values in entries.items():
+                shares.add_row(text(name), *(text(str(values.get(key, ""))) for key in keys))
+            out.print(shares)
+            out.print()
+    if not any((made.shares or {}).values()):
+        out.print(text(f"{made.doctrine} {made.edition} computes no shares."))
+        out.print()
+
+
+def summary(made: Plan) -> str:
+    """How many start, preempt, wait and are refused, in one line."""
+    actions = [decision.action for decision in made.decisions]
+    evicted = sum(len(decision.victims) for decision in made.decisions)
+    evicting = f" evicting {evicted:,}" if evicted else ""
+    counts = [(word, actions.count(word)) for word in ACTIONS]
+    return ", ".join(f"{count:,} {word}{evicting if word == 'preempt' else ''}" for word, count in counts)

@@ -1,0 +1,60 @@
+"""`cede show`: a cluster file in its one normal form."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+AMOUNTS = ("capacity", "occupied", "guaranteed", "max", "borrowing_limit", "lending_limit", "requests", "usage")
+
+
+@app.command(epilog="Example: cede show examples/gang.yaml --without sweep-a > smaller.yaml")
+def show(
+    file: File,
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Write out what the file leaves to its default.")
+    ] = False,
+    json: Json = False,
+    doctrine: Doctrine = None,
+    add: Add = None,
+    set_: Set = None,
+    without: Without = None,
+    max_size: MaxSize = DEFAULT_SIZE,
+) -> None:
+    """Print the file as Cede reads it.
+
+    With the changes, if there are any: a file that can be saved and planned again.
+    """
+    from cede.cli.output import emit, emit_json
+    from cede.cli.source import cluster_of, read_what_if
+
+    data, what_if = read_what_if(file, max_size, doctrine, add, set_, without)
+    document = cluster_of(file, data, what_if).to_dict(defaults=defaults)
+    if json:
+        emit_json(document)
+        return
+    from cede.cli.yaml_writing import as_yaml
+
+    emit(as_yaml(_with_units(document)))
+
+
+def _with_units(value: Any, key: str = "") -> Any:
+    """The same document with memory written as people do, 16Gi rather than 17179869184."""
+    from cede.model.quantities import parse_quantity, show_quantity
+
+    if isinstance(value, list):
+        return [_with_units(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if key in AMOUNTS:
+        return {name: _short(show_quantity(name, parse_quantity(amount)), amount) for name, amount in value.items()}
+    return {name: item if name == "settings" else _with_units(item, name) for name, item in value.items()}
+
+
+def _short(shown: str, amount: int | str) -> int | str:
+    return amount if shown == str(amount) else shown

@@ -1,0 +1,207 @@
+"""A cluster file as it would be: changes made to the plain data, so that every mistake has a place.
+
+The doctrine is exchanged first; then entries go, others come, and values are set. So an entry can be replaced, and a
+value can be set in one that was just added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cede.engine.address import GONE, counted_index, counted_out, entry_index, names_in, put
+from cede.engine.cluster import Cluster
+from cede.model.document import parse_document
+from cede.model.errors import InputError, Problem, did_you_mean, shown
+from cede.model.reading import read_text
+
+HOLDING = ("reserved", "running", "checkpointing", "preempting")
+_SECTIONS = {"workload": "workloads", "node": "nodes", "queue": "queues"}
+_INDEXED = re.compile(r"(workloads|nodes|queues|apps|tenants)\[([0-9]+)\]")
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Changes to a file, as the options of the same names give them; `add` holds sources and their plain data."""
+
+    doctrine: str | None = None
+    without: tuple[str, ...] = ()
+    add: tuple[tuple[str, object], ...] = ()
+    set: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.doctrine is not None or bool(self.without or self.add or self.set)
+
+
+def changed(data: object, what_if: WhatIf) -> object:
+    """The data with the changes; an InputError lists all that cannot be made. What was given stays as it is."""
+    if not isinstance(data, dict):
+        return data
+    steps: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+    if what_if.doctrine is not None:
+        steps.append((_with_doctrine, (what_if.doctrine,)))
+    steps += [(_without, (name,)) for name in what_if.without]
+    steps += [(_with_workloads, (source, extra)) for source, extra in what_if.add]
+    steps += [(_with_value, (assignment,)) for assignment in what_if.set]
+    problems: list[Problem] = []
+    for step, arguments in steps:
+        try:
+            data = step(data, *arguments)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return data
+
+
+def cluster_if(data: object, what_if: WhatIf) -> Cluster:
+    """The cluster that the data describes after the changes; entries are named in errors, for numbers have moved."""
+    after = changed(data, what_if)
+    try:
+        return Cluster(parse_document(after))
+    except InputError as error:
+        if not what_if:
+            raise
+        raise InputError(Problem(_named(p.path, after), p.message, p.hint) for p in error.problems) from None
+
+
+def _named(path: str, data: object) -> str:
+    """The path with the entry's number replaced by its name, if that is plain and its own."""
+    found = _INDEXED.match(path)
+    entries = data.get(found[1]) if found and isinstance(data, dict) else None
+    if found is None or not isinstance(entries, list) or int(found[2]) >= len(entries):
+        return path
+    names = names_in(entries[int(found[2]) : int(found[2]) + 1])
+    if not names or names_in(entries).count(names[0]) > 1 or not names[0].isprintable() or "]" in names[0]:
+        return path
+    return f"{found[1]}[{names[0]}]{path[found.end() :]}"
+
+
+def _with_doctrine(data: dict[str, Any], text: str) -> dict[str, Any]:
+    """Another doctrine or edition; cluster-wide settings stay if the doctrine does."""
+    name, slash, edition = text.partition("/")
+    if not name or (slash and not edition):
+        raise InputError([Problem(f"--doctrine {text}", "is no choice of a doctrine", "write NAME or NAME/EDITION")])
+    before = data.get("doctrine")
+    kept: dict[str, Any] = {}
+    if isinstance(before, dict) and before.get("name") == name:
+        kept = {key: value for key, value in before.items() if key not in ("name", "edition")}
+    return {**data, "doctrine": {"name": name, **({"edition": edition} if slash else {}), **kept}}
+
+
+def _without(data: dict[str, Any], text: str) -> dict[str, Any]:
+    kind, slash, name = text.partition("/")
+    if not slash or kind not in _SECTIONS:
+        kind, name = "workload", text
+    section = _SECTIONS[kind]
+    entries = _list(data, section)
+    index = entry_index(entries, name) if name in names_in(entries) else None
+    if index is None and kind == "node" and (counted := counted_index(entries, name)) is not None:
+        entries = counted_out(entries, counted)
+        index = entry_index(entries, name)
+    if index is None:
+        raise InputError([_unknown(data, kind, name, text, entries)])
+    if kind == "queue":
+        _forbid_orphans(data, name, text)
+    if kind == "node" and len(entries) == 1:
+        hint = f"to lose it, give --set 'nodes[{name}].state=down'"
+        raise InputError([Problem(f"--without {text}", "it is the last node; without any only quota is decided", hint)])
+    rest = {**data, section: [*entries[:index], *entries[index + 1 :]]}
+    if kind == "node":
+        count = entries[index].get("count")
+        names = {name} if type(count) is not int else {f"{name}-{number}" for number in range(count)}
+        rest["workloads"] = [_moved_out(work, names) for work in _list(data, "workloads")]
+    elif kind == "workload" and "nodes" in rest:
+        rest["nodes"] = [_unreserved(node, name) for node in _list(data, "nodes")]
+    return rest
+
+
+def _unknown(data: dict[str, Any], kind: str, name: str, text: str, entries: list[Any]) -> Problem:
+    hint = did_you_mean(name, names_in(entries))
+    for other, section in _SECTIONS.items():
+        if other != kind and name in names_in(_list(data, section)):
+            hint = f"a {other} is: --without {other}/{name}"
+    return Problem(f"--without {text}", f"no {kind} is called {shown(name)}", hint)
+
+
+def _forbid_orphans(data: dict[str, Any], queue: str, text: str) -> None:
+    inside = [w["name"] for w in _list(data, "workloads") if isinstance(w, dict) and w.get("queue") == queue]
+    if inside:
+        more = f" and {len(inside) - _MOST_NAMED} more" if len(inside) > _MOST_NAMED else ""
+        message = f"it still has workloads: {', '.join(map(str, inside[:_MOST_NAMED]))}{more}"
+        hint = f"leave them out too, or move them: --set 'workloads[{inside[0]}].queue=OTHER'"
+        raise InputError([Problem(f"--without {text}", message, hint)])
+
+
+def _moved_out(work: Any, nodes: set[str]) -> Any:
+    """A workload that stood on one of these nodes lost its place, and waits again."""
+    if not isinstance(work, dict) or work.get("state") not in HOLDING or not isinstance(work.get("nodes"), list):
+        return work
+    if not any(isinstance(node, str) and node in nodes for node in work["nodes"]):
+        return work
+    return {key: value for key, value in work.items() if key not in ("state", "nodes", "started", "usage")}
+
+
+def _unreserved(node: Any, workload: str) -> Any:
+    if not isinstance(node, dict) or node.get("reserved_for") != workload:
+        return node
+    return {key: value for key, value in node.items() if key != "reserved_for"}
+
+
+def _with_workloads(data: dict[str, Any], source: str, extra: object) -> dict[str, Any]:
+    return {**data, "workloads": [*_list(data, "workloads"), *_entries_of(source, extra)]}
+
+
+def _entries_of(source: str, extra: object) -> Iterator[object]:
+    """The workload entries of a file that is one, a list of them, or a document that has some."""
+    if isinstance(extra, dict) and "workloads" in extra:
+        extra = extra["workloads"]
+    entries = extra if isinstance(extra, list) else [extra]
+    if not entries:
+        raise InputError([Problem(f"--add {source}", "holds no workload")])
+    for entry in entries:
+        if not isinstance(entry, dict):
+            hint = "give a workload entry, a list of them, or a document with the key 'workloads'"
+            raise InputError([Problem(f"--add {source}", f"{shown(entry)} is no workload", hint)])
+        yield entry
+
+
+def _with_value(data: dict[str, Any], assignment: str) -> object:
+    place, text = _split(assignment)
+    return put(data, place, lambda wants_text: _value(place, text, wants_text))
+
+
+def _split(assignment: str) -> tuple[str, str]:
+    """The place and the value, parted by the first `=` that stands in no brackets."""
+    depth = 0
+    for at, character in enumerate(assignment):
+        depth += (character == "[") - (character == "]")
+        if character == "=" and depth <= 0:
+            return assignment[:at].strip(), assignment[at + 1 :].strip()
+    hint = "write PATH=VALUE, as workloads[train-1].priority=3"
+    raise InputError([Problem(f"--set {assignment}", "gives no value", hint)])
+
+
+def _value(place: str, text: str, wants_text: bool) -> object:
+    """What the text stands for in YAML; null, or nothing at all, takes the key away."""
+    if not text:
+        return GONE
+    try:
+        value = read_text(text)
+    except InputError as error:
+        if wants_text:
+            return text
+        message = f"{shown(text)} is no value: {error.problems[0].message}"
+        raise InputError([Problem(f"--set {place}", message)]) from None
+    if value is None:
+        return GONE
+    return text if wants_text and not isinstance(value, str | list | dict) else value
+
+
+def _list(data: dict[str, Any], section: str) -> list[Any]:
+    """The entries of a section; none where the file has something else, of which reading it will complain."""
+    found = data.get(section)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,55 @@
+"""What cannot happen to a cluster, said before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from cede.model.cluster import Node, Queue, Workload
+from cede.model.errors import CedeError, shown
+from cede.state.columns import NONE
+
+if TYPE_CHECKING:
+    from cede.state.state import State
+
+
+def refuse_workload(state: State, workload: Workload) -> None:
+    """An error if the workload's name is taken, or if it names what is not there."""
+    if workload.name in state.work_index:
+        raise CedeError(f"a workload called {shown(workload.name)} is already there")
+    _known("queue", workload.queue, state.tree.index)
+    _known("node", workload.required_node, state.node_index)
+    if workload.constraints is not None:
+        for name in workload.constraints.nodes or ():
+            _known("node", name, state.node_index)
+    if workload.nodes is not None:
+        for name in workload.nodes:
+            _known("node", name, state.node_index)
+        refuse_places(workload.name, workload.size, len(workload.nodes))
+
+
+def refuse_places(name: str, members: int, places: int) -> None:
+    """An error unless there is a node for each member, or none for any where only quota is decided."""
+    if places not in (0, members):
+        raise CedeError(f"{name} has {members} members and is placed on {places}; each member has one node")
+
+
+def refuse_node(state: State, node: Node) -> None:
+    """An error if the node belongs to a queue or is kept for a workload that is not there."""
+    if node.count is not None:
+        raise CedeError(f"{node.name} stands for {node.count} nodes; each joins under its own name")
+    _known("queue", node.home, state.tree.index)
+    _known("workload", node.reserved_for, state.work_index)
+
+
+def refuse_queue(state: State, queue: Queue) -> None:
+    """An error if the queue would stand below itself."""
+    index, tree = state.tree.index, state.tree
+    above = NONE if queue.parent is None else index.get(queue.parent, NONE)
+    if queue.parent == queue.name or (queue.name in index and index[queue.name] in tree.path(above)):
+        raise CedeError(f"the parents would go in a circle: {shown(queue.parent)} stands below {shown(queue.name)}")
+
+
+def _known(kind: str, name: str | None, known: Container[str]) -> None:
+    if name is not None and name not in known:
+        raise CedeError(f"no {kind} is called {shown(name)}")

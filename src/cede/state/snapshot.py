@@ -1,0 +1,178 @@
+"""The columns as a cluster file again: the same cluster in its leanest form.
+
+Nothing that means something is lost. These keys may read otherwise than in the file the state was built from:
+
+- A key with its default value is left out: also `partition: default`, a `uid` or `submitted` that is the name or
+  `now`, and a `priority` that the owner's policy or the doctrine would give anyway.
+- Entries are in the order of their names, and `count` is counted out.
+- `nodes` of equal members are in name order, since no member is told apart; work that waits has none.
+- A queue without an entry is listed, bare, once no queue names it as its parent and something else still does.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from cede.model.cluster import FORMAT, Checkpoint, ClusterFile, Node, Queue, Workload
+from cede.model.times import Instant
+from cede.model.values import Part
+from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NODE_STATES, NONE, PLACEMENTS, STATES
+from cede.state.entry import CLOCKS, DEFAULT_PARTITION, FLAGS, own_priority
+from cede.state.state import State, holds
+
+P = TypeVar("P", bound=Part)
+
+
+def snapshot(state: State) -> ClusterFile:
+    """A document of which `build` makes the same columns."""
+    static = state.static
+    return _lean(
+        ClusterFile,
+        {
+            "cede": FORMAT,
+            "now": _time(state, state.now),
+            "doctrine": static.doctrine,
+            "topology": static.topology,
+            "nodes": [_node(state, state.node_index[name]) for name in sorted(state.node_index)],
+            "queues": [_queue(state, name) for name in sorted(_listed(state))],
+            "apps": list(static.apps),
+            "tenants": [static.tenants[name] for name in sorted(static.tenants)],
+            "policies": list(static.policies),
+            "selection": static.selection,
+            "workloads": _workloads(state),
+        },
+    )
+
+
+def _lean(model: type[P], values: dict[str, Any]) -> P:
+    """A part with these values; those it has by default count as not given."""
+    defaults = _defaults(model)
+    given = {key for key, value in values.items() if key not in defaults or value != defaults[key]}
+    return cast(P, model.model_construct(given, **values))
+
+
+@cache
+def _defaults(model: type[Part]) -> dict[str, Any]:
+    fields = model.model_fields.items()
+    return {key: info.get_default(call_default_factory=True) for key, info in fields if not info.is_required()}
+
+
+def _time(state: State, value: int) -> int | None:
+    """A time of the kind the file uses; None for what has not happened."""
+    if value == NEVER:
+        return None
+    return Instant(value) if state.instant else int(value)
+
+
+def _length(value: int) -> int | None:
+    return None if value == NEVER else int(value)
+
+
+def _node(state: State, row: int) -> Node:
+    columns, odd = state.nodes, state.odd_nodes.get(row)
+    home = int(columns.home[row])
+    partition = state.partitions.names[columns.partition[row]]
+    kept_for = int(columns.reserved_for[row])
+    return _lean(
+        Node,
+        {
+            "name": state.node_names[row],
+            "capacity": odd.capacity if odd else state.units.amounts(columns.capacity[:, row].tolist()),
+            "occupied": odd.occupied if odd else state.units.amounts(columns.occupied[:, row].tolist()),
+            "partition": None if partition == DEFAULT_PARTITION else partition,
+            "flavor": odd.flavor if odd else state.flavors.name(int(columns.flavor[row])),
+            "home": None if home == NONE else state.tree.names[home],
+            "labels": dict(state.label_sets[columns.labels[row]]),
+            "state": NODE_STATES[columns.state[row]],
+            "reserved_for": None if kept_for == NONE else state.work_names[kept_for],
+            **{clock: _time(state, getattr(columns, clock)[row]) for clock in CLOCKS},
+        },
+    )
+
+
+def _listed(state: State) -> set[str]:
+    """Queues with an entry of their own, and those that would otherwise be named without being known."""
+    tree = state.tree
+    found = {name for name, row in tree.index.items() if tree.listed[row]}
+    parents = {tree.names[above] for above in tree.parent[: tree.size].tolist() if above != NONE}
+    work, nodes = state.work, state.nodes
+    rows = {*work.queue[: work.size].tolist(), *nodes.home[: nodes.size].tolist()} - {NONE}
+    named = {tree.names[row] for row in rows} | {app.queue for app in state.static.apps if app.queue is not None}
+    return found | (named - parents)
+
+
+def _queue(state: State, name: str) -> Queue:
+    row = state.tree.index[name]
+    document = state.tree.documents[row]
+    if document is None:
+        return _lean(Queue, {"name": name})
+    since = _time(state, state.tree.over_limit_since[row])
+    partition = None if document.partition == DEFAULT_PARTITION else document.partition
+    return _lean(Queue, {**document.__dict__, "partition": partition, "over_limit_since": since})
+
+
+def _workloads(state: State) -> list[Workload]:
+    owned: dict[tuple[str | None, str | None], int] = {}
+    found: list[Workload] = []
+    for name in sorted(state.work_index):
+        row = state.work_index[name]
+        values = _values(state, row)
+        owner = (values["user"], values["project"])
+        if owner not in owned:
+            owned[owner] = own_priority(state.static, *owner)
+        priority = int(state.work.priority[row])
+        values["priority"] = None if priority == owned[owner] else priority
+        found.append(_lean(Workload, values))
+    return found
+
+
+def _values(state: State, row: int) -> dict[str, Any]:
+    """Every key of the workload but its priority."""
+    work = state.work
+    queue, required, submitted = int(work.queue[row]), int(work.required_node[row]), int(work.submitted[row])
+    values: dict[str, Any] = {
+        "name": state.work_names[row],
+        "queue": None if queue == NONE else state.tree.names[queue],
+        "app": state.apps.name(int(work.app[row])),
+        "user": state.users.name(int(work.user[row])),
+        "project": state.projects.name(int(work.project[row])),
+        "domain": state.domains.name(int(work.domain[row])),
+        "tenant": state.tenants.name(int(work.tenant[row])),
+        "kind": KINDS[work.kind[row]],
+        "job_priority": int(work.job_priority[row]) or None,
+        "state": STATES[work.state[row]],
+        **_sizes(state, row),
+        "usage": state.given_usage.get(row),
+        "nodes": (state.nodes_of(row) or None) if holds(int(work.state[row])) else None,
+        "placement": PLACEMENTS[work.placement[row]],
+        "constraints": state.constraints.get(row),
+        "required_node": None if required == NONE else state.node_names[required],
+        "submitted": None if submitted == state.now else _time(state, submitted),
+        "started": _time(state, work.started[row]),
+        "walltime": _length(work.walltime[row]),
+        "checkpoint": _checkpoint(state, row),
+        "preempted": int(work.preempted[row]),
+        "uid": None if state.uids[row] == state.work_names[row] else state.uids[row],
+    }
+    return values | {flag: bool(getattr(work, flag)[row]) for flag in FLAGS}
+
+
+def _sizes(state: State, row: int) -> dict[str, Any]:
+    if row in state.parts:
+        return {"pod_sets": list(state.parts[row])}
+    requests = state.odd_requests.get(row)
+    if requests is None:
+        requests = state.units.amounts(state.work.need[:, row].tolist())
+    return {"members": int(state.work.members[row]), "requests": requests}
+
+
+def _checkpoint(state: State, row: int) -> Checkpoint | None:
+    work = state.work
+    values = {
+        "mode": CHECKPOINTS[work.checkpoint[row]],
+        "last": _time(state, work.checkpoint_last[row]),
+        "time": _length(work.checkpoint_time[row]),
+    }
+    found = _lean(Checkpoint, values)
+    return found if found.model_fields_set else None
