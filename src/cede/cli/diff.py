@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
 from cede.model.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command(
-    epilog="Example: cede diff examples/nearest-miss.yaml --set 'queues[default].settings.preemptible_priority=6'"
+    epilog=example("cede diff examples/nearest-miss.yaml --set 'queues[default].settings.preemptible_priority=6'")
 )
 def diff(
     file: File,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cede.cli.options import Json
+from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ def _names(incomplete: str) -> Iterator[str]:
     return (name for name in BUILT if name.startswith(incomplete))
 
 
-@app.command(epilog="Example: cede doctrines backendai")
+@app.command(epilog=example("cede doctrines backendai"))
 def doctrines(
     name: Annotated[str | None, typer.Argument(metavar="NAME", autocompletion=_names, help="Show this one.")] = None,
     json: Json = False,

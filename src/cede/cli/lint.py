@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, File, Json, MaxSize
+from cede.cli.options import DEFAULT_SIZE, File, Json, MaxSize, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 MOST_FINDINGS = 200
 
 
-@app.command(epilog="Example: cede lint examples/swap-own-jobs.yaml --strict")
+@app.command(epilog=example("cede lint examples/swap-own-jobs.yaml --strict"))
 def lint(
     file: File,
     json: Json = False,

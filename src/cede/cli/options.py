@@ -14,6 +14,11 @@ MaxSize = Annotated[str, typer.Option(metavar="SIZE", help="Refuse larger files;
 DEFAULT_SIZE = "256Mi"
 
 
+def example(command: str) -> str:
+    """The last lines of a command's help, which no width of a terminal breaks."""
+    return f"\b\nExample:\n  {command}"
+
+
 def _doctrines(incomplete: str) -> Iterator[str]:
     """What may follow --doctrine, for the shell."""
     from cede.engine.catalog import BUILT, find

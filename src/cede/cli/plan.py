@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-def _pending(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """The pending workloads of the file, for the shell."""
-    from cede.engine.load import read_source
-
-    data = read_source(context.params.get("file") or "")
-    for entry in data.get("workloads", ()) if isinstance(data, dict) else ():
-        if entry.get("state", "pending") in ("pending", "suspended") and entry["name"].startswith(incomplete):
-            yield entry["name"]
-
-
-@app.command(epilog="Example: cede plan examples/threshold.yaml --explain")
+@app.command(epilog=example("cede plan examples/threshold.yaml --explain"))
 def plan(
     file: File,
-    for_: Annotated[
-        str | None,
-        typer.Option("--for", metavar="NAME", help="Decide this workload only.", autocompletion=_pending),
-    ] = None,
+    for_: Annotated[str | None, typer.Option("--for", metavar="NAME", help="Decide this workload only.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show every workload that was looked at, and why.")
     ] = False,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from cede.cli.options import Json
+from cede.cli.options import Json, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command(epilog="Example: cede schema > cluster-file.schema.json")
+@app.command(epilog=example("cede schema > cluster-file.schema.json"))
 def schema(json: Json = True) -> None:  # noqa: ARG001  # it is JSON in any case
     """Print the JSON Schema of the cluster file.
 

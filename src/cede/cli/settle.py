@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ PATIENCE_S = 0.5
 """How long a run may take before it shows how far it is."""
 
 
-@app.command(epilog="Example: cede settle examples/gang.yaml --interval 10s")
+@app.command(epilog=example("cede settle examples/gang.yaml --interval 10s"))
 def settle(
     file: File,
     cycles: Annotated[int, typer.Option(metavar="N", help="Stop after so many cycles.")] = 1000,
@@ -128,18 +128,29 @@ def _verdict(ended: Settled) -> tuple[str, str]:
 
 
 def _print_loop(out: Console, loop: tuple[Preemption, ...]) -> None:
-    """Who preempts whom, as a chain that ends where it began."""
+    """Who preempts whom, first as a chain that ends where it began."""
     from cede.cli.output import text
 
-    out.print(text(f"  {chain(loop)}", "bold"))
+    circle = chain(loop)
+    if circle:
+        out.print(text(f"  {' -> '.join([*(str(one.claimant) for one in circle), circle[-1].victim])}", "bold"))
+    for one in circle or loop:
+        out.print(text(f"  {one.claimant or 'nobody'} preempts {one.victim} in cycle {one.at} [{one.rule}]"))
+
+
+def chain(loop: tuple[Preemption, ...]) -> list[Preemption]:
+    """Preemptions of which each one's victim is the next one's claimant, and the last one's victim the first one's."""
+    by_claimant: dict[str | None, list[Preemption]] = {}
     for one in loop:
-        out.print(text(f"  cycle {one.at}: {one.claimant or 'nobody'} preempts {one.victim} ({one.rule})"))
-
-
-def chain(loop: tuple[Preemption, ...]) -> str:
-    """`a -> b -> a`: each preempts the next."""
-    names = [one.claimant or "(nobody)" for one in reversed(loop)]
-    return " -> ".join([*names, loop[0].victim if not names else names[0]])
+        by_claimant.setdefault(one.claimant, []).append(one)
+    path: dict[str | None, Preemption] = {}
+    name = next((one.claimant for one in loop if one.victim in by_claimant), None)
+    while name in by_claimant and name not in path:
+        onward = [one for one in by_claimant[name] if one.victim in by_claimant]
+        path[name] = (onward or by_claimant[name])[0]
+        name = path[name].victim
+    names = list(path)
+    return [path[step] for step in names[names.index(name) :]] if name in path else []
 
 
 def _print_more(out: Console, count: int, noun: str) -> None:

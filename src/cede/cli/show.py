@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 AMOUNTS = ("capacity", "occupied", "guaranteed", "max", "borrowing_limit", "lending_limit", "requests", "usage")
 
 
-@app.command(epilog="Example: cede show examples/gang.yaml --without sweep-a > smaller.yaml")
+@app.command(epilog=example("cede show examples/gang.yaml --without sweep-a > smaller.yaml"))
 def show(
     file: File,
     defaults: Annotated[

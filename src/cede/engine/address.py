@@ -36,10 +36,9 @@ def put(data: object, place: str, value_for: Callable[[bool], object]) -> object
 
 def entry_index(entries: list[Any], label: str) -> int | None:
     """Which entry is called so; failing that, which has this number."""
-    for key in ("name", "user", "project"):
-        for index, entry in enumerate(entries):
-            if isinstance(entry, dict) and entry.get(key) == label:
-                return index
+    for index, entry in enumerate(entries):
+        if name_of(entry) == label:
+            return index
     number = int(label) if label.isascii() and label.isdigit() and len(label) < 10 else len(entries)
     return number if number < len(entries) else None
 
@@ -67,8 +66,15 @@ def counted_out(entries: list[Any], index: int) -> list[Any]:
 
 def names_in(entries: Iterable[Any]) -> list[str]:
     """The names by which the entries of a list may be addressed."""
-    found = (entry.get(key) for entry in entries if isinstance(entry, dict) for key in ("name", "user", "project"))
-    return [name for name in found if isinstance(name, str)]
+    return [name for name in map(name_of, entries) if name is not None]
+
+
+def name_of(entry: object) -> str | None:
+    """The name of an entry; a policy, which has none, is called by whom it is for."""
+    if not isinstance(entry, dict):
+        return None
+    name = entry["name"] if "name" in entry else entry.get("user", entry.get("project"))
+    return name if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)

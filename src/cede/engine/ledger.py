@@ -103,7 +103,7 @@ class Ledger:
         if word == "spread":
             among = {self._group(node) for node in state.node_index if self._may_use(name, node)}
             most = -(-len(nodes) // max(1, len(among)))
-            if max(groups.values()) > most:
+            if max(groups.values(), default=0) > most:
                 yield f"{name} asks to be spread and has {max(groups.values())} members in one group"
 
     def _group(self, node: str) -> str:

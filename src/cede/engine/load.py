@@ -44,6 +44,8 @@ def _read_file(path: Path, limit: int) -> bytes:
             raise _too_large(str(path), str(size), limit)
         with path.open("rb") as file:
             return file.read(limit + 1)
+    except InputError:
+        raise
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError([Problem(str(path), f"cannot be read: {reason.lower()}")]) from None

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.catalog import doctrine_of
 from cede.engine.cluster import Cluster
+from cede.engine.cycle import choice_of
 from cede.engine.ledger import Ledger
 from cede.model.plan import ACTIONS, Decision, Plan
 from cede.state.columns import STATES
@@ -32,6 +33,8 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
 
 
 def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
+    if (plan.doctrine, plan.edition) != (doctrine.name, choice_of(state).edition):
+        yield f"the plan is of {plan.doctrine} {plan.edition}, the state of {doctrine.name} {choice_of(state).edition}"
     if plan.version != state.version:
         yield f"the plan was made from version {plan.version}, the state is at {state.version}"
     ledger = Ledger(state)
@@ -43,6 +46,10 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
             yield f"{about}: {made.action!r} is no action"
         if not made.rule.startswith(f"{doctrine.name}.") or not made.why:
             yield f"{about}: the decision has no rule or no reason"
+        strangers = list(_strangers(state, made))
+        yield from strangers
+        if strangers:
+            continue
         if made.workload is not None:
             yield from _claimant(state, made, decided)
         for victim in made.victims:
@@ -57,14 +64,21 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
             yield f"{about}: victims, but no preemption"
 
 
+def _strangers(state: State, made: Decision) -> Iterator[str]:
+    """Names that the state does not know; nothing else can be said of a decision that has some."""
+    works = [victim.workload for victim in made.victims] + ([] if made.workload is None else [made.workload])
+    yield from (f"no workload is called {name}" for name in works if name not in state.work_index)
+    yield from (f"no node is called {name}" for name in made.nodes if name not in state.node_index)
+
+
 def _claimant(state: State, made: Decision, decided: set[str]) -> Iterator[str]:
     assert made.workload is not None
     if made.workload in decided:
         yield f"{made.workload} is decided twice"
     decided.add(made.workload)
-    row = state.work_index.get(made.workload)
-    if row is None or STATES[state.work.state[row]] not in ("pending", "suspended"):
-        yield f"{made.workload} is not waiting"
+    word = STATES[state.work.state[state.work_index[made.workload]]]
+    if word not in ("pending", "suspended"):
+        yield f"{made.workload} is {word}, not waiting"
     if (made.action == "preempt") != bool(made.victims):
         yield f"{made.workload}: {made.action} with {len(made.victims)} victims"
 

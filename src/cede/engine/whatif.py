@@ -7,19 +7,20 @@ value can be set in one that was just added.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cede.engine.address import GONE, counted_index, counted_out, entry_index, names_in, put
+from cede.engine.address import GONE, counted_index, counted_out, entry_index, name_of, names_in, put
 from cede.engine.cluster import Cluster
-from cede.model.document import parse_document
+from cede.model.document import SECTIONS, parse_document
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.reading import read_text
 
 HOLDING = ("reserved", "running", "checkpointing", "preempting")
 _SECTIONS = {"workload": "workloads", "node": "nodes", "queue": "queues"}
-_INDEXED = re.compile(r"(workloads|nodes|queues|apps|tenants)\[([0-9]+)\]")
+_INDEXED = re.compile(r"(\w+)\[([0-9]+)\]")
 _MOST_NAMED = 3
 
 
@@ -63,21 +64,22 @@ def cluster_if(data: object, what_if: WhatIf) -> Cluster:
     try:
         return Cluster(parse_document(after))
     except InputError as error:
-        if not what_if:
+        if not what_if or not isinstance(after, dict):
             raise
-        raise InputError(Problem(_named(p.path, after), p.message, p.hint) for p in error.problems) from None
+        names = {section: list(map(name_of, _list(after, section))) for section in SECTIONS}
+        counts = {section: Counter(found) for section, found in names.items()}
+        raise InputError(Problem(_named(p.path, names, counts), p.message, p.hint) for p in error.problems) from None
 
 
-def _named(path: str, data: object) -> str:
+def _named(path: str, names: dict[str, list[str | None]], counts: dict[str, Counter[str | None]]) -> str:
     """The path with the entry's number replaced by its name, if that is plain and its own."""
     found = _INDEXED.match(path)
-    entries = data.get(found[1]) if found and isinstance(data, dict) else None
-    if found is None or not isinstance(entries, list) or int(found[2]) >= len(entries):
+    if found is None or found[1] not in names or int(found[2]) >= len(names[found[1]]):
         return path
-    names = names_in(entries[int(found[2]) : int(found[2]) + 1])
-    if not names or names_in(entries).count(names[0]) > 1 or not names[0].isprintable() or "]" in names[0]:
+    name = names[found[1]][int(found[2])]
+    if name is None or counts[found[1]][name] > 1 or not name.isprintable() or "]" in name:
         return path
-    return f"{found[1]}[{names[0]}]{path[found.end() :]}"
+    return f"{found[1]}[{name}]{path[found.end() :]}"
 
 
 def _with_doctrine(data: dict[str, Any], text: str) -> dict[str, Any]:

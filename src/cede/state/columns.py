@@ -163,6 +163,7 @@ class WorkloadColumns(Table):
     preempts: Bools
     originator: Bools
     sensitive: Bools
+    usage_given: Bools
     resident: Int32s
     need: Int64s
     usage: Int64s
@@ -172,7 +173,7 @@ class WorkloadColumns(Table):
         **dict.fromkeys(("priority", "job_priority", "members", "preempted", "partition", "resident"), np.int32),
         **dict.fromkeys(("kind", "state", "placement", "checkpoint"), np.int8),
         **dict.fromkeys(("submitted", "started", "walltime", "checkpoint_last", "checkpoint_time"), np.int64),
-        **dict.fromkeys(("exclusive", "preemptible", "preempts", "originator", "sensitive"), np.bool_),
+        **dict.fromkeys(("exclusive", "preemptible", "preempts", "originator", "sensitive", "usage_given"), np.bool_),
     }
     vectors: ClassVar[tuple[str, ...]] = ("need", "usage")
     fills: ClassVar[dict[str, Any]] = {

@@ -64,7 +64,9 @@ def enter_sides(state: State, row: int, workload: Workload) -> None:
     if is_odd(workload.requests):
         state.odd_requests[row] = workload.requests
     if workload.usage is not None:
-        state.given_usage[row] = workload.usage
+        state.work.usage_given[row] = True
+        if 0 in workload.usage.values():
+            state.odd_usages[row] = workload.usage
     if workload.constraints is not None:
         state.constraints[row] = workload.constraints
 

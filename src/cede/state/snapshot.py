@@ -11,6 +11,7 @@ Nothing that means something is lost. These keys may read otherwise than in the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -143,7 +144,7 @@ def _values(state: State, row: int) -> dict[str, Any]:
         "job_priority": int(work.job_priority[row]) or None,
         "state": STATES[work.state[row]],
         **_sizes(state, row),
-        "usage": state.given_usage.get(row),
+        "usage": _usage(state, row) if work.usage_given[row] else None,
         "nodes": (state.nodes_of(row) or None) if holds(int(work.state[row])) else None,
         "placement": PLACEMENTS[work.placement[row]],
         "constraints": state.constraints.get(row),
@@ -165,6 +166,11 @@ def _sizes(state: State, row: int) -> dict[str, Any]:
     if requests is None:
         requests = state.units.amounts(state.work.need[:, row].tolist())
     return {"members": int(state.work.members[row]), "requests": requests}
+
+
+def _usage(state: State, row: int) -> Mapping[str, int]:
+    odd = state.odd_usages.get(row)
+    return state.units.amounts(state.work.usage[:, row].tolist()) if odd is None else odd
 
 
 def _checkpoint(state: State, row: int) -> Checkpoint | None:

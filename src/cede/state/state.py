@@ -91,8 +91,8 @@ class State:
         self.reservations: dict[int, set[int]] = {}
         self.placed: dict[int, tuple[int, ...]] = {}
         self.parts: dict[int, tuple[PodSet, ...]] = {}
-        self.given_usage: dict[int, Mapping[str, int]] = {}
         self.odd_requests: dict[int, Mapping[str, int]] = {}
+        self.odd_usages: dict[int, Mapping[str, int]] = {}
         self.odd_nodes: dict[int, Node] = {}
         self.constraints: dict[int, Constraints] = {}
         self.pins: dict[int, int] = {}
@@ -194,8 +194,8 @@ class State:
         for node in self.reservations.pop(row, ()):
             self.nodes.reserved_for[node] = NONE
         del self.work_index[name]
-        sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.given_usage, self.constraints, self.pins)
-        for side in (*sides, self.odd_requests):
+        sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.pins)
+        for side in (*sides, self.odd_requests, self.odd_usages):
             side.pop(row, None)
         self.work_names[row] = self.uids[row] = ""
         self.work.drop(row)

@@ -11,7 +11,12 @@ import typer
 
 from cede.cli.options import Json
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Measure Cede beside a yardstick, in one run.")
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Measure Cede beside a yardstick, in one run.",
+)
 
 
 @app.callback()

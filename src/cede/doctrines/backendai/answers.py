@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.admission import flavors_of, names_of
 from cede.doctrines.backendai.facts import facts_about, fate_of
 from cede.doctrines.backendai.settings import Settings
-from cede.doctrines.parts.candidates import Candidates
+from cede.doctrines.parts.candidates import Candidates, held_back
 from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.cover import FindsRoom
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import Limit
@@ -74,6 +77,7 @@ def waiting(
     limits: list[Limit],
     rule: Rule,
     cannot: Rule | None = None,
+    finds_room: FindsRoom | None = None,
     **facts: object,
 ) -> Decision:
     """It stays pending. `cannot` is the rule that keeps it from preempting anybody at all."""
@@ -89,16 +93,42 @@ def waiting(
         "more": "".join(f"; {rules.QUOTA.because(**limit.facts(state), more='')}" for limit in limits[1:]),
         **facts,
     }
-    missed: list[Miss] = []
-    for row in nearest_miss(state, claim, limits) if cycle.misses else ():
-        protecting = found.rule_of(row) or cannot
-        why = "no rule protects it" if protecting is None else protecting.because(**(numbers | dict(about(row))))
-        missed.append(Miss(state.work_names[row], None if protecting is None else protecting.id, why))
+    missed = tuple(
+        _miss(state, row, found.rule_of(row), cannot, numbers | dict(about(row)))
+        for row in _missed(cycle, claim, limits, finds_room)
+    )
     shown = None
     if cycle.explain:
         shown = found.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
     sentence = rule.because(**numbers)
-    return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=tuple(missed), candidates=shown)
+    return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=missed, candidates=shown)
+
+
+def _missed(cycle: Cycle, claim: Claim, limits: list[Limit], finds_room: FindsRoom | None) -> list[int]:
+    """The nearest miss; the same claim in the same state has the same, so that a long queue of equals asks once."""
+    if not cycle.misses:
+        return []
+    state = cycle.state
+    key = (
+        cycle.trial.mark(),
+        int(state.work.partition[claim.row]),
+        claim.placement,
+        b"".join(need.tobytes() for need in claim.vectors),
+        claim.allowed.tobytes(),
+        tuple((limit.owner, limit.what, limit.short) for limit in limits),
+    )
+    if key not in cycle.missed:
+        cycle.missed[key] = nearest_miss(state, claim, limits, finds_room)
+    return cycle.missed[key]
+
+
+def _miss(state: State, row: int, rule: Rule | None, cannot: Rule | None, facts: Mapping[str, object]) -> Miss:
+    name = state.work_names[row]
+    if rule is not None:
+        return Miss(name, rule.id, rule.because(**facts))
+    if cannot is not None:
+        return Miss(name, cannot.id, held_back(cannot, facts))
+    return Miss(name, None, "no rule protects it")
 
 
 def exclude_elsewhere(state: State, claim: Claim, found: Candidates) -> None:

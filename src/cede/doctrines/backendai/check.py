@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, Settings, settings_of
-from cede.model.plan import Decision
+from cede.model.plan import ENDED, REQUEUED, Decision
 from cede.state.columns import KINDS, NEVER, STATES
 from cede.state.state import State
 
@@ -26,6 +26,15 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
         row = state.work_index[victim.workload]
         for complaint in _about(state, edition, settings, claimant, row):
             yield f"{victim.workload} {complaint}"
+        resumes = settings.mode == "reschedule" or (
+            settings.mode == "suspend" and _resumes(KINDS[state.work.kind[row]])
+        )
+        if victim.fate != (REQUEUED if resumes else ENDED):
+            yield f"{victim.workload} would be {victim.fate}, against the mode {settings.mode}"
+
+
+def _resumes(kind: str) -> bool:
+    return kind in ("batch", "service", "system")
 
 
 def _settings(state: State, claimant: int, edition: str) -> Settings:

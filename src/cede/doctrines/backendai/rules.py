@@ -34,7 +34,7 @@ NOT_LOWER = RULES.protects(
 )
 OUT_OF_SCOPE = RULES.protects(
     "victim-scope",
-    "it belongs to {scope} {its_owner}; the group preempts only within the claimant's {claimant_owner}",
+    "it belongs to {scope} {its_owner}; the group preempts only within the claimant's {scope}, {claimant_owner}",
     SHIPPED,
 )
 NOT_LOWER_JOB = RULES.protects(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -61,11 +62,11 @@ def _decide_one(cycle: Cycle, row: int, settings: Settings, head: int | None) ->
     if refused is not None:
         return refused, False
     found = candidates(state, claim, settings)
+    wait = partial(waiting, cycle, claim, settings, found, finds_room=partial(_finds_room, cycle, claim, settings))
     if head is not None:
-        made = waiting(cycle, claim, settings, found, [], rules.BEHIND, rules.BEHIND, head=state.work_names[head])
-        return made, False
+        return wait([], rules.BEHIND, rules.BEHIND, head=state.work_names[head]), False
     if broken(limits):
-        return waiting(cycle, claim, settings, found, broken(limits), rules.QUOTA, rules.QUOTA), False
+        return wait(broken(limits), rules.QUOTA, rules.QUOTA), False
     if not state.nodes.size:
         return started(cycle, claim, []), False
     cannot = _cannot(state, row, settings)
@@ -84,7 +85,17 @@ def _decide_one(cycle: Cycle, row: int, settings: Settings, head: int | None) ->
         return refused, True
     _wake_when_old_enough(cycle, claim, settings, cannot)
     rule = (cannot or rules.NO_ROOM) if claim.allowed.any() else rules.NO_NODES
-    return waiting(cycle, claim, settings, found, [], rule, cannot), _has_an_agent(state, claim)
+    return wait([], rule, cannot), _has_an_agent(state, claim)
+
+
+def _finds_room(cycle: Cycle, claim: Claim, settings: Settings, free: Int64s) -> bool:
+    """Whether every member would find an agent in so much that is free, taken in order as the strategy likes."""
+    if not cycle.state.nodes.size:
+        return True
+    remembered = dict(cycle.memory.get("roundrobin", {}))
+    chosen = choose(cycle, claim, settings, np.zeros(cycle.state.work.size, np.bool_), free)
+    cycle.memory["roundrobin"] = remembered
+    return chosen is not None
 
 
 def _has_an_agent(state: State, claim: Claim) -> bool:
@@ -135,9 +146,10 @@ class Choice:
     shorts: dict[int, Int64s] = field(default_factory=dict)
 
 
-def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Choice | None:
+def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, free: Int64s | None = None) -> Choice | None:
     """An agent for each member, in order, all or none; victims claimed for one member free room for the next."""
     state = cycle.state
+    free = state.nodes.free[:, : state.nodes.size] if free is None else free
     groups = state.nodes.group[: state.nodes.size]
     remembered = dict(cycle.memory.get("roundrobin", {}))
     areas = [claim.allowed]
@@ -149,7 +161,7 @@ def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Choi
     after = remembered
     for area in areas:
         cycle.memory["roundrobin"] = dict(remembered)
-        choice = Choice(state.nodes.free[:, : state.nodes.size].copy(), open_.copy())
+        choice = Choice(free.copy(), open_.copy())
         if all(_choose_one(cycle, claim, settings, need, area, spread, choice) for need in claim.vectors):
             if not choice.victims:
                 return choice

@@ -55,5 +55,11 @@ class Candidates:
                 verdict, rule = "protected", cannot
             else:
                 verdict, rule = "not-needed", spare
-            found.append(Candidate(state.work_names[row], verdict, rule.id, rule.because(**facts(row))))
+            why = rule.because(**facts(row)) if rule is not cannot else held_back(rule, facts(row))
+            found.append(Candidate(state.work_names[row], verdict, rule.id, why))
         return tuple(found)
+
+
+def held_back(cannot: Rule, facts: Mapping[str, object]) -> str:
+    """Why a workload that no rule protects stays nevertheless: it is the claimant that may not preempt."""
+    return f"nothing protects it, but the claimant may not take it: {cannot.because(**facts)}"

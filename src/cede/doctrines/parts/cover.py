@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from cede.state.columns import ANY, Bools, Int64s
 from cede.state.state import State
 
 SAMPLE = 256
+
+FindsRoom = Callable[[Int64s], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +32,24 @@ class Order:
 
 
 def take_until_fits(
-    state: State, claim: Claim, open_: Bools, order: Order, limits: list[Limit], *, anywhere: bool = False
+    state: State,
+    claim: Claim,
+    open_: Bools,
+    order: Order,
+    limits: list[Limit],
+    *,
+    anywhere: bool = False,
+    finds_room: FindsRoom | None = None,
 ) -> list[int] | None:
     """The victims of the shortest prefix of the order that makes the claimant fit, spared; None if all are too few.
 
     `anywhere`: also those that stand on no node the claimant may use, who can only relieve a limit.
+    `finds_room`: whether members of different size find room in so much that is free, if not as `fits` says.
     """
     if claim.single and claim.need is not None and not limits:
         return _for_one_member(state, claim, claim.need, open_, order)
     rows: Rows = np.flatnonzero(open_) if anywhere else _useful(state, claim, open_)
-    return _for_a_gang(state, claim, order.of(state, rows), limits)
+    return _for_a_gang(state, claim, order.of(state, rows), limits, finds_room)
 
 
 # -- one member: the node that is ready first ------------------------------------------------------------------------
@@ -149,18 +160,22 @@ def _spare_on_nodes(
 # -- gangs, and claims that a limit above the nodes stands against ---------------------------------------------------
 
 
-def _for_a_gang(state: State, claim: Claim, rows: Rows, limits: list[Limit]) -> list[int] | None:
+def _for_a_gang(
+    state: State, claim: Claim, rows: Rows, limits: list[Limit], finds_room: FindsRoom | None
+) -> list[int] | None:
+    if finds_room is None or claim.need is not None:
+        finds_room = partial(fits, state, claim)
     credits = [(limit.short, limit.credit(state, rows)) for limit in limits]
 
     def enough_with(count: int) -> bool:
         if any(int(credit[:count].sum()) < short for short, credit in credits):
             return False
-        return fits(state, claim, _free_without(state, rows[:count]))
+        return finds_room(_free_without(state, rows[:count]))
 
     count = _shortest(len(rows), enough_with)
     if count is None:
         return None
-    room = _Room(state, claim, _free_without(state, rows[:count]))
+    room = _Room(state, claim, _free_without(state, rows[:count]), finds_room)
     left = [short - int(credit[:count].sum()) for short, credit in credits]
     victims: list[int] = []
     for at in range(count - 1, -1, -1):
@@ -214,8 +229,8 @@ def _free_without(state: State, gone: Rows) -> Int64s:
 class _Room:
     """Free amounts under trial, with the count of members that fit kept current node by node."""
 
-    def __init__(self, state: State, claim: Claim, free: Int64s) -> None:
-        self.state, self.claim, self.free = state, claim, free
+    def __init__(self, state: State, claim: Claim, free: Int64s, finds_room: FindsRoom) -> None:
+        self.state, self.claim, self.free, self.finds_room = state, claim, free, finds_room
         self.room = members_that_fit(claim, free) if claim.need is not None else None
         self.total = 0 if self.room is None else int(self.room.sum())
 
@@ -243,7 +258,7 @@ class _Room:
 
     def fits(self) -> bool:
         if self.room is None:
-            return fits(self.state, self.claim, self.free)
+            return self.finds_room(self.free)
         if self.claim.placement == ANY:
             return self.total >= self.claim.members
         return enough(self.state, self.claim, self.room)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ class Cycle:
     misses: bool = True
     memory: dict[str, Any] = field(default_factory=dict)
     wakes_at: int | None = None
+    missed: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def wake(self, at: int) -> None:
         """Something may change at this time though nothing happens until then."""

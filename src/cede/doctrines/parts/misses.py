@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cover import Order, take_until_fits
+from cede.doctrines.parts.cover import FindsRoom, Order, take_until_fits
 from cede.doctrines.parts.fit import fits, named_columns
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.orders import Rows, nine_decimals, nodes_by, tie_break
@@ -23,9 +23,10 @@ LOOKED = 64
 SMALL = 12
 
 
-def nearest_miss(state: State, claim: Claim, limits: list[Limit]) -> list[int]:
-    """Workload rows; none if no set of running workloads makes room."""
-    if not limits and fits(state, claim):
+def nearest_miss(state: State, claim: Claim, limits: list[Limit], finds_room: FindsRoom | None = None) -> list[int]:
+    """Workload rows; none if no set of running workloads makes room. `finds_room`: as `take_until_fits` has it."""
+    free = state.nodes.free[:, : state.nodes.size]
+    if not limits and (fits(state, claim) if finds_room is None else finds_room(free)):
         return []
     size = state.work.size
     running = (state.work.state[:size] == RUNNING) | (state.work.state[:size] == CHECKPOINTING)
@@ -33,7 +34,8 @@ def nearest_miss(state: State, claim: Claim, limits: list[Limit]) -> list[int]:
         return _on_one_node(state, claim, claim.need)
     weight = -_share(state, np.arange(size))
     order = Order(weight, np.zeros(size, np.int64))
-    return take_until_fits(state, claim, running, order, limits, anywhere=bool(limits)) or []
+    found = take_until_fits(state, claim, running, order, limits, anywhere=bool(limits), finds_room=finds_room)
+    return found or []
 
 
 def _on_one_node(state: State, claim: Claim, need: Int64s) -> list[int]:

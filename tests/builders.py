@@ -1,0 +1,136 @@
+"""Clusters in a line or two, so that a test reads like its case.
+
+    cluster_of(node("n1", cpu=8), running("old", cpu=4, priority=1, started=0), pending("in", cpu=4, priority=9))
+
+Names that are no key of an entry are amounts: `cpu=4` is `requests: {cpu: 4}`, or a node's `capacity`. A workload
+that holds room and names no node stands on the only node there is; one without a queue is in the only queue there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cede
+
+SECTIONS = ("nodes", "queues", "tenants", "policies", "workloads")
+NODE_KEYS = {"count", "occupied", "partition", "flavor", "home", "labels", "state", "reserved_for"}
+QUEUE_KEYS = {"parent", "partition", "max", "guaranteed"}
+WORKLOAD_KEYS = {
+    *("queue", "app", "user", "project", "domain", "tenant", "kind", "priority", "job_priority", "state", "members"),
+    *("pod_sets", "usage", "exclusive", "nodes", "placement", "constraints", "required_node", "submitted", "started"),
+    *("walltime", "checkpoint", "preemptible", "preempts", "preempted", "uid"),
+}
+HOLDS = ("running", "reserved", "checkpointing", "preempting")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a cluster file and the section it belongs to."""
+
+    section: str
+    values: dict[str, Any]
+
+
+def node(name: str, /, **values: Any) -> Entry:
+    """A node: `node("n1", cpu=8, occupied={"cpu": 1}, state="cordoned")`."""
+    keys, amounts = _split(values, NODE_KEYS)
+    return Entry("nodes", {"name": name, "capacity": amounts, **keys})
+
+
+def group(name: str = "default", /, **values: Any) -> Entry:
+    """A resource group: a queue whose partition has the queue's name; what is no key of a queue is a setting."""
+    keys, settings = _split(values, QUEUE_KEYS)
+    return Entry("queues", {"name": name, "partition": name, **keys, **({"settings": settings} if settings else {})})
+
+
+def tenant(name: str, /, **limits: int) -> Entry:
+    return Entry("tenants", {"name": name, **limits})
+
+
+def policy(**values: Any) -> Entry:
+    """Which priorities a user or project may use: `policy(user="ann", max_priority=5)`."""
+    return Entry("policies", values)
+
+
+def pending(name: str, /, **values: Any) -> Entry:
+    return _workload(name, "pending", values)
+
+
+def suspended(name: str, /, **values: Any) -> Entry:
+    return _workload(name, "suspended", values)
+
+
+def running(name: str, on: str | Iterable[str] | None = None, /, **values: Any) -> Entry:
+    """A running workload; `on` names the node, or one node a member."""
+    return _workload(name, values.pop("state", "running"), values, on)
+
+
+def reserved(name: str, on: str | Iterable[str] | None = None, /, **values: Any) -> Entry:
+    return _workload(name, "reserved", values, on)
+
+
+def preempting(name: str, on: str | Iterable[str] | None = None, /, **values: Any) -> Entry:
+    return _workload(name, "preempting", values, on)
+
+
+def document_of(*entries: Entry, edition: str = "bep-1014", now: float = 0, **keys: Any) -> dict[str, Any]:
+    """The cluster file with these entries, as plain data."""
+    document: dict[str, Any] = {"cede": 1, "now": now, "doctrine": {"name": "backendai", "edition": edition}, **keys}
+    document |= {section: [] for section in SECTIONS}
+    for entry in entries:
+        document[entry.section].append(dict(entry.values))
+    nodes, queues = document["nodes"], document["queues"]
+    for workload in document["workloads"]:
+        if "queue" not in workload and len(queues) == 1:
+            workload["queue"] = queues[0]["name"]
+        if workload["state"] in HOLDS and "nodes" not in workload and len(nodes) == 1:
+            parts = workload.get("pod_sets", [{"count": workload.get("members", 1)}])
+            workload["nodes"] = [nodes[0]["name"]] * sum(part["count"] for part in parts)
+    return document
+
+
+def cluster_of(*entries: Entry, edition: str = "bep-1014", now: float = 0, **keys: Any) -> cede.Cluster:
+    """The cluster with these entries."""
+    return cede.load(document_of(*entries, edition=edition, now=now, **keys))
+
+
+def shipped(*entries: Entry, now: float = 0, **keys: Any) -> cede.Cluster:
+    """A cluster under edition 26.8; a group that preempts stands in where none is given."""
+    if not any(entry.section == "queues" for entry in entries):
+        entries = (group(enabled=True), *entries)
+    return cluster_of(*entries, edition="26.8", now=now, **keys)
+
+
+def decided(cluster: cede.Cluster, workload: str, **options: Any) -> cede.Decision:
+    """The decision about one workload in a plan of the whole cluster."""
+    found = cede.plan(cluster, **options).of(workload)
+    assert found is not None, f"nothing was decided about {workload}"
+    return found
+
+
+def actions(cluster: cede.Cluster, **options: Any) -> dict[str | None, str]:
+    """What is decided, by workload, in the order of the decisions."""
+    return {made.workload: made.action for made in cede.plan(cluster, **options).decisions}
+
+
+def verdicts(made: cede.Decision) -> dict[str, tuple[str, str]]:
+    """Verdict and rule of every candidate of a decision that was asked for with `explain`."""
+    assert made.candidates is not None
+    return {one.workload: (one.verdict, one.rule.partition(".")[2]) for one in made.candidates}
+
+
+def _workload(name: str, state: str, values: dict[str, Any], on: str | Iterable[str] | None = None) -> Entry:
+    keys, amounts = _split(values, WORKLOAD_KEYS)
+    entry: dict[str, Any] = {"name": name, "state": state, **keys}
+    if amounts:
+        entry["requests"] = amounts
+    if on is not None:
+        entry["nodes"] = [on] * int(keys.get("members", 1)) if isinstance(on, str) else list(on)
+    return Entry("workloads", entry)
+
+
+def _split(values: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    keys = {key: value for key, value in values.items() if key in known}
+    return keys, {key: value for key, value in values.items() if key not in known}

@@ -1,0 +1,138 @@
+"""What holds for the plan of every cluster, in every edition, as far as the edition promises it."""
+
+import json
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+
+import cede
+from cede.model.plan import ACTIONS
+from tests.properties.documents import EDITIONS, Document, alone, documents, fingerprint, shuffled, without
+from tests.referees.reading import read
+
+pytestmark = pytest.mark.parametrize("edition", EDITIONS)
+FEW = settings(max_examples=100)
+
+
+@FEW
+@given(data=st.data())
+def test_the_plan_is_lawful(edition: str, data: DataObject) -> None:
+    cluster = cede.load(data.draw(documents(edition)))
+
+    assert cede.verify(cluster, cede.plan(cluster)) == []
+
+
+@FEW
+@given(data=st.data())
+def test_every_waiting_workload_is_decided_once_and_nobody_else(edition: str, data: DataObject) -> None:
+    document = data.draw(documents(edition))
+
+    plan = cede.plan(cede.load(document))
+
+    waiting = Counter(w["name"] for w in document["workloads"] if w.get("state", "pending") in ("pending", "suspended"))
+    assert Counter(made.workload for made in plan.decisions) == waiting
+    assert {made.action for made in plan.decisions} <= set(ACTIONS)
+
+
+@FEW
+@given(data=st.data())
+def test_no_node_is_oversubscribed(edition: str, data: DataObject) -> None:
+    """Summed anew from the document: nobody is placed where the sum of all that stand there exceeds the node."""
+    document = data.draw(documents(edition))
+    plan = cede.plan(cede.load(document))
+
+    board = read(document)
+    board.gone |= plan.victims
+    board.placed |= {str(made.workload): list(made.nodes) for made in plan.decisions if made.nodes}
+
+    for name, nodes in board.placed.items():
+        assert len(nodes) == len(board.works[name].needs), "a gang is placed whole"
+        for machine in (board.machines[node] for node in nodes):
+            asked = {key for need in board.works[name].needs for key, amount in need.items() if amount}
+            assert all(board.free(machine).get(key, 0) >= 0 for key in asked)
+            others = [other for other in board.people(machine) if other.name != name]
+            assert not any(other.exclusive for other in others)
+            assert not (board.works[name].exclusive and others)
+
+
+@FEW
+@given(data=st.data())
+def test_victims_are_allowed(edition: str, data: DataObject) -> None:
+    document = data.draw(documents(edition))
+    plan = cede.plan(cede.load(document))
+
+    board = read(document)
+    everyone = [victim.workload for made in plan.decisions for victim in made.victims]
+    assert len(everyone) == len(set(everyone)), "nobody is evicted twice"
+    for made in plan.decisions:
+        for victim in (board.works[one.workload] for one in made.victims):
+            claimant = board.works[str(made.workload)]
+            assert (victim.state, victim.partition) == ("running", claimant.partition)
+            assert victim.kind != "system"
+            assert victim.asks("preemptible", True)
+            if edition == "bep-1014":
+                assert victim.priority < claimant.priority
+            else:
+                assert victim.job_priority < claimant.job_priority
+
+
+@FEW
+@given(data=st.data())
+def test_no_victim_is_superfluous_where_the_edition_promises_it(edition: str, data: DataObject) -> None:
+    if edition != "bep-1014":
+        pytest.skip("26.8 spares nobody")
+    document = data.draw(documents(edition))
+
+    for made in cede.plan(cede.load(document)).decisions:
+        found = alone(document, str(made.workload)) if made.victims else made
+        for spared in found.victims:
+            rest = without(document, {victim.workload for victim in found.victims} - {spared.workload})
+            assert alone(rest, str(made.workload)).action != "start"
+
+
+@FEW
+@given(data=st.data())
+def test_the_order_of_entries_changes_nothing(edition: str, data: DataObject) -> None:
+    document = data.draw(documents(edition))
+    mixed = shuffled(document, Random(data.draw(st.integers(0, 99))))
+
+    plans = [cede.plan(cede.load(one), explain=True, shares=True).to_dict() for one in (document, mixed)]
+
+    assert json.dumps(plans[0]) == json.dumps(plans[1])
+
+
+@FEW
+@given(data=st.data())
+def test_deciding_changes_nothing_and_deciding_again_decides_the_same(edition: str, data: DataObject) -> None:
+    cluster = cede.load(data.draw(documents(edition)))
+    before = fingerprint(cluster.state)
+
+    first, second = cede.plan(cluster, explain=True), cede.plan(cluster, explain=True)
+
+    assert first == second
+    assert fingerprint(cluster.state) == before
+
+
+@FEW
+@given(data=st.data())
+def test_the_result_is_plain_json(edition: str, data: DataObject) -> None:
+    cluster = cede.load(data.draw(documents(edition)))
+
+    result = cede.plan(cluster, explain=True, shares=True).to_dict()
+
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+
+@FEW
+@given(data=st.data())
+def test_who_is_planned_alone_needs_no_more_than_in_the_queue(edition: str, data: DataObject) -> None:
+    """Refused in the queue is refused alone: those ahead can only take room away, never what a workload may use."""
+    document: Document = data.draw(documents(edition))
+
+    for made in cede.plan(cede.load(document)).decisions:
+        if made.action == "refuse":
+            assert alone(document, str(made.workload)).rule == made.rule

@@ -1,0 +1,64 @@
+"""Plans against referees that follow the documents word for word, workload by workload, and try every placement."""
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+
+import cede
+from cede.doctrines.backendai import victims
+from cede.doctrines.parts import cover
+from tests.referees import bep_1014, release_26_8
+from tests.referees.small import Document, small_clusters
+from tests.strategies import clusters
+
+REFEREES = {"bep-1014": bep_1014.differences, "26.8": release_26_8.differences}
+
+
+def differences(document: Document) -> list[str]:
+    referee = REFEREES[document["doctrine"]["edition"]]
+    return list(referee(document, cede.plan(cede.load(document), misses=False)))
+
+
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(small_clusters("bep-1014"))
+def test_the_first_edition_takes_and_spares_as_its_text_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(small_clusters("bep-1014"))
+def test_looking_at_the_order_in_parts_changes_nothing(document: Document) -> None:
+    """Large clusters are searched up to one bound after another; here small ones are, too."""
+    with patch.object(cover, "SAMPLE", 2):
+        assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(small_clusters("26.8"))
+def test_release_26_8_collects_agent_by_agent_as_its_page_says(document: Document) -> None:
+    for workload in document["workloads"]:
+        workload.pop("placement", None)  # of which the page knows nothing
+
+    with patch.object(victims, "BATCH", 1):
+        assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(clusters("backendai", "bep-1014"))
+def test_the_first_edition_on_odd_clusters(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(clusters("backendai", "26.8"))
+def test_release_26_8_on_odd_clusters(document: Document) -> None:
+    for workload in document["workloads"]:
+        workload.pop("placement", None)
+
+    assert differences(document) == []

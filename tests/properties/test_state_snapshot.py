@@ -1,0 +1,40 @@
+"""A state can be saved at any moment, and what was saved is the same cluster."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cede.model.cluster import EDITIONS
+from cede.model.document import dump_document, parse_document
+from cede.state.build import build
+from cede.state.snapshot import snapshot
+from tests.state_views import meaning, unsound, view
+from tests.strategies import Document, clusters
+
+DOCTRINES = [(None, None), *((name, edition) for name, editions in EDITIONS.items() for edition in (None, *editions))]
+
+
+@st.composite
+def any_clusters(draw: st.DrawFn) -> Document:
+    doctrine, edition = draw(st.sampled_from(DOCTRINES))
+    return draw(clusters(doctrine, edition, tidy=draw(st.booleans())))
+
+
+@settings(max_examples=300)
+@given(any_clusters())
+def test_a_snapshot_means_what_the_document_means(document: Document) -> None:
+    parsed = parse_document(document)
+
+    assert meaning(snapshot(build(parsed))) == meaning(parsed)
+
+
+@settings(max_examples=100)
+@given(any_clusters())
+def test_a_snapshot_parses_and_builds_the_same_state(document: Document) -> None:
+    state = build(parse_document(document))
+    saved = dump_document(snapshot(state))
+    again = build(parse_document(saved))
+
+    assert unsound(state) == []
+    assert view(again) == view(state)
+    assert view(build(snapshot(state))) == view(state)
+    assert dump_document(snapshot(again)) == saved

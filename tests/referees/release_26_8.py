@@ -1,0 +1,263 @@
+"""Edition `26.8` as its page describes it, agent by agent and victim by victim, in fractions.
+
+A member that wants a node to itself is one more slot, `WHOLE`, of which every node has one and a whole one is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import cede
+from cede.model.times import parse_duration
+from tests.referees.reading import Amounts, Board, Document, Machine, Work, read
+
+WHOLE = ""
+ALL, SOME = 10**6, 1
+DEFAULTS = {
+    "enabled": False,
+    "preemption_order": "oldest",
+    "preemption_mode": "terminate",
+    "preemption_min_runtime": 0,
+    "victim_scope": "user",
+    "scheduler": "drf",
+    "agent_selection_strategy": "dispersed",
+}
+
+
+@dataclass
+class Pass:
+    """One schedule pass over one group: its settings, and the agent that was used last."""
+
+    board: Board
+    settings: Document
+    last_used: str | None = None
+
+
+@dataclass
+class Try:
+    """An attempt for one session: agents so far, sessions claimed for it, and what it booked itself."""
+
+    agents: list[str] = field(default_factory=list)
+    victims: list[str] = field(default_factory=list)
+
+
+def differences(document: Document, plan: cede.Plan) -> Iterator[str]:
+    """Where the plan decides otherwise than the text."""
+    board = read(document)
+    waiting = [work for work in board.works.values() if work.state in ("pending", "suspended")]
+    decided = iter(plan.decisions)
+    for partition in sorted({work.partition for work in waiting}):
+        settings = DEFAULTS | group_settings(board, partition)
+        under_way, blocked = Pass(board, settings), False
+        for work in sequence(board, partition, settings):
+            made = next(decided, None)
+            if made is None or made.workload != work.name:
+                yield f"expected {work.name} next, got {made and made.workload}"
+                return
+            action, found, blocks = judge(under_way, work, blocked=blocked)
+            blocked |= blocks
+            fate = "requeued" if settings["preemption_mode"] == "reschedule" else "ended"
+            got = {victim.workload: victim.fate for victim in made.victims}
+            if made.action != action or got != dict.fromkeys(found.victims, fate) or list(made.nodes) != found.agents:
+                what = f"expected {action} {found}, got {made.action} {got} on {list(made.nodes)}"
+                yield f"{work.name}: {what} ({made.why})"
+                return
+            board.gone |= set(found.victims)
+            if action in ("start", "preempt"):
+                board.placed[work.name] = found.agents
+
+
+def group_settings(board: Board, partition: str) -> Document:
+    names = sorted(name for name, queue in board.queues.items() if queue.get("partition", "default") == partition)
+    return board.settings(names[0]) if names else {}
+
+
+def sequence(board: Board, partition: str, settings: Document) -> list[Work]:
+    """Bands of priority; inside a band by arrival, the reverse of it, or the owner's dominant share."""
+    waiting = [w for w in board.works.values() if w.state in ("pending", "suspended") and w.partition == partition]
+
+    def key(work: Work) -> tuple[object, ...]:
+        if settings["scheduler"] == "lifo":
+            return -work.priority, -work.submitted, work.last_key
+        if settings["scheduler"] == "drf":
+            return -work.priority, dominant_share(board, partition, work.asks("user")), work.submitted, work.last_key
+        return -work.priority, work.submitted, work.last_key
+
+    return sorted(waiting, key=key)
+
+
+def dominant_share(board: Board, partition: str, user: str | None) -> Fraction:
+    machines = [machine for machine in board.machines.values() if machine.partition == partition]
+    theirs = [
+        need
+        for work in board.works.values()
+        if work.asks("user") == user
+        and work.partition == partition
+        and work.state in ("reserved", "running", "checkpointing")
+        for need in work.needs
+    ]
+    shares = [Fraction(0)]
+    for slot in {slot for machine in machines for slot in machine.capacity}:
+        total = sum(machine.capacity.get(slot, 0) for machine in machines)
+        if total:
+            shares.append(Fraction(sum(need.get(slot, 0) for need in theirs), total))
+    return max(shares)
+
+
+def judge(under_way: Pass, work: Work, *, blocked: bool) -> tuple[str, Try, bool]:
+    """Action, agents and victims, and whether those behind are skipped."""
+    board = under_way.board
+    if board.refused_by_policy(work) or board.over_limits(work, alone=True):
+        return "refuse", Try(), False
+    if board.machines and not board.matching(work):
+        return "refuse", Try(), False
+    if blocked or board.over_limits(work):
+        return "wait", Try(), False
+    if not board.machines:
+        return "start", Try(), False
+    before = under_way.last_used
+    found = Try()
+    if all(choose(under_way, work, need, found) for need in work.needs):
+        return ("preempt" if found.victims else "start"), found, False
+    under_way.last_used = before
+    if not board.fits_empty(work, bare=True):
+        return "refuse", Try(), True
+    return "wait", Try(), any(machine.ready for machine in board.matching(work))
+
+
+def choose(under_way: Pass, work: Work, need: Amounts, found: Try) -> bool:
+    """An agent for one member, with victims if none has room."""
+    board, settings = under_way.board, under_way.settings
+    need = need | {WHOLE: ALL if work.exclusive else SOME}
+    usable = {machine.name: machine for machine in board.usable(work)}
+    remaining = {name: left(board, work, machine, found) for name, machine in usable.items()}
+    with_room = [name for name in usable if covers(remaining[name], need)]
+    if with_room:
+        found.agents.append(pick(under_way, with_room, remaining))
+        return True
+    eligible = [w for w in candidates(board, work, settings) if w.name not in found.victims]
+    credited = {name: dict(amounts) for name, amounts in remaining.items()}
+    for victim in eligible:
+        for name, given in gives(victim).items():
+            if name in credited:
+                credited[name] = {s: credited[name].get(s, 0) + given.get(s, 0) for s in credited[name] | given}
+    feasible = [name for name in usable if covers(credited[name], need)]
+    if not feasible:
+        return False
+    sets = {name: collect(settings["preemption_order"], eligible, name, remaining[name], need) for name in feasible}
+    keys = {name: agent_key(settings["preemption_order"], name, sets[name]) for name in feasible}
+    best = [name for name in feasible if keys[name] == min(keys.values())]
+    chosen = pick(under_way, best, credited)
+    found.agents.append(chosen)
+    found.victims += [victim.name for victim in sets[chosen]]
+    return True
+
+
+def left(board: Board, work: Work, machine: Machine, found: Try) -> Amounts:
+    """What remains of an agent with the sessions claimed so far credited and the members placed so far booked."""
+    free = board.free(machine, found.victims)
+    used = {"reserved": 0, "preempting": 0, "other": 0}
+    for other in board.holders(found.victims):
+        share = (ALL if other.exclusive else SOME) * board.standing(other).count(machine.name)
+        used[other.state if other.state in used else "other"] += share
+    free[WHOLE] = ALL - used["other"] - max(used["reserved"], used["preempting"])
+    for agent, need in zip(found.agents, work.needs, strict=False):
+        if agent == machine.name:
+            free = {slot: free.get(slot, 0) - need.get(slot, 0) for slot in free | need}
+            free[WHOLE] -= ALL if work.exclusive else SOME
+    return free
+
+
+def covers(room: Amounts, need: Amounts) -> bool:
+    return all(room.get(slot, 0) >= amount for slot, amount in need.items() if amount)
+
+
+def candidates(board: Board, work: Work, settings: Document) -> list[Work]:
+    """Sessions of the scope that may go for this one."""
+    if not settings["enabled"] or work.kind == "system" or not work.asks("preempts", True):
+        return []
+    scope, grace = settings["victim_scope"], parse_duration(settings["preemption_min_runtime"])
+    return [
+        other
+        for other in board.works.values()
+        if other.name not in board.gone
+        and other.state == "running"
+        and other.partition == work.partition
+        and other.kind != "system"
+        and other.asks("preemptible", True)
+        and (scope == "resource-group" or other.asks(scope) == work.asks(scope))
+        and other.job_priority < work.job_priority
+        and (grace == 0 or (other.started is not None and board.now - other.started >= grace))
+    ]
+
+
+def gives(victim: Work) -> dict[str, Amounts]:
+    """What a session frees, agent by agent."""
+    freed: dict[str, Amounts] = {}
+    for name, need in zip(victim.nodes, victim.needs, strict=False):
+        held = freed.setdefault(name, {WHOLE: 0})
+        for slot, amount in need.items():
+            held[slot] = held.get(slot, 0) + amount
+        held[WHOLE] += ALL if victim.exclusive else SOME
+    return freed
+
+
+def total(amounts: Amounts) -> int:
+    return sum(amount for slot, amount in amounts.items() if slot != WHOLE)
+
+
+def collect(order: str, eligible: list[Work], agent: str, room: Amounts, need: Amounts) -> list[Work]:
+    """Walk the sessions of this agent in order; skip those giving nothing to the open shortage; stop when covered."""
+    short = {slot: max(0, amount - room.get(slot, 0)) for slot, amount in need.items()}
+
+    def key(victim: Work) -> tuple[object, ...]:
+        given = gives(victim)[agent]
+        oldest = (0, 0) if victim.started is None else (1, victim.started)
+        newest = (0, 0) if victim.started is None else (1, -victim.started)
+        useful = total({slot: min(given.get(slot, 0), amount) for slot, amount in short.items()})
+        own = {
+            "oldest": oldest,
+            "newest": newest,
+            "fewest-sessions": (-useful, *oldest),
+            "smallest-resources": (total(given), *oldest),
+        }[order]
+        return victim.job_priority, own, victim.last_key
+
+    taken: list[Work] = []
+    open_ = dict(short)
+    for victim in sorted((w for w in eligible if agent in w.nodes), key=key):
+        given = gives(victim)[agent]
+        if any(open_[slot] > 0 and given.get(slot, 0) > 0 for slot in open_):
+            taken.append(victim)
+            open_ = {slot: max(0, amount - given.get(slot, 0)) for slot, amount in open_.items()}
+    return taken
+
+
+def agent_key(order: str, agent: str, victims: list[Work]) -> int:
+    if order == "fewest-sessions":
+        return len(victims)
+    return sum(total(gives(victim)[agent]) for victim in victims) if order == "smallest-resources" else 0
+
+
+def pick(under_way: Pass, agents: list[str], remaining: dict[str, Amounts]) -> str:
+    """The strategy's choice; ties by name."""
+    machines = under_way.board.machines
+    strategy = under_way.settings["agent_selection_strategy"]
+    agents = sorted(agents)
+    if strategy == "roundrobin":
+        last = under_way.last_used
+        chosen = next((name for name in agents if last is None or name > last), agents[0])
+        under_way.last_used = chosen
+        return chosen
+    if strategy == "legacy":
+        group = [m for m in machines.values() if m.partition == machines[agents[0]].partition]
+        first = min((slot for machine in group for slot, amount in machine.capacity.items() if amount), default="")
+        return min(agents, key=lambda name: -remaining[name].get(first, 0))
+
+    def share(name: str) -> Fraction:
+        capacity = machines[name].capacity
+        return sum((Fraction(remaining[name].get(s, 0), c) for s, c in capacity.items() if c), start=Fraction(0))
+
+    return min(agents, key=share if strategy == "concentrated" else lambda name: -share(name))
