@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto
 
 export PYTHON
 
-.PHONY: help run test check bench lock clean static
+.PHONY: help run test check bench docs lock clean static
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -31,12 +31,15 @@ check: static ## every static check and the quick tests
 bench: $(STAMP) ## measure how long a plan takes
 	@$(BIN)/cede bench plan
 
+docs: $(STAMP) ## draw anew what the docs show of the code: reference, pictures, output
+	@$(BIN)/python -m docs.generate
+
 lock: ## write requirements.lock anew (UPGRADE=1: with the newest versions)
 	@.ci/lock
 
 clean: ## remove the virtual environment and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 static: $(STAMP)
 	@echo "  ruff check"

@@ -27,7 +27,6 @@ LEAVES_ONLY = ("kueue", "yunikorn")
 PRIORITIES = {"backendai": (0, 12), "lattice": (0, 10)}
 WAITING = words("pending", "pending", "suspended")
 PARTITIONS = words("default", "default", "default", "blue")
-FEW = st.integers(0, 5)
 COUNTS = st.integers(1, 3)
 CPUS = words(1, 2, 3, "500m")
 LIMITS = words(

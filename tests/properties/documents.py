@@ -1,4 +1,4 @@
-"""Random clusters for the properties of plans, and what is done to them: shuffled, thinned out, looked at bit by bit."""
+"""Random clusters for the properties of plans, and what is done to them: shuffled, thinned out, compared by the bit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 def documents(edition: str) -> SearchStrategy[Document]:
     """Crowded small clusters, where much is preempted, and odd ones, where much is refused."""
     crowded = small_clusters(edition)
-    return st.one_of(crowded, crowded, clusters("backendai", edition))
+    return st.one_of(crowded, crowded, crowded, clusters("backendai", edition))
 
 
 def shuffled(document: Document, random: Random) -> Document:

@@ -15,7 +15,7 @@ from tests.properties.documents import EDITIONS, Document, alone, documents, fin
 from tests.referees.reading import read
 
 pytestmark = pytest.mark.parametrize("edition", EDITIONS)
-FEW = settings(max_examples=100)
+FEW = settings(max_examples=80)
 
 
 @FEW
@@ -82,16 +82,20 @@ def test_victims_are_allowed(edition: str, data: DataObject) -> None:
 
 @FEW
 @given(data=st.data())
-def test_no_victim_is_superfluous_where_the_edition_promises_it(edition: str, data: DataObject) -> None:
-    if edition != "bep-1014":
-        pytest.skip("26.8 spares nobody")
+def test_no_victim_is_superfluous_or_a_warning_says_which_one_is(edition: str, data: DataObject) -> None:
+    """Release 26.8 spares nobody. Members of different size apart: which of them fit depends on their order there."""
     document = data.draw(documents(edition))
+    whole = {w["name"] for w in document["workloads"] if edition == "bep-1014" or "pod_sets" not in w}
 
-    for made in cede.plan(cede.load(document)).decisions:
-        found = alone(document, str(made.workload)) if made.victims else made
-        for spared in found.victims:
-            rest = without(document, {victim.workload for victim in found.victims} - {spared.workload})
-            assert alone(rest, str(made.workload)).action != "start"
+    for name in (made.workload for made in cede.plan(cede.load(document)).decisions if made.victims):
+        if name not in whole:
+            continue
+        made = alone(document, str(name))
+        warned = {warning.why.split()[0] for warning in made.warnings if warning.rule.endswith(".needless-victim")}
+        for victim in (one.workload for one in made.victims):
+            rest = without(document, {one.workload for one in made.victims} - {victim})
+            assert (alone(rest, str(name)).action == "start") is (victim in warned)
+        assert not (warned and edition == "bep-1014")
 
 
 @FEW

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cede.engine.events import NodePut, QueuePut, Submitted, apply
@@ -18,7 +18,6 @@ def empty(document: ClusterFile) -> State:
     return build(document.model_copy(update={"nodes": [], "queues": [], "workloads": []}))
 
 
-@settings(max_examples=150)
 @given(clusters(None, tidy=False) | clusters("backendai"), st.randoms(use_true_random=False))
 def test_entry_by_entry_gives_the_state_that_the_whole_file_gives(document: Document, lots: Random) -> None:
     parsed = parse_document(document)
@@ -39,7 +38,6 @@ def test_entry_by_entry_gives_the_state_that_the_whole_file_gives(document: Docu
     assert view(state) == view(build(parsed))
 
 
-@settings(max_examples=150)
 @given(clusters("backendai", tidy=False), st.randoms(use_true_random=False))
 def test_the_order_of_entries_does_not_change_a_bit(document: Document, lots: Random) -> None:
     shuffled = {key: list(value) if isinstance(value, list) else value for key, value in document.items()}

@@ -224,4 +224,4 @@ class Events(RuleBasedStateMachine):
 
 
 TestEvents = Events.TestCase
-TestEvents.settings = settings(max_examples=60, stateful_step_count=30)
+TestEvents.settings = settings(max_examples=settings().max_examples // 2, stateful_step_count=20)

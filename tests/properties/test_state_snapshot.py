@@ -1,6 +1,6 @@
 """A state can be saved at any moment, and what was saved is the same cluster."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cede.model.cluster import EDITIONS
@@ -19,7 +19,6 @@ def any_clusters(draw: st.DrawFn) -> Document:
     return draw(clusters(doctrine, edition, tidy=draw(st.booleans())))
 
 
-@settings(max_examples=300)
 @given(any_clusters())
 def test_a_snapshot_means_what_the_document_means(document: Document) -> None:
     parsed = parse_document(document)
@@ -27,7 +26,6 @@ def test_a_snapshot_means_what_the_document_means(document: Document) -> None:
     assert meaning(snapshot(build(parsed))) == meaning(parsed)
 
 
-@settings(max_examples=100)
 @given(any_clusters())
 def test_a_snapshot_parses_and_builds_the_same_state(document: Document) -> None:
     state = build(parse_document(document))

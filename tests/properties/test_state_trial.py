@@ -142,4 +142,4 @@ class Trials(RuleBasedStateMachine):
 
 
 TestTrials = Trials.TestCase
-TestTrials.settings = settings(max_examples=60, stateful_step_count=25)
+TestTrials.settings = settings(stateful_step_count=20)

@@ -64,6 +64,11 @@ class Machine:
         return str(self.entry.get("partition", "default"))
 
     @property
+    def flavor(self) -> str | None:
+        named: str | None = self.entry.get("flavor")
+        return named or _flavor(self.entry["capacity"])
+
+    @property
     def ready(self) -> bool:
         return bool(self.entry.get("state", "ready") == "ready")
 
@@ -129,7 +134,7 @@ class Board:
             machine
             for machine in self.machines.values()
             if machine.partition == work.partition
-            and work.pin in (None, machine.entry.get("flavor"))
+            and work.pin in (None, machine.flavor)
             and work.asks("required_node", machine.name) == machine.name
             and (not limits.get("nodes") or machine.name in limits["nodes"])
             and all(
@@ -256,7 +261,7 @@ def read(document: Document) -> Board:
     for entry in document.get("nodes", []):
         count = entry.get("count")
         for name in [entry["name"]] if count is None else [f"{entry['name']}-{n}" for n in range(count)]:
-            machines[name] = Machine(name, entry, _amounts(entry["capacity"]), _amounts(entry.get("occupied", {})))
+            machines[name] = Machine(name, entry, _plain(entry["capacity"]), _plain(entry.get("occupied", {})))
     works = {entry["name"]: _work(document, entry, now, queues) for entry in document.get("workloads", [])}
     return Board(document, now, machines, works, queues)
 
@@ -281,13 +286,18 @@ def _work(document: Document, entry: Document, now: int, queues: Mapping[str, Do
         None if started is None else parse_time(started),
         needs,
         _amounts(entry["usage"]) if "usage" in entry else dict(asked),
-        next((key.partition("@")[2] for part in parts for key in part["requests"] if "@" in key), None),
+        _flavor([key for part in parts for key in part["requests"]]),
         list(entry.get("nodes", [])),
     )
 
 
 def _amounts(raw: Mapping[str, Any]) -> Amounts:
     return {key: parse_quantity(value) for key, value in raw.items()}
+
+
+def _flavor(names: Iterable[str]) -> str | None:
+    """The flavor that these names pin; the least, should they pin several."""
+    return min((name.partition("@")[2] for name in names if "@" in name), default=None)
 
 
 def _plain(raw: Mapping[str, Any]) -> Amounts:

@@ -66,6 +66,8 @@ def small_clusters(draw: DrawFn, edition: str) -> Document:
         del entry["started"]
         workloads.append(entry)
     settings = dict(zip(SETTINGS[edition], dice.pick(*SETTINGS[edition].values()), strict=True))
+    if dice.pick((False, True)) == (True,):
+        _duel(dice, nodes, workloads, settings)
     queue: Document = {"name": "rg", "settings": settings}
     document: Document = {
         "cede": 1,
@@ -131,6 +133,24 @@ def _differ(dice: Dice, entry: Document) -> None:
         parts = [("driver", 1, entry["requests"] | {"cpu": driver}), ("worker", count, entry["requests"])]
         entry["pod_sets"] = [{"name": name, "count": size, "requests": amounts} for name, size, amounts in parts]
         del entry["requests"], entry["members"]
+
+
+def _duel(dice: Dice, nodes: list[Document], workloads: list[Document], settings: Document) -> None:
+    """Make it a cluster where nobody is protected and one gang, ahead of all others, may take whom it likes."""
+    same = {"kind": "batch", "user": "a", "project": "x", "domain": "v", "exclusive": False}
+    for entry in workloads:
+        if entry["state"] not in ("pending", "suspended"):
+            entry |= same | {"state": "running", "preemptible": True, "priority": entry["priority"] % 4}
+    gang = next(entry for entry in workloads if entry["name"] == "p0")
+    for key in ("constraints", "pod_sets"):
+        gang.pop(key, None)
+    cpu, members = dice.pick((1, 2), (1, 2, 3, 4))
+    gang |= same | {"requests": {"cpu": cpu}, "members": members, "priority": 9, "job_priority": 9, "preempts": True}
+    for node in nodes:
+        node["state"] = "ready"
+    settings |= {"preemptible_priority": 5}
+    if "enabled" in settings:
+        settings["enabled"] = True
 
 
 def _stand(dice: Dice, entry: Document, free: dict[str, Counter[str]], whole: dict[str, str]) -> None:

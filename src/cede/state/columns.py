@@ -78,9 +78,7 @@ class Table:
     def add(self) -> int:
         """A row, blank."""
         if self.unused:
-            row = self.unused.pop()
-            self._blank(row)
-            return row
+            return self.unused.pop()
         if self.size == self._room:
             self._grow(self._room * 2)
         self.size += 1

@@ -118,6 +118,13 @@ def test_what_turns_out_not_to_be_needed_is_spared_last_taken_first() -> None:
     assert verdicts(made)["c"] == ("not-needed", "not-needed")
 
 
+def test_for_a_gang_too_the_last_taken_is_looked_at_first() -> None:
+    cluster = cluster_of(node("n1", cpu=6), running("a", cpu=1, priority=1), running("b", cpu=2, priority=2),
+                         running("c", cpu=3, priority=3), pending("in", cpu=2, members=2, priority=9))  # fmt: skip
+
+    assert cede.plan(cluster).victims == {"a", "c"}
+
+
 def test_a_large_victim_replaces_the_small_ones_taken_before_it() -> None:
     cluster = cluster_of(node("n1", cpu=6), running("a", cpu=1, priority=1), running("b", cpu=1, priority=2),
                          running("c", cpu=4, priority=3), pending("in", cpu=4, priority=9))  # fmt: skip

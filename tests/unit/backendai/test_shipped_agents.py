@@ -118,15 +118,18 @@ def test_roundrobin_goes_on_from_cycle_to_cycle() -> None:
 # -- with victims ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("order", ["oldest", "fewest-sessions"])
 @pytest.mark.parametrize(
     ("strategy", "agent"), [("concentrated", "b"), ("dispersed", "a"), ("legacy", "a"), ("roundrobin", "a")]
 )
-def test_the_strategy_looks_at_what_remains_with_all_who_may_go_credited(strategy: str, agent: str) -> None:
+def test_the_strategy_looks_at_what_remains_with_all_who_may_go_credited(strategy: str, agent: str, order: str) -> None:
     """With x and y gone, a has 8 of 8 and b 4 of 8; who must really go does not matter."""
     entries = (node("a", cpu=8), node("b", cpu=8), running("x", "a", cpu=8, user="u"), running("y", "b", cpu=4,
                user="u"), running("z", "b", cpu=4, user="v"))  # fmt: skip
 
-    agents = taken(strategy, *entries, pending("in", cpu=4, job_priority=1, user="u"), enabled=True)
+    agents = taken(
+        strategy, *entries, pending("in", cpu=4, job_priority=1, user="u"), enabled=True, preemption_order=order
+    )
 
     assert agents == {"in": (agent,)}
 

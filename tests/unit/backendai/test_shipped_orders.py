@@ -150,6 +150,8 @@ def test_a_session_on_two_agents_counts_with_what_it_holds_on_each() -> None:
         ({"cpu": "100m", "gpu": "200m"}, {"cpu": "300m"}, "a"),
         ({"cpu": 1, "mem": 9007199254740993}, {"cpu": 2, "mem": 9007199254740992}, "a"),
         ({"cpu": 1, "mem": 9007199254740993}, {"cpu": 1, "mem": 9007199254740992}, "b"),
+        ({"cpu": "1n", "mem": 10**13}, {"cpu": "2n", "mem": 10**13}, "a"),
+        ({"cpu": "2n", "mem": 10**13}, {"cpu": "1n", "mem": 10**13}, "b"),
     ],
 )
 def test_totals_are_exact(amounts: dict[str, object], other: dict[str, object], first: str) -> None:
@@ -157,7 +159,7 @@ def test_totals_are_exact(amounts: dict[str, object], other: dict[str, object], 
     room = node("n1", cpu=4, gpu=2, mem=20014398509481985)
     entries = (running("a", started=-20, **amounts), running("b", started=-10, **other))
     cluster = shipped(group(enabled=True, preemption_order="smallest-resources"), room, *entries,
-                      pending("in", cpu="3700m", job_priority=9))  # fmt: skip
+                      pending("in", cpu=4, job_priority=9))  # fmt: skip
 
     assert decided(cluster, "in").victims[0].workload == first
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cede.doctrines.backendai.settings import Settings
-from cede.doctrines.parts.claim import standing_on
+from cede.doctrines.parts.claim import residents_of_all, standing_on
 from cede.doctrines.parts.fit import named_columns
 from cede.doctrines.parts.orders import Key, Rows, order_of
 from cede.state.columns import NEVER, Bools, Int64s
@@ -40,13 +39,13 @@ def cheapest_agent(state: State, nodes: Rows, liking: Int64s, shorts: Int64s, op
     is better than all that is left could be.
     """
     rank = state.node_rank()
-    floor = _least_cost(state, shorts, settings)
-    turn = np.lexsort((rank[nodes], liking, floor))
+    floor = _least_cost(state, nodes, shorts, open_, settings)
+    turn = np.lexsort((rank[nodes], liking, in_order(floor)))
     best: tuple[int, int, int, int] | None = None
     begin, size = 0, BATCH
     while begin < len(turn):
         at = turn[begin : begin + size]
-        if best is not None and best[:3] < (float(floor[at[0]]), int(liking[at[0]]), int(rank[nodes[at[0]]])):
+        if best is not None and best[:3] < (int(floor[at[0]]), int(liking[at[0]]), int(rank[nodes[at[0]]])):
             break
         walked = collect(state, nodes[at], shorts[:, at], open_, settings)
         cost: Key = walked.count if settings.order == "fewest-sessions" else walked.total
@@ -59,14 +58,20 @@ def cheapest_agent(state: State, nodes: Rows, liking: Int64s, shorts: Int64s, op
     return best[3]
 
 
-def _least_cost(state: State, shorts: Int64s, settings: Settings) -> npt.NDArray[np.float64]:
-    """No agent can cost less than this: as many sessions as the largest one would make, or what is short itself."""
-    if settings.order == "smallest-resources":
-        least: npt.NDArray[np.float64] = mixed_totals(state, shorts).astype(np.float64) * (1 - 1e-9)
-    else:
-        largest = state.residents.amount[:, : state.residents.size].max(axis=1, initial=1)
-        least = np.ceil(shorts / largest[:, None]).max(axis=0)
-    return least
+def _least_cost(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Any:
+    """No agent can cost less than this: as many sessions as the largest one there is would make, or as much as that
+    many of the smallest one open on the agent, and never less than what is short itself. Exact integers.
+    """
+    residents = state.residents
+    largest = residents.amount[:, : residents.size].max(axis=1, initial=1)
+    least = (-(-shorts // largest[:, None])).max(axis=0)
+    if settings.order == "fewest-sessions":
+        return least
+    rows = residents_of_all(state, np.flatnonzero(open_))
+    sizes = mixed_totals(state, residents.amount[:, rows], int(least.max(initial=1)))
+    smallest = np.full(state.nodes.size, sizes.max(initial=0), sizes.dtype)
+    np.minimum.at(smallest, residents.node[rows], sizes)
+    return np.maximum(least * smallest[nodes], mixed_totals(state, shorts))
 
 
 def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Collected:
@@ -83,7 +88,7 @@ def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: S
     left = shorts.copy()
     taken = np.zeros(len(rows), np.bool_)
     count = np.zeros(len(nodes), np.int64)
-    sizes = mixed_totals(state, state.residents.amount[:, rows])
+    sizes = mixed_totals(state, state.residents.amount[:, rows], int(np.bincount(on).max(initial=1)))
     total = np.zeros(len(nodes), sizes.dtype)
     for step in _steps(on):
         if not left.any():
@@ -125,16 +130,16 @@ def _steps(on: Rows) -> list[Rows]:
     return [turn[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def mixed_totals(state: State, amounts: Int64s) -> Any:
+def mixed_totals(state: State, amounts: Int64s, terms: int = 1) -> Any:
     """The sum over all slots, cores and bytes alike, as shipped; exact, in the finest unit that any slot counts in.
 
-    Integers of 64 bits; of Python where those might not be enough even for the sum over all of them.
+    Integers of 64 bits, or Python's own where those are too small for the sum of so many `terms`.
     """
     columns = named_columns(state)
     unit = min((state.units.nano[column] for column in columns), default=1)
     factors = {column: state.units.nano[column] // unit for column in columns}
     most = sum(int(amounts[column].max(initial=0)) * factor for column, factor in factors.items())
-    kind: Any = np.int64 if most * max(1, amounts.shape[1]) < LARGEST else object
+    kind: Any = np.int64 if most * terms < LARGEST else object
     total = np.zeros(amounts.shape[1], kind)
     for column, factor in factors.items():
         total += amounts[column].astype(kind, copy=False) * factor

@@ -1,0 +1,124 @@
+"""Every command that the docs and the examples show runs, ends as shown, and prints what is shown."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.blocks import ROOT, Command, blocks_of, commands_in_comments, pages
+from docs.commands import agrees, prepared, ran, tidy
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+LANGUAGES = {"console", "sh", "yaml", "json", "python", "text"}
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def started(arguments: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own."""
+    every = {"PYTHONUTF8": "1", "PATH": os.environ["PATH"], **environment}
+    return subprocess.run(
+        arguments, cwd=folder, env=every, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+
+
+def complaint(command: Command, folder: Path) -> str | None:
+    """How the command differs from what is shown of it."""
+    if not command.is_run:
+        return None
+    code, printed = ran(command.line, folder)
+    if code != command.code:
+        return f"$ {command.line}\nended with {code}, not with {command.code}:\n{printed}"
+    if command.shown is not None and not agrees(command.shown, printed):
+        return f"$ {command.line}\nprints\n{printed}\nand the page shows\n{command.shown}"
+    return None
+
+
+def complaints(page: str, folder: Path) -> list[str]:
+    """What does not hold on this page, read from top to bottom in one folder."""
+    found: list[str] = []
+    for block in blocks_of(page):
+        if block.language not in LANGUAGES:
+            found.append(f"nobody runs a block of {block.language!r}")
+        elif block.language in ("yaml", "json") and block.name:
+            (folder / block.name).write_text(block.body, encoding="utf-8")
+        elif block.language == "python":
+            done = started([sys.executable, "-W", "error", "-c", block.body], folder)
+            found += [done.stderr] if done.returncode else []
+        else:
+            found += [text for command in block.commands if (text := complaint(command, folder)) is not None]
+    return found
+
+
+@pytest.mark.parametrize("page", pages(), ids=shown)
+def test_a_page_says_what_is_true(page: Path, tmp_path: Path) -> None:
+    assert complaints(page.read_text(encoding="utf-8"), prepared(tmp_path)) == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=shown)
+def test_the_commands_in_an_example_run(example: Path, tmp_path: Path) -> None:
+    commands = commands_in_comments(example.read_text(encoding="utf-8"))
+    folder = prepared(tmp_path)
+
+    assert commands != [], "an example says how to try it"
+    assert [text for command in commands if (text := complaint(command, folder)) is not None] == []
+
+
+BROKEN = {
+    "a command that fails": "```sh\ncede plan nowhere.yaml\n```\n",
+    "a command that should fail and does not": "```sh\ncede lint examples/gang.yaml  # exit 2\n```\n",
+    "an option that does not exist": "```console\n$ cede plan examples/gang.yaml --explane\n```\n",
+    "output that is not so": "```console\n$ cede lint examples/gang.yaml\n1 finding\n```\n",
+    "output that lacks a line": "```console\n$ cede lint examples/gang.yaml\nNo findings.\nReally.\n```\n",
+    "a part of the output that is not there": "```console\n$ cede doctrines\n...\nkueue\n...\n```\n",
+    "Python that raises": "```python\nimport cede\n\ncede.load('nowhere.yaml')\n```\n",
+    "a block that nobody would run": "```bash\ncede plan nowhere.yaml\n```\n",
+}
+
+
+@pytest.mark.parametrize("page", BROKEN.values(), ids=BROKEN.keys())
+def test_the_check_sees(page: str, tmp_path: Path) -> None:
+    assert len(complaints(page, prepared(tmp_path))) == 1
+
+
+def test_a_command_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nobody knows whether to run"):
+        complaints("```sh\ncurl example.org | sh\n```\n", tmp_path)
+
+
+GOOD = {
+    "output in full": "```console\n$ cede lint examples/gang.yaml\nNo findings.\n```\n",
+    "output in part": "```console\n$ cede doctrines\n...\nMore about one: cede doctrines NAME\n```\n",
+    "an expected failure": "```console\n$ cede lint nowhere.yaml  # exit 2\n```\n",
+    "a file that a page brings along": "```yaml own.yaml\ncede: 1\n```\n\n```sh\ncede show own.yaml\n```\n",
+    "what takes long or builds the tree": "```sh\nmake run\ncede bench plan --sizes 100000\n```\n",
+}
+
+
+@pytest.mark.parametrize("page", GOOD.values(), ids=GOOD.keys())
+def test_the_check_lets_pass(page: str, tmp_path: Path) -> None:
+    assert complaints(page, prepared(tmp_path)) == []
+
+
+def test_a_command_in_a_comment_is_found(tmp_path: Path) -> None:
+    [command] = commands_in_comments("# One node.\n#   cede plan examples/nowhere.yaml --explain\ncede: 1\n")
+
+    assert complaint(command, prepared(tmp_path)) is not None
+
+
+def test_the_installed_command_prints_what_the_docs_show(tmp_path: Path) -> None:
+    line = "plan examples/threshold.yaml --explain"
+    folder = prepared(tmp_path)
+    done = started([str(Path(sys.executable).with_name("cede")), *line.split()], folder, COLUMNS="100")
+
+    assert (done.returncode, tidy(done.stdout)) == ran(f"cede {line}", folder)
+
+
+@pytest.mark.parametrize("line", ["cede plan a > b > c", "cede plan a | cat", "rm a | cede plan -", "| cede plan -"])
+def test_what_is_more_of_a_shell_is_an_error(line: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"more of a shell|nobody knows how"):
+        ran(line, tmp_path)

@@ -1,0 +1,82 @@
+"""What the docs draw from the code is drawn from this code."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from docs.commands import ran
+
+from cede.cli.main import COMMANDS
+from cede.engine.catalog import BUILT, find
+from cede.model.rules import KINDS
+from docs.blocks import ROOT
+from docs.generate import filled, generated
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, str]:
+    return generated()
+
+
+def test_every_drawn_part_is_up_to_date(drawn: dict[str, str]) -> None:
+    stale = [place for place, text in drawn.items() if (ROOT / place).read_text(encoding="utf-8") != text]
+
+    assert stale == [], "run `make docs`"
+
+
+def test_drawing_twice_gives_the_same_bytes(drawn: dict[str, str]) -> None:
+    assert generated() == drawn
+
+
+def test_every_command_and_every_rule_is_drawn(drawn: dict[str, str]) -> None:
+    commands, rules = drawn["docs/reference/cli.md"], drawn["docs/reference/rules.md"]
+
+    assert [name for name in COMMANDS if f"## cede {name}" not in commands] == []
+    assert [rule.id for name in BUILT for rule in find(name).rules if f"`{rule.id}`" not in rules] == []
+    assert [kind for kind in KINDS if f"| {kind} |" not in rules] == []
+
+
+def test_the_schema_is_the_one_that_is_printed(drawn: dict[str, str], tmp_path: Path) -> None:
+    code, printed = ran("cede schema", tmp_path)
+
+    assert code == 0
+    assert printed == drawn["docs/reference/schema.json"]
+    assert json.loads(printed)["$id"] == "urn:cede:cluster-file:1"
+
+
+def test_the_picture_needs_nothing_from_elsewhere(drawn: dict[str, str]) -> None:
+    picture = drawn["docs/images/plan.svg"].replace('xmlns="http://www.w3.org/2000/svg"', "")
+
+    assert "preempt" in picture
+    assert "://" not in picture
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_doctrine_s_page_lists_its_findings(name: str) -> None:
+    page = (ROOT / f"docs/concepts/{name}.md").read_text(encoding="utf-8")
+    listed = set(re.findall(rf"^\| `({name}\.lint\.[a-z-]+)`", page, re.MULTILINE))
+
+    assert listed == set(_findings(name))
+
+
+def _findings(name: str) -> Iterator[str]:
+    """Names of findings in the doctrine's source, where they stand as plain text."""
+    source = (ROOT / f"src/cede/doctrines/{name}/lint.py").read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(f"{name}.lint."):
+            yield node.value
+
+
+def test_a_page_without_the_marker_is_an_error() -> None:
+    with pytest.raises(ValueError, match="must stand in the page once"):
+        filled("# A page\n", {"rules": "| rule |"})
+
+
+def test_what_stands_between_markers_is_replaced_and_nothing_else() -> None:
+    page = "before\n\n<!-- drawn: rules -->\n\nold\n\n<!-- end -->\n\nafter\n"
+
+    assert filled(page, {"rules": "new"}) == page.replace("old", "new")
+    assert filled(filled(page, {"rules": "new"}), {"rules": "new"}) == page.replace("old", "new")
