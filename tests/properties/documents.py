@@ -25,7 +25,12 @@ SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 def documents(edition: str) -> SearchStrategy[Document]:
     """Crowded small clusters, where much is preempted, and odd ones, where much is refused."""
     crowded = small_clusters(edition)
-    return st.one_of(crowded, crowded, crowded, clusters("backendai", edition))
+    return st.one_of(crowded, crowded, crowded, odd_clusters(edition))
+
+
+def odd_clusters(edition: str) -> SearchStrategy[Document]:
+    """Clusters with a bit of everything that a file may say, decided as the doctrine says."""
+    return clusters("backendai", edition).map(lambda document: {**document, "selection": "doctrine"})
 
 
 def shuffled(document: Document, random: Random) -> Document:
@@ -57,10 +62,43 @@ def without(document: Document, names: Iterable[str]) -> Document:
     return left
 
 
-def alone(document: Document, name: str) -> cede.Decision:
-    """What is decided about one workload."""
-    [made] = cede.plan(cede.load(document), only=name).decisions
-    return made
+def at_its_turn(document: Document, plan: cede.Plan, name: str) -> Document:
+    """The cluster as a waiting workload finds it when its turn comes, with nobody else waiting.
+
+    Victims of earlier decisions are gone. What was started or holds room for its victims' sake is `checkpointing`, a
+    state that holds room and gives way to nobody. A node kept for one who is not here any more stays kept.
+    """
+    left = copy.deepcopy(document)
+    gone: set[str] = set()
+    nodes: dict[str, list[str]] = {}
+    for made in plan.decisions:
+        if made.workload == name:
+            break
+        gone |= {victim.workload for victim in made.victims}
+        if made.action in ("start", "preempt"):
+            nodes[str(made.workload)] = list(made.nodes)
+    keeper = {"name": "keeper of nodes", "state": "running"}
+    stay: list[Document] = []
+    for workload in left["workloads"]:
+        if workload["name"] in nodes:
+            placed = {"nodes": nodes[workload["name"]]} if nodes[workload["name"]] else {}
+            stay.append({**workload, "state": "checkpointing", **placed})
+        elif workload["name"] == name or workload.get("state", "pending") not in ("pending", "suspended"):
+            stay.append(workload)
+    left["workloads"] = [workload for workload in stay if workload["name"] not in gone]
+    names = {workload["name"] for workload in left["workloads"]}
+    for node in left["nodes"]:
+        if node.get("reserved_for", name) not in names:
+            node["reserved_for"] = keeper["name"]
+    left["workloads"].append(keeper)
+    return left
+
+
+def decision(document: Document, name: str) -> cede.Decision:
+    """What is decided about one workload among all."""
+    found = cede.plan(cede.load(document)).of(name)
+    assert found is not None
+    return found
 
 
 def fingerprint(state: State) -> list[object]:

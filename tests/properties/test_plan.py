@@ -11,7 +11,7 @@ from hypothesis.strategies import DataObject
 
 import cede
 from cede.model.plan import ACTIONS
-from tests.properties.documents import EDITIONS, Document, alone, documents, fingerprint, shuffled, without
+from tests.properties.documents import EDITIONS, at_its_turn, decision, documents, fingerprint, shuffled, without
 from tests.referees.reading import read
 
 pytestmark = pytest.mark.parametrize("edition", EDITIONS)
@@ -86,15 +86,16 @@ def test_no_victim_is_superfluous_or_a_warning_says_which_one_is(edition: str, d
     """Release 26.8 spares nobody. Members of different size apart: which of them fit depends on their order there."""
     document = data.draw(documents(edition))
     whole = {w["name"] for w in document["workloads"] if edition == "bep-1014" or "pod_sets" not in w}
+    plan = cede.plan(cede.load(document))
 
-    for name in (made.workload for made in cede.plan(cede.load(document)).decisions if made.victims):
-        if name not in whole:
+    for made in plan.decisions:
+        if not made.victims or made.workload not in whole:
             continue
-        made = alone(document, str(name))
+        name, victims = str(made.workload), {victim.workload for victim in made.victims}
         warned = {warning.why.split()[0] for warning in made.warnings if warning.rule.endswith(".needless-victim")}
-        for victim in (one.workload for one in made.victims):
-            rest = without(document, {one.workload for one in made.victims} - {victim})
-            assert (alone(rest, str(name)).action == "start") is (victim in warned)
+        for victim in victims:
+            rest = without(at_its_turn(document, plan, name), victims - {victim})
+            assert (decision(rest, name).action == "start") is (victim in warned)
         assert not (warned and edition == "bep-1014")
 
 
@@ -133,10 +134,12 @@ def test_the_result_is_plain_json(edition: str, data: DataObject) -> None:
 
 @FEW
 @given(data=st.data())
-def test_who_is_planned_alone_needs_no_more_than_in_the_queue(edition: str, data: DataObject) -> None:
-    """Refused in the queue is refused alone: those ahead can only take room away, never what a workload may use."""
-    document: Document = data.draw(documents(edition))
+def test_asked_for_alone_a_workload_is_decided_as_among_all(edition: str, data: DataObject) -> None:
+    """Release 26.8 answers for one that is held up what would become of it if it were its turn."""
+    document = data.draw(documents(edition))
+    cluster = cede.load(document)
 
-    for made in cede.plan(cede.load(document)).decisions:
-        if made.action == "refuse":
-            assert alone(document, str(made.workload)).rule == made.rule
+    for made in cede.plan(cluster, explain=True).decisions:
+        [alone] = cede.plan(cluster, only=made.workload, explain=True).decisions
+        assert alone == made or made.rule == "backendai.blocked-by-head"
+        assert alone.rule != "backendai.blocked-by-head"

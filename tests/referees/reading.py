@@ -209,30 +209,34 @@ class Board:
     # -- limits above the nodes --------------------------------------------------------------------------------------
 
     def over_limits(self, work: Work, without: Iterable[str] = (), *, alone: bool = False) -> bool:
-        """Whether a queue's max or its tenant's limits would be exceeded; `alone`: if nothing else ran."""
+        """Whether a queue's max or its tenant's number of workloads would be exceeded; `alone`: if nothing else ran.
+
+        How many nodes a tenant's gang takes is a matter of its placement, which is not judged here.
+        """
         holders = [] if alone else self.holders(without)
         for queue in self.path(work.asks("queue")):
+            inside = [other for other in holders if queue in self.path(other.asks("queue"))]
             for key, limit in self.queues.get(queue, {}).get("max", {}).items():
                 asked = work.quota.get(key, 0)
-                used = sum(w.quota.get(key, 0) for w in holders if queue in self.path(w.asks("queue")))
-                if asked and used + asked > parse_quantity(limit):
+                used = {"reserved": 0, "preempting": 0, "other": 0}
+                for other in inside:
+                    used[other.state if other.state in used else "other"] += other.quota.get(key, 0)
+                total = used["other"] + max(used["reserved"], used["preempting"])
+                if asked and total + asked > parse_quantity(limit):
                     return True
         for tenant in self.document.get("tenants", []):
             if tenant["name"] == work.asks("tenant"):
                 mine = [w for w in holders if w.asks("tenant") == tenant["name"]]
                 if len(mine) + 1 > tenant.get("max_workloads", len(mine) + 1):
                     return True
-                nodes = sum(max(1, len(set(self.standing(w)))) for w in mine)
-                asked = len(work.needs) if work.exclusive else 1
-                if nodes + asked > tenant.get("max_nodes", nodes + asked):
-                    return True
         return False
 
     def refused_by_policy(self, work: Work) -> bool:
         for policy in _policies(self.document, work.entry):
-            if policy.get("may_change") is False and work.priority != default_priority(self.document, work.entry):
-                return True
-            if not policy.get("min_priority", 0) <= work.priority <= policy.get("max_priority", 100):
+            if policy.get("may_change") is False:
+                if work.priority != default_priority(self.document, work.entry):
+                    return True
+            elif not policy.get("min_priority", 0) <= work.priority <= policy.get("max_priority", 100):
                 return True
         return False
 

@@ -28,10 +28,9 @@ DEFAULTS = {
 
 @dataclass
 class Pass:
-    """One schedule pass over one group: its settings, and the agent that was used last."""
+    """One schedule pass over one group, and the agent that was used last."""
 
     board: Board
-    settings: Document
     last_used: str | None = None
 
 
@@ -49,16 +48,15 @@ def differences(document: Document, plan: cede.Plan) -> Iterator[str]:
     waiting = [work for work in board.works.values() if work.state in ("pending", "suspended")]
     decided = iter(plan.decisions)
     for partition in sorted({work.partition for work in waiting}):
-        settings = DEFAULTS | group_settings(board, partition)
-        under_way, blocked = Pass(board, settings), False
-        for work in sequence(board, partition, settings):
+        under_way, blocked = Pass(board), False
+        for work in sequence(board, partition):
             made = next(decided, None)
             if made is None or made.workload != work.name:
                 yield f"expected {work.name} next, got {made and made.workload}"
                 return
             action, found, blocks = judge(under_way, work, blocked=blocked)
             blocked |= blocks
-            fate = "requeued" if settings["preemption_mode"] == "reschedule" else "ended"
+            fate = "requeued" if settings_of(board, work)["preemption_mode"] == "reschedule" else "ended"
             got = {victim.workload: victim.fate for victim in made.victims}
             if made.action != action or got != dict.fromkeys(found.victims, fate) or list(made.nodes) != found.agents:
                 what = f"expected {action} {found}, got {made.action} {got} on {list(made.nodes)}"
@@ -69,19 +67,26 @@ def differences(document: Document, plan: cede.Plan) -> Iterator[str]:
                 board.placed[work.name] = found.agents
 
 
-def group_settings(board: Board, partition: str) -> Document:
+def settings_of(board: Board, work: Work) -> Document:
+    return DEFAULTS | board.settings(work.asks("queue"))
+
+
+def scheduler_of(board: Board, partition: str) -> str:
+    """That of the group: of the first of its queues, by name, that has any settings."""
     names = sorted(name for name, queue in board.queues.items() if queue.get("partition", "default") == partition)
-    return board.settings(names[0]) if names else {}
+    found = next((board.settings(name) for name in names if board.settings(name)), {})
+    return str((DEFAULTS | found)["scheduler"])
 
 
-def sequence(board: Board, partition: str, settings: Document) -> list[Work]:
+def sequence(board: Board, partition: str) -> list[Work]:
     """Bands of priority; inside a band by arrival, the reverse of it, or the owner's dominant share."""
+    scheduler = scheduler_of(board, partition)
     waiting = [w for w in board.works.values() if w.state in ("pending", "suspended") and w.partition == partition]
 
     def key(work: Work) -> tuple[object, ...]:
-        if settings["scheduler"] == "lifo":
+        if scheduler == "lifo":
             return -work.priority, -work.submitted, work.last_key
-        if settings["scheduler"] == "drf":
+        if scheduler == "drf":
             return -work.priority, dominant_share(board, partition, work.asks("user")), work.submitted, work.last_key
         return -work.priority, work.submitted, work.last_key
 
@@ -129,13 +134,14 @@ def judge(under_way: Pass, work: Work, *, blocked: bool) -> tuple[str, Try, bool
 
 def choose(under_way: Pass, work: Work, need: Amounts, found: Try) -> bool:
     """An agent for one member, with victims if none has room."""
-    board, settings = under_way.board, under_way.settings
+    board, settings = under_way.board, settings_of(under_way.board, work)
+    strategy = settings["agent_selection_strategy"]
     need = need | {WHOLE: ALL if work.exclusive else SOME}
     usable = {machine.name: machine for machine in board.usable(work)}
     remaining = {name: left(board, work, machine, found) for name, machine in usable.items()}
     with_room = [name for name in usable if covers(remaining[name], need)]
     if with_room:
-        found.agents.append(pick(under_way, with_room, remaining))
+        found.agents.append(pick(under_way, strategy, with_room, remaining))
         return True
     eligible = [w for w in candidates(board, work, settings) if w.name not in found.victims]
     credited = {name: dict(amounts) for name, amounts in remaining.items()}
@@ -149,7 +155,7 @@ def choose(under_way: Pass, work: Work, need: Amounts, found: Try) -> bool:
     sets = {name: collect(settings["preemption_order"], eligible, name, remaining[name], need) for name in feasible}
     keys = {name: agent_key(settings["preemption_order"], name, sets[name]) for name in feasible}
     best = [name for name in feasible if keys[name] == min(keys.values())]
-    chosen = pick(under_way, best, credited)
+    chosen = pick(under_way, strategy, best, credited)
     found.agents.append(chosen)
     found.victims += [victim.name for victim in sets[chosen]]
     return True
@@ -241,10 +247,9 @@ def agent_key(order: str, agent: str, victims: list[Work]) -> int:
     return sum(total(gives(victim)[agent]) for victim in victims) if order == "smallest-resources" else 0
 
 
-def pick(under_way: Pass, agents: list[str], remaining: dict[str, Amounts]) -> str:
+def pick(under_way: Pass, strategy: str, agents: list[str], remaining: dict[str, Amounts]) -> str:
     """The strategy's choice; ties by name."""
     machines = under_way.board.machines
-    strategy = under_way.settings["agent_selection_strategy"]
     agents = sorted(agents)
     if strategy == "roundrobin":
         last = under_way.last_used

@@ -140,7 +140,7 @@ def _duel(dice: Dice, nodes: list[Document], workloads: list[Document], settings
     same = {"kind": "batch", "user": "a", "project": "x", "domain": "v", "exclusive": False}
     for entry in workloads:
         if entry["state"] not in ("pending", "suspended"):
-            entry |= same | {"state": "running", "preemptible": True, "priority": entry["priority"] % 4}
+            entry.update(same, state="running", preemptible=True, priority=entry["priority"] % 4)
     gang = next(entry for entry in workloads if entry["name"] == "p0")
     for key in ("constraints", "pod_sets"):
         gang.pop(key, None)

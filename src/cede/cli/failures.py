@@ -15,6 +15,7 @@ INTERNAL_ERROR = 70
 CANNOT_WRITE = 74
 INTERRUPTED = 130
 MOST_PROBLEMS = 100
+"""As many are listed, unless CEDE_ALL_ERRORS=1 asks for all."""
 
 
 def guarded(run: Callable[[], object]) -> int:
@@ -84,9 +85,10 @@ def _problems(error: InputError) -> Iterator[str]:
         yield f"error: {problems[0]}" if names_it else f"error{within}: {problems[0]}"
         return
     yield f"error: {len(problems)} problems{within}"
-    yield from (f"  {problem}" for problem in problems[:MOST_PROBLEMS])
-    if len(problems) > MOST_PROBLEMS:
-        yield f"  and {len(problems) - MOST_PROBLEMS} more"
+    most = len(problems) if os.environ.get("CEDE_ALL_ERRORS") == "1" else MOST_PROBLEMS
+    yield from (f"  {problem}" for problem in problems[:most])
+    if len(problems) > most:
+        yield f"  and {len(problems) - most} more (CEDE_ALL_ERRORS=1 lists them all)"
 
 
 def _internal(error: Exception) -> str:

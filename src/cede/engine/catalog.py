@@ -17,6 +17,13 @@ def doctrine_of(choice: DoctrineChoice | None) -> Doctrine:
     return find(choice.name)
 
 
+def check_selection(selection: str) -> None:
+    """Victim sets are chosen as the doctrine says; nothing else is built, and nothing else is pretended."""
+    if selection != "doctrine":
+        problem = Problem("selection", f"{selection!r} is not built yet", "leave it out: the doctrine chooses")
+        raise InputError([problem])
+
+
 def find(name: str) -> Doctrine:
     """The doctrine of this name."""
     if name == "backendai":

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Cycle, Doctrine
-from cede.engine.catalog import doctrine_of
+from cede.engine.catalog import check_selection, doctrine_of
 from cede.engine.cluster import Cluster
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
@@ -22,6 +22,7 @@ def plan(
 ) -> Plan:
     """What one cycle decides on this cluster, or on one of its pending workloads. The cluster stays as it is."""
     doctrine = doctrine_of(cluster.document.doctrine)
+    check_selection(cluster.document.selection)
     return plan_state(cluster.state, doctrine, only=only, shares=shares, explain=explain, misses=misses)
 
 

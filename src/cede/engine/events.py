@@ -91,8 +91,9 @@ def apply(state: State, event: Event) -> None:
             state.start(row, [_node(state, node) for node in nodes])
         case Marked(name, word):
             row = _row(state, name)
-            _expect(name, holds(int(state.work.state[row])) and holds(STATES.index(word)), "holds no room")
-            state.mark(row, STATES.index(word))
+            code = _code(STATES, word, "state of a workload")
+            _expect(name, holds(int(state.work.state[row])) and holds(code), "holds no room")
+            state.mark(row, code)
         case Requeued(name, preempted):
             row = _row(state, name)
             _expect(name, holds(int(state.work.state[row])), "holds no room")
@@ -102,11 +103,19 @@ def apply(state: State, event: Event) -> None:
         case NodePut(node):
             state.put_node(node)
         case NodeMarked(name, word):
-            state.set_node_state(_node(state, name), NODE_STATES.index(word))
+            state.set_node_state(_node(state, name), _code(NODE_STATES, word, "state of a node"))
         case QueuePut(queue):
             state.put_queue(queue)
         case Ticked(now):
+            if now < state.now:
+                raise CedeError(f"time goes on: {now} is before {state.now}")
             state.now = now
+
+
+def _code(words: tuple[str, ...], word: str, what: str) -> int:
+    if word not in words:
+        raise CedeError(f"{word!r} is no {what}; there are {', '.join(words)}")
+    return words.index(word)
 
 
 def _row(state: State, name: str) -> int:

@@ -19,6 +19,7 @@ class Ledger:
         self.columns = range(len(state.units))
         self.free = {name: self._free(node) for name, node in state.node_index.items()}
         self.usage: dict[int, Amounts] = {}
+        self.entered: dict[int, set[str]] = {}
         self.holders: set[int] = set()
         for row in state.work_index.values():
             if STATES[state.work.state[row]] not in ("pending", "suspended"):
@@ -49,6 +50,15 @@ class Ledger:
                 usage[c] += sign * int(self.state.work.usage[c, row])
             queue = int(self.state.tree.parent[queue])
 
+    def _shared(self, queue: int, column: int) -> int:
+        """Quota that counts once: of what is preempting below this queue and what is reserved there, the lesser."""
+        sums = Counter[str]()
+        for row in self.state.work_index.values():
+            word = STATES[self.state.work.state[row]]
+            if word in ("preempting", "reserved") and self._below(row, queue):
+                sums[word] += int(self.state.work.usage[column, row])
+        return min(sums["preempting"], sums["reserved"])
+
     def _members(self, name: str) -> list[Amounts]:
         vectors = self.state.members_of(self.state.work_index[name])
         return [{c: int(vector[c]) for c in self.columns if vector[c]} for vector in vectors]
@@ -78,6 +88,7 @@ class Ledger:
                     yield f"{name} oversubscribes {self.state.units.names[c] or 'whole node'} of {node}"
         self._charge(row, 1)
         self.holders.add(row)
+        self.entered[row] = set(nodes)
         for what, held, limit in self._of_tenant(row, self.holders):
             if held > limit:
                 yield f"{name} makes {held} {what} of its tenant, which may have {limit}"
@@ -85,7 +96,11 @@ class Ledger:
         while queue != NONE:
             for c in self.columns:
                 limit = int(self.state.tree.max[c, queue])
-                if limit != UNSET and self.state.work.usage[c, row] and self.usage[queue][c] > limit:
+                if (
+                    limit != UNSET
+                    and self.state.work.usage[c, row]
+                    and self.usage[queue][c] - self._shared(queue, c) > limit
+                ):
                     yield f"{name} exceeds max {self.state.units.names[c]} of {self.state.tree.names[queue]}"
             queue = int(self.state.tree.parent[queue])
 
@@ -171,8 +186,8 @@ class Ledger:
             yield "nodes", sum(self._nodes(other) for other in theirs), tenant.max_nodes
 
     def _nodes(self, row: int) -> int:
-        """Nodes a workload stands on; if that is none, the fewest that it asks for."""
-        found = len({node for node, _ in self._standing(row)})
+        """Nodes a workload stands on or entered; if that is none, the fewest that it asks for."""
+        found = len({node for node, _ in self._standing(row)} | self.entered.get(row, set()))
         return found or (int(self.state.work.members[row]) if self.state.work.exclusive[row] else 1)
 
     def _within_limits(self, row: int, without: Sequence[str]) -> bool:
@@ -185,7 +200,7 @@ class Ledger:
             for c in self.columns:
                 limit, asked = int(state.tree.max[c, queue]), int(state.work.usage[c, row])
                 credit = sum(int(state.work.usage[c, other]) for other in gone if self._below(other, queue))
-                used = self.usage.get(queue, {}).get(c, 0)
+                used = self.usage.get(queue, {}).get(c, 0) - self._shared(queue, c)
                 if limit != UNSET and asked and used + asked - credit > limit:
                     return False
             queue = int(state.tree.parent[queue])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cede.doctrines.parts.limits import used_quota
 from cede.engine.lint_rules import (
     CHILDREN_OVER_PARENT,
     EMPTY_PARTITION,
@@ -66,7 +67,7 @@ class Promises:
 
 def _limits(state: State, name: str, queue: int) -> Iterator[Finding]:
     tree = state.tree
-    most, promised, used = tree.max[:, queue], tree.guaranteed[:, queue], tree.usage[:, queue]
+    most, promised, used = tree.max[:, queue], tree.guaranteed[:, queue], used_quota(state, queue)
     for column in np.flatnonzero((most != UNSET) & (used > most)).tolist():
         yield finding(
             OVER_MAX,

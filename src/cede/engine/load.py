@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from cede.engine.cluster import Cluster
 from cede.model.document import parse_document
-from cede.model.errors import InputError, Problem
+from cede.model.errors import InputError, Problem, shown
 from cede.model.reading import read_text
 
 SIZE_LIMIT = 256 * 2**20
 """A file above this is refused before it is read; `limit` raises it."""
 
 
-def load(source: str | Path | Mapping[str, Any], *, limit: int = SIZE_LIMIT) -> Cluster:
+def load(source: str | PathLike[str] | Mapping[str, Any], *, limit: int = SIZE_LIMIT) -> Cluster:
     """The cluster that a file, `-` for standard input, or plain data describes."""
-    data = source if isinstance(source, Mapping) else read_source(source, limit=limit)
+    data = dict(source) if isinstance(source, Mapping) else read_source(source, limit=limit)
     return Cluster(parse_document(data))
 
 
-def read_source(source: str | Path, *, limit: int = SIZE_LIMIT) -> object:
+def read_source(source: str | PathLike[str], *, limit: int = SIZE_LIMIT) -> object:
     """Plain data from a JSON or YAML file, or from standard input for `-`."""
+    given: object = source
+    if not isinstance(given, str | PathLike):
+        hint = "give a file's name, '-' for standard input, or a dict"
+        raise InputError([Problem("", f"{shown(given)} is neither a file nor a document", hint)])
     name = str(source)
     if name == "-":
         data = sys.stdin.buffer.read(limit + 1)

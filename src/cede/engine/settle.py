@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cede.engine.catalog import doctrine_of
+from cede.doctrines.parts.doctrine import Doctrine
+from cede.engine.catalog import check_selection, doctrine_of
 from cede.engine.cluster import Cluster
-from cede.engine.cycle import plan_state
-from cede.engine.events import Ended, Requeued, Started, Ticked, apply
+from cede.engine.cycle import choice_of, plan_state
+from cede.engine.events import Ended, Marked, Requeued, Started, Ticked, apply
 from cede.engine.verify import verify_state
 from cede.model.errors import CedeError, InputError, Problem
 from cede.model.plan import ENDED, Decision, Plan, Preemption, Settled
 from cede.model.times import parse_duration
 from cede.state.build import build
+from cede.state.columns import PREEMPTING, RESERVED
 from cede.state.state import State, holds
 
 Signature = tuple[frozenset[tuple[str, tuple[str, ...]]], frozenset[str]]
@@ -34,7 +36,9 @@ def settle(
     except ValueError as error:
         raise InputError([Problem("interval", str(error))]) from None
     doctrine = doctrine_of(cluster.document.doctrine)
+    check_selection(cluster.document.selection)
     run = _Run(build(cluster.document), step)
+    run.finish_what_is_under_way(doctrine)
     for cycle in range(1, cycles + 1):
         made = plan_state(run.state, doctrine, misses=False, memory=run.memory)
         problems = verify_state(run.state, doctrine, made)
@@ -62,6 +66,25 @@ class _Run:
         self.ended: list[str] = []
         self.seen: dict[Signature, int] = {self._signature(): 0}
 
+    def finish_what_is_under_way(self, doctrine: Doctrine) -> None:
+        """What the file says is being preempted leaves at once, and what has room reserved starts in it."""
+        state, edition = self.state, choice_of(self.state).edition
+        for name in sorted(state.work_index):
+            row = state.work_index[name]
+            if state.work.state[row] == PREEMPTING:
+                self._leave(name, doctrine.fate(state, edition, row))
+        for name in sorted(state.work_index):
+            if state.work.state[state.work_index[name]] == RESERVED:
+                apply(state, Marked(name, "running"))
+        self.seen = {self._signature(): 0}
+
+    def _leave(self, name: str, fate: str) -> None:
+        if fate == ENDED:
+            apply(self.state, Ended(name))
+            self.ended.append(name)
+        else:
+            apply(self.state, Requeued(name))
+
     def apply(self, cycle: int, made: Plan) -> bool:
         """Victims leave at once, starts happen now, preempting claimants start before the next cycle if they fit."""
         claimants: list[Decision] = []
@@ -70,11 +93,7 @@ class _Run:
             changed |= decision.action in ("start", "preempt")
             for victim in decision.victims:
                 self.preemptions.append(Preemption(cycle, victim.workload, decision.workload, decision.rule))
-                if victim.fate == ENDED:
-                    apply(self.state, Ended(victim.workload))
-                    self.ended.append(victim.workload)
-                else:
-                    apply(self.state, Requeued(victim.workload))
+                self._leave(victim.workload, victim.fate)
             if decision.action == "start" and decision.workload is not None:
                 apply(self.state, Started(decision.workload, decision.nodes))
             elif decision.action == "preempt":
@@ -104,11 +123,8 @@ class _Run:
 
     def result(self, settled: bool, cycles: int, last: Plan, loop: tuple[Preemption, ...] | None) -> Settled:
         state = self.state
-        waiting = {
-            decision.workload: decision.rule
-            for decision in last.decisions
-            if decision.workload is not None and decision.action in ("wait", "refuse")
-        }
+        rules = {preemption.victim: preemption.rule for preemption in self.preemptions}
+        rules |= {decision.workload: decision.rule for decision in last.decisions if decision.workload is not None}
         names = sorted(state.work_index)
         return Settled(
             settled,
@@ -119,11 +135,7 @@ class _Run:
                 for name in names
                 if holds(int(state.work.state[row := state.work_index[name]]))
             },
-            {
-                name: waiting.get(name, last_rule(last, name))
-                for name in names
-                if state.work_index[name] in state.pending
-            },
+            {name: rules[name] for name in names if state.work_index[name] in state.pending},
             loop,
             tuple(self.ended),
         )
@@ -136,12 +148,3 @@ class _Run:
             if holds(int(state.work.state[row]))
         )
         return running, frozenset(state.work_names[row] for row in state.pending)
-
-
-def last_rule(last: Plan, name: str) -> str:
-    """The rule that a workload without a verdict of its own waits by: it was a victim of the last cycle."""
-    for decision in last.decisions:
-        for victim in decision.victims:
-            if victim.workload == name:
-                return victim.reason
-    return "undecided"

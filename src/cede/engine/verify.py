@@ -18,9 +18,6 @@ from cede.model.plan import ACTIONS, Decision, Plan
 from cede.state.columns import STATES
 from cede.state.state import State
 
-EXACT = {("backendai", "bep-1014")}
-"""Editions that promise no superfluous victim."""
-
 
 def verify(cluster: Cluster, plan: Plan) -> list[str]:
     """What is wrong with this plan of this cluster; nothing, if it is lawful."""
@@ -59,7 +56,7 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         for objection in doctrine.objections(state, plan.edition, made):
             yield f"{about}: {objection}"
         if made.action in ("start", "preempt") and made.workload is not None:
-            yield from _room(state, ledger, made, exact=(doctrine.name, plan.edition) in EXACT)
+            yield from _room(state, ledger, made, exact=plan.edition in doctrine.exact)
         elif made.victims and made.workload is not None:
             yield f"{about}: victims, but no preemption"
 

@@ -16,7 +16,7 @@ from cede.engine.address import GONE, counted_index, counted_out, entry_index, n
 from cede.engine.cluster import Cluster
 from cede.model.document import SECTIONS, parse_document
 from cede.model.errors import InputError, Problem, did_you_mean, shown
-from cede.model.reading import read_text
+from cede.model.reading import read_value
 
 HOLDING = ("reserved", "running", "checkpointing", "preempting")
 _SECTIONS = {"workload": "workloads", "node": "nodes", "queue": "queues"}
@@ -192,7 +192,7 @@ def _value(place: str, text: str, wants_text: bool) -> object:
     if not text:
         return GONE
     try:
-        value = read_text(text)
+        value = read_value(text)
     except InputError as error:
         if wants_text:
             return text

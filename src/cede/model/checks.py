@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from pydantic import ValidationError
 
-from cede.model.cluster import ClusterFile
 from cede.model.errors import Loc, path_of, shown
 from cede.model.nodes import Node
 from cede.model.queues import Queue
 from cede.model.reports import Finding, Hints, findings_of
+from cede.model.salvage import LOST, WHOLE, Draft
 from cede.model.settings import QUEUE_SETTINGS
 from cede.model.times import Instant, parse_time
 from cede.model.workload_checks import INT32, Known, workload_findings
@@ -24,49 +23,31 @@ TWICE = {"strong_guarantee_resources": "guaranteed", "min_share_resources": "gua
 """YTsaurus settings that have a key of their own in a queue."""
 
 
-@dataclass
-class Draft:
-    """A document as far as its shape is right, and what is known of the rest."""
-
-    doc: ClusterFile
-    places: dict[str, Sequence[int]] = field(default_factory=dict)
-    """Where each entry of a section stands in the file, if some entries of that section had to be left out."""
-    claimed: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
-    """Names, and counts of nodes, that the entries of such a section lay claim to."""
-    unreadable: frozenset[str] = frozenset()
-    """Keys of the document of which nothing could be read."""
-
-    def loc(self, section: str, index: int, *rest: str | int) -> Loc:
-        place = self.places.get(section)
-        return (section, index if place is None else place[index], *rest)
-
-
 def check(draft: Draft, hints: Hints) -> list[Finding]:
     """Everything that does not agree, in no particular order."""
     doc = draft.doc
     doctrine = None if doc.doctrine is None else doc.doctrine.name
     findings, nodes = _node_names(draft)
-    queues = {queue.name for queue in doc.queues} | {queue.parent for queue in doc.queues if queue.parent is not None}
-    queues |= {name for name, _ in draft.claimed.get("queues", [])}
-    workloads = {workload.name for workload in doc.workloads} | {n for n, _ in draft.claimed.get("workloads", [])}
+    workloads = draft.names("workloads")
     known = Known(
-        queues=None if "queues" in draft.unreadable else queues,
+        queues=_queue_names(draft),
         nodes=nodes,
-        workloads=None if "workloads" in draft.unreadable else workloads,
+        workloads=_all_known(draft, "workloads", workloads),
         instant=None if "now" in draft.unreadable else isinstance(doc.now, Instant),
         priorities=PRIORITIES.get(doctrine or "", INT32),
         doctrine=doctrine,
+        uncounted=frozenset(doc.nodes[index].name for index in _uncounted(draft)),
     )
     findings += _nodes(draft, known, hints)
     findings += _queues(draft, known, hints)
     findings += _apps(draft, known, hints)
-    findings += _twice(draft, "tenants", [tenant.name for tenant in doc.tenants])
+    findings += _twice("tenants", draft.names("tenants"))
     findings += _policies(draft)
-    findings += _twice(draft, "workloads", [workload.name for workload in doc.workloads])
+    findings += _twice("workloads", workloads)
+    broken = draft.broken.get("workloads", {})
     for index, workload in enumerate(doc.workloads):
-        if found := workload_findings(workload, known, hints):
-            prefix = draft.loc("workloads", index)
-            findings += [Finding((*prefix, *one.loc), one.message, one.hint) for one in found]
+        if found := workload_findings(workload, known, hints, broken.get(index, WHOLE)):
+            findings += [Finding(("workloads", index, *one.loc), one.message, one.hint) for one in found]
     return findings
 
 
@@ -100,6 +81,8 @@ def _names(name: str, count: int | None) -> Iterable[str]:
 def _node_names(draft: Draft) -> tuple[list[Finding], set[str] | None]:
     """What is wrong with the nodes' names; and all names, or None if they cannot be known."""
     nodes = draft.doc.nodes
+    given = draft.names("nodes")
+    uncounted = _uncounted(draft)
     findings: list[Finding] = []
     total = 0
     for index, node in enumerate(nodes):
@@ -107,29 +90,46 @@ def _node_names(draft: Draft) -> tuple[list[Finding], set[str] | None]:
         if total > MOST_NODES:
             message = f"makes more than {MOST_NODES:,} nodes in all, which is the most"
             where = ("count",) if node.count is not None else ()
-            return [Finding(draft.loc("nodes", index, *where), message)], None
+            return [Finding(("nodes", index, *where), message)], None
     first: dict[str, int] = {}
-    for index, node in enumerate(nodes):
-        for name in _names(node.name, node.count):
+    for index, (stem, node) in enumerate(zip(given, nodes, strict=True)):
+        # However many nodes a count that cannot be read should make, one of them is NAME-0.
+        for name in () if stem is None else _names(stem, 1 if index in uncounted else node.count):
             if first.setdefault(name, index) != index:
-                message = f"{shown(name)} is already the name of {path_of(draft.loc('nodes', first[name]))}"
-                findings.append(Finding(draft.loc("nodes", index, "name"), message))
+                message = f"{shown(name)} is already the name of {path_of(('nodes', first[name]))}"
+                findings.append(Finding(("nodes", index, "name"), message))
                 break
-    claimed = draft.claimed.get("nodes", [])
-    if "nodes" in draft.unreadable or sum(count or 1 for _, count in claimed) > MOST_NODES:
-        return findings, None
-    return findings, set(first).union(*(_names(name, count) for name, count in claimed))
+    return findings, None if "nodes" in draft.unreadable or None in given else set(first)
 
 
-def _twice(draft: Draft, section: str, names: Sequence[str]) -> list[Finding]:
+def _uncounted(draft: Draft) -> set[int]:
+    """The nodes whose `count` could not be read."""
+    return {index for index, locs in draft.broken.get("nodes", {}).items() if ("count",) in locs}
+
+
+def _queue_names(draft: Draft) -> set[str] | None:
+    """The queues that there are, for a parent exists by being named; None if that cannot be known."""
+    if any(("parent",) in locs for locs in draft.broken.get("queues", {}).values()):
+        return None
+    names = _all_known(draft, "queues", draft.names("queues"))
+    return None if names is None else names.union(q.parent for q in draft.doc.queues if q.parent is not None)
+
+
+def _all_known(draft: Draft, section: str, names: Iterable[str | None]) -> set[str] | None:
+    """The names; None if one could not be read, for then it may be any."""
+    known = set(names)
+    return None if section in draft.unreadable or None in known else {name for name in known if name is not None}
+
+
+def _twice(section: str, names: Sequence[str | None]) -> list[Finding]:
     if len(set(names)) == len(names):
         return []
     first: dict[str, int] = {}
     findings = []
     for index, name in enumerate(names):
-        if first.setdefault(name, index) != index:
-            message = f"{shown(name)} is already the name of {path_of(draft.loc(section, first[name]))}"
-            findings.append(Finding(draft.loc(section, index, "name"), message))
+        if name is not None and first.setdefault(name, index) != index:
+            message = f"{shown(name)} is already the name of {path_of((section, first[name]))}"
+            findings.append(Finding((section, index, "name"), message))
     return findings
 
 
@@ -142,52 +142,55 @@ def _nodes(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
             *known.other_clock(node.overcommitted_since, ("overcommitted_since",)),
             *known.other_clock(node.last_preemptive_attempt, ("last_preemptive_attempt",)),
         ]
-        findings += [Finding(draft.loc("nodes", index, *one.loc), one.message, one.hint) for one in found]
+        findings += [Finding(("nodes", index, *one.loc), one.message, one.hint) for one in found]
     return findings
 
 
 def _queues(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
     queues = draft.doc.queues
-    findings = _twice(draft, "queues", [queue.name for queue in queues])
-    findings += _circles(draft, queues)
+    names = draft.names("queues")
+    findings = _twice("queues", names)
+    findings += _circles(queues, names)
     for index, queue in enumerate(queues):
-        loc = draft.loc("queues", index)
+        loc, broken = ("queues", index), draft.broken_in("queues", index)
         clock = known.other_clock(queue.over_limit_since, ("over_limit_since",))
         findings += [Finding((*loc, *one.loc), one.message) for one in clock]
-        findings += _settings(draft, (*loc, "settings"), queue, known, hints)
-        if known.doctrine == "yunikorn" and queue.name == "root" and queue.max is not None:
+        findings += _settings(draft, index, known, hints)
+        if known.doctrine == "yunikorn" and queue.name == "root" and (queue.max is not None or ("max",) in broken):
             message = "under yunikorn the root's limit is the sum of its nodes; it has no max of its own"
             findings.append(Finding((*loc, "max"), message))
     return findings
 
 
-def _circles(draft: Draft, queues: Sequence[Queue]) -> list[Finding]:
+def _circles(queues: Sequence[Queue], names: Sequence[str | None]) -> list[Finding]:
     """Each circle of parents once, at its first queue in the file."""
-    place = {queue.name: index for index, queue in reversed(list(enumerate(queues)))}
+    place = {name: index for index, name in reversed(list(enumerate(names))) if name is not None}
     parent = {name: queues[index].parent for name, index in place.items()}
     findings = []
     done: set[str] = set()
-    for queue in queues:
+    for name in names:
         path: dict[str, None] = {}
-        at: str | None = queue.name
+        at = name
         while at is not None and at not in path and at not in done:
             path[at] = None
             at = parent.get(at)
         if at is not None and at in path:
-            names = list(path)
-            circle = names[names.index(at) :]
+            walked = list(path)
+            circle = walked[walked.index(at) :]
             first = min(circle, key=place.__getitem__)
             turned = circle[circle.index(first) :] + circle[: circle.index(first)]
             shown_names = [shown(name) for name in turned[:MOST_SHOWN]] + ["..."] * (len(turned) > MOST_SHOWN)
             message = f"the parents go in a circle: {' -> '.join([*shown_names, shown(first)])}"
-            findings.append(Finding(draft.loc("queues", place[first], "parent"), message))
+            findings.append(Finding(("queues", place[first], "parent"), message))
         done.update(path)
     return findings
 
 
-def _settings(draft: Draft, loc: Loc, queue: Queue, known: Known, hints: Hints) -> list[Finding]:
+def _settings(draft: Draft, index: int, known: Known, hints: Hints) -> list[Finding]:
+    queue, broken = draft.doc.queues[index], draft.broken_in("queues", index)
+    loc = ("queues", index, "settings")
     choice = draft.doc.doctrine
-    if choice is None or not queue.settings:
+    if choice is None or "edition" in draft.unreadable:
         return []
     model = QUEUE_SETTINGS[choice.name][choice.edition]
     try:
@@ -198,7 +201,8 @@ def _settings(draft: Draft, loc: Loc, queue: Queue, known: Known, hints: Hints) 
         return []
     findings = _ytsaurus_clock(queue.settings, loc, known)
     for setting, key in (*TWICE.items(), ("weight", "weight")):
-        if setting in queue.settings and getattr(queue, key) is not None:
+        set_so = setting in queue.settings or ("settings", setting) in broken
+        if set_so and (getattr(queue, key) is not None or (key,) in broken):
             findings.append(Finding((*loc, setting), f"is the same as the queue's key '{key}'; give one of them"))
     return findings
 
@@ -216,14 +220,15 @@ def _ytsaurus_clock(settings: dict[str, object], loc: Loc, known: Known) -> list
 
 def _apps(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
     apps = draft.doc.apps
-    findings = _twice(draft, "apps", [app.name for app in apps])
+    findings = _twice("apps", draft.names("apps"))
     for index, app in enumerate(apps):
-        loc = draft.loc("apps", index)
+        loc, broken = ("apps", index), draft.broken_in("apps", index)
         queue = known.no_queue(app.queue, ("queue",), hints)
         findings += [Finding((*loc, *one.loc), one.message, one.hint) for one in queue]
         if known.doctrine == "ytsaurus":
             findings += _ytsaurus_clock(app.settings, (*loc, "settings"), known)
-            if app.weight is not None and "weight" in app.settings:
+            set_so = "weight" in app.settings or ("settings", "weight") in broken
+            if set_so and (app.weight is not None or ("weight",) in broken):
                 message = "is the same as the app's key 'weight'; give one of them"
                 findings.append(Finding((*loc, "settings", "weight"), message))
     return findings
@@ -232,19 +237,18 @@ def _apps(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
 def _policies(draft: Draft) -> list[Finding]:
     findings = []
     low, high = PRIORITIES["backendai"] if draft.doc.doctrine and draft.doc.doctrine.name == "backendai" else INT32
-    first: dict[tuple[str, str | None], int] = {}
+    first: dict[tuple[str, str], int] = {}
     for index, policy in enumerate(draft.doc.policies):
-        loc = draft.loc("policies", index)
-        if (policy.user is None) == (policy.project is None):
-            wrong = "names neither a user nor a project" if policy.user is None else "names both a user and a project"
+        loc, broken = ("policies", index), draft.broken_in("policies", index)
+        whose = [key for key in ("user", "project") if getattr(policy, key) is not None or (key,) in broken]
+        if broken == LOST:
+            continue
+        if len(whose) != 1:
+            wrong = "names both a user and a project" if whose else "names neither a user nor a project"
             findings.append(Finding(loc, f"{wrong}; a policy is for one of them"))
-        else:
-            whose = "user" if policy.user is not None else "project"
-            owner = (whose, getattr(policy, whose))
-            if first.setdefault(owner, index) != index:
-                there = path_of(draft.loc("policies", first[owner]))
-                message = f"{shown(owner[1])} already has a policy, {there}"
-                findings.append(Finding((*loc, whose), message))
+        elif (name := getattr(policy, whose[0])) is not None and first.setdefault((whose[0], name), index) != index:
+            message = f"{shown(name)} already has a policy, {path_of(('policies', first[whose[0], name]))}"
+            findings.append(Finding((*loc, whose[0]), message))
         order = ("min_priority", "default_priority", "max_priority")
         given = [(key, value) for key in order if (value := getattr(policy, key)) is not None]
         outside = [(key, value) for key, value in given if not low <= value <= high]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from cede.model.errors import InputError, Problem, did_you_mean, shown
+from cede.model.errors import InputError, Loc, Problem, did_you_mean, shown
 from cede.model.reports import Finding, Hints, findings_of, in_file_order
 from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS
-from cede.model.values import Part, Reads, Settings, parse_object, refers_to
+from cede.model.values import Part, Reads, Settings, plain_parts, refers_to
 
 EDITIONS: dict[str, tuple[str, ...]] = {name: tuple(editions) for name, editions in QUEUE_SETTINGS.items()}
 
@@ -28,20 +29,18 @@ def parse_doctrine(raw: object) -> DoctrineChoice:
     if isinstance(raw, DoctrineChoice):
         return raw
     if isinstance(raw, str):
-        return DoctrineChoice.model_construct({"name"}, name=raw, edition=EDITIONS[_name(raw, "")][0], settings={})
+        return DoctrineChoice.model_construct({"name"}, name=raw, edition=EDITIONS[_name(raw, ())][0], settings={})
     if not isinstance(raw, dict):
         raise InputError([Problem("", f"{shown(raw)} is no doctrine; name one of {', '.join(EDITIONS)}")])
     if "name" not in raw:
-        raise InputError([Problem("name", "this key is required and missing")])
-    name = _name(raw["name"], "name")
+        raise InputError([Problem.at(("name",), "this key is required and missing")])
+    name = _name(raw["name"], ("name",))
     given = {key: value for key, value in raw.items() if key not in ("name", "edition")}
     findings = [] if "edition" not in raw else _edition_findings(name, raw["edition"])
-    settings: dict[str, Any] = {}
+    settings, problems = plain_parts(given)
+    findings += [Finding(problem.steps, problem.message, problem.hint) for problem in problems]
     try:
-        settings = parse_object(given)
         CLUSTER_SETTINGS[name].model_validate(settings)
-    except InputError as error:
-        findings += [Finding((), problem.message, problem.hint, problem.path) for problem in error.problems]
     except ValidationError as error:
         findings += findings_of(error, CLUSTER_SETTINGS[name], Hints())
     if findings:
@@ -51,11 +50,11 @@ def parse_doctrine(raw: object) -> DoctrineChoice:
     return DoctrineChoice.model_construct(fields, name=name, edition=edition, settings=settings)
 
 
-def _name(raw: object, path: str) -> str:
+def _name(raw: object, loc: Loc) -> str:
     if isinstance(raw, str) and raw in EDITIONS:
         return raw
     message = f"no doctrine is called {shown(raw)}; there are {', '.join(EDITIONS)}"
-    raise InputError([Problem(path, message, did_you_mean(raw, EDITIONS))])
+    raise InputError([Problem.at(loc, message, did_you_mean(raw, EDITIONS))])
 
 
 def _edition_findings(name: str, raw: object) -> list[Finding]:
@@ -67,7 +66,8 @@ def _edition_findings(name: str, raw: object) -> list[Finding]:
     if isinstance(raw, int | float | Decimal) and not isinstance(raw, bool):
         message = f"the edition {shown(raw)} is a number; editions are text"
         as_text = next((e for e in known if e == str(raw) or _same_number(e, raw)), str(raw))
-        hint = f'write it in quotes: "{as_text}"'
+        finite = isinstance(raw, int) or math.isfinite(raw)
+        hint = f'write it in quotes: "{as_text}"' if finite else None
     return [Finding(("edition",), message, hint)]
 
 

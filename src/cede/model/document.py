@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from cede.model.checks import Draft, check, counted_out
-from cede.model.cluster import FORMAT, ClusterFile
+from cede.model.checks import check, counted_out
+from cede.model.cluster import ClusterFile
 from cede.model.doctrine import DoctrineChoice
 from cede.model.errors import InputError, Problem, shown
 from cede.model.garbage import collecting_no_garbage
 from cede.model.quantities import format_quantity
 from cede.model.reports import Finding, Hints, findings_of, in_file_order
 from cede.model.resources import parse_resources
+from cede.model.salvage import SECTIONS, Draft, salvaged
 from cede.model.times import Instant, format_duration, format_time, parse_duration, parse_time
 from cede.model.values import Part, Reads, plain_number
 from cede.model.workloads import Workload
 
-SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
+__all__ = ["SECTIONS", "dump_document", "parse_document"]
+
+MOST_LEVELS = 6
+"""How deep a list may stand in a document, but for settings."""
 
 
 def parse_document(data: object) -> ClusterFile:
@@ -35,8 +39,10 @@ def parse_document(data: object) -> ClusterFile:
         try:
             draft = Draft(ClusterFile.model_validate(data))
         except ValidationError as error:
+            if (listed := _with_lists(data)) is not data:
+                return parse_document(listed)
             findings = findings_of(error, ClusterFile, hints)
-            draft = _salvaged(data, findings)
+            draft = salvaged(data, (finding.loc for finding in findings))
         findings += check(draft, hints)
         if findings:
             raise InputError(in_file_order(findings, data))
@@ -45,30 +51,16 @@ def parse_document(data: object) -> ClusterFile:
         return draft.doc.model_copy(update={"nodes": counted_out(draft.doc.nodes)})
 
 
-def _salvaged(data: dict[str, Any], findings: list[Finding]) -> Draft:
-    """What remains of a document without the parts in which something was found."""
-    keys = {f.loc[0] for f in findings if len(f.loc) == 1 or (f.loc and f.loc[0] not in SECTIONS)}
-    entries = {finding.loc[:2] for finding in findings}
-    sound = {key: data[key] for key in data if key in ClusterFile.model_fields and key not in keys}
-    places: dict[str, Sequence[int]] = {}
-    claimed: dict[str, list[tuple[str, int | None]]] = {}
-    for section in SECTIONS:
-        items = sound.get(section, [])
-        kept = [index for index in range(len(items)) if (section, index) not in entries]
-        if len(kept) < len(items):
-            places[section] = kept
-            claimed[section] = [name for item in items for name in _claim(item)]
-            sound[section] = [items[index] for index in kept]
-    doc = ClusterFile.model_validate(sound | {"cede": FORMAT})
-    return Draft(doc, places, claimed, frozenset(map(str, keys)))
-
-
-def _claim(item: object) -> list[tuple[str, int | None]]:
-    """The name that an entry, be it readable or not, lays claim to; a queue's parent exists by being named."""
-    if not isinstance(item, dict):
-        return []
-    count = item.get("count") if type(item.get("count")) is int and item["count"] > 0 else None
-    return [(item[key], count) for key in ("name", "parent") if isinstance(item.get(key), str)]
+def _with_lists(data: Any, levels: int = MOST_LEVELS) -> Any:
+    """The data with a list for every tuple; the very same if it has none."""
+    if levels == 0 or not isinstance(data, dict | list | tuple):
+        return data
+    if isinstance(data, dict):
+        changed = {key: new for key, item in data.items() if (new := _with_lists(item, levels - 1)) is not item}
+        return {**data, **changed} if changed else data
+    items = [_with_lists(item, levels - 1) for item in data]
+    same = isinstance(data, list) and all(new is old for new, old in zip(items, data, strict=True))
+    return data if same else items
 
 
 def dump_document(doc: ClusterFile, *, defaults: bool = False) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Loc = tuple[str | int, ...]
 
@@ -21,6 +21,12 @@ class Problem:
     path: str
     message: str
     hint: str | None = None
+    steps: Loc = field(default=(), compare=False, repr=False)
+    """The path as steps, where it leads through a value."""
+
+    @classmethod
+    def at(cls, loc: Loc, message: str, hint: str | None = None) -> Problem:
+        return cls(path_of(loc), message, hint, loc)
 
     def __str__(self) -> str:
         text = f"{self.path}: {self.message}" if self.path else self.message

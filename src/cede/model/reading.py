@@ -10,21 +10,43 @@ from cede.model.errors import InputError, Problem
 from cede.model.garbage import collecting_no_garbage
 from cede.model.yaml_reading import place_after, read_yaml
 
-# YAML may begin with a brace too, but then hardly with a quoted key or a nested bracket.
+# A quoted key after the first brace is JSON. Other beginnings are as JSON has them, but YAML may have them too.
 _JSON = re.compile(r"\s*(\{\s*[\"}]|\[\s*[\"{\[\]])")
+_SURELY_JSON = re.compile(r"[\s\[]*\{\s*\"")
 _AT = re.compile(r"(.*) at line ([0-9]+) column ([0-9]+)", re.DOTALL)
+_NO_NUMBER = re.compile(r"[-+]?(nan|infinity|inf)\b", re.IGNORECASE)
+_BARE_KEY = "key must be a string"
 
 
 def read_text(data: bytes | str, *, name: str = "<input>") -> object:
     """The dicts, lists, strings, numbers, booleans and nulls that the text stands for; decimals are Decimals.
 
-    An InputError says what is wrong and where, as `name:line:column`.
+    An InputError says what is wrong and where, as `name:line:column`. A number in YAML may be infinite, or none at all.
     """
     text = _decoded(data, name)
-    if not text.strip():
-        raise InputError([Problem(name, "the file is empty")])
     with collecting_no_garbage():
-        return _read_json(text, name) if _JSON.match(text) else read_yaml(text, name)
+        return _read_either(text, name) if _JSON.match(text) else read_yaml(text, name)
+
+
+def read_value(text: str, *, name: str = "<input>") -> object:
+    """The same for a text that is YAML, as what is typed by hand."""
+    return read_yaml(_decoded(text, name), name)
+
+
+def _read_either(text: str, name: str) -> object:
+    """What the text is in JSON, or else in YAML, which has lists and objects that look alike: `[{name: x}]`."""
+    try:
+        return _read_json(text, name)
+    except InputError as error:
+        surely = _SURELY_JSON.match(text) is not None
+        if surely and error.problems[0].message != _BARE_KEY:
+            raise
+        try:
+            return read_yaml(text, name)
+        except InputError:
+            if surely:
+                raise error from None
+            raise
 
 
 def _decoded(data: bytes | str, name: str) -> str:
@@ -41,6 +63,8 @@ def _decoded(data: bytes | str, name: str) -> str:
         ) from None
     if "\0" in text:
         raise InputError([Problem(place_after(text[: text.index("\0")], name), "a NUL byte is not text")])
+    if not text.strip():
+        raise InputError([Problem(name, "the file is empty")])
     return text
 
 
@@ -49,8 +73,21 @@ def _read_json(text: str, name: str) -> object:
         return jiter.from_json(text.encode(), catch_duplicate_keys=True, allow_inf_nan=False, float_mode="decimal")
     except ValueError as error:
         found = _AT.fullmatch(str(error))
-        message, place = (found[1], f"{name}:{found[2]}:{found[3]}") if found else (str(error), name)
-        raise InputError([Problem(place, _in_our_words(message))]) from None
+        if found is None:
+            raise InputError([Problem(name, _in_our_words(str(error)))]) from None
+        line, column = int(found[2]), int(found[3])
+        if number := _no_number(text, line, column):
+            column, message = number.start() + 1, f"{number[0]} is no JSON number; JSON has finite numbers only"
+        else:
+            message = _in_our_words(found[1])
+        raise InputError([Problem(f"{name}:{line}:{column}", message)]) from None
+
+
+def _no_number(text: str, line: int, column: int) -> re.Match[str] | None:
+    """The NaN or Infinity at whose first or second character the reading stopped."""
+    at = text.split("\n", line)[line - 1]
+    before = len(at.encode()[: column - 1].decode(errors="ignore"))
+    return next((n for start in (before - 1, before) if start >= 0 and (n := _NO_NUMBER.match(at, start))), None)
 
 
 def _in_our_words(message: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -35,12 +36,9 @@ class Finding:
     loc: Loc
     message: str
     hint: str | None = None
-    below: str = ""
 
     def problem(self) -> Problem:
-        path = path_of(self.loc)
-        joint = "." if path and self.below and not self.below.startswith("[") else ""
-        return Problem(f"{path}{joint}{self.below}", self.message, self.hint)
+        return Problem.at(self.loc, self.message, self.hint)
 
 
 @dataclass
@@ -76,7 +74,7 @@ def findings_of(error: ValidationError, model: type[BaseModel], hints: Hints, pr
         elif loc[-1:] == ("[key]",):
             findings.append(Finding((*prefix, *loc[:-2]), f"the key {shown(raw)} is not text"))
         elif isinstance(cause, InputError):
-            findings += [Finding((*prefix, *loc), p.message, p.hint, p.path) for p in cause.problems]
+            findings += [Finding((*prefix, *loc, *p.steps), p.message, p.hint) for p in cause.problems]
         else:
             message, hint = _words(kind, raw, one)
             if raw is None and _is_optional(model, loc):
@@ -112,26 +110,38 @@ def _fields_at(model: type[BaseModel], loc: Loc) -> dict[str, FieldInfo]:
     at: Any = model
     for step in loc:
         if isinstance(step, str):
-            annotation = _fields(at)[step].annotation
-            at = next(iter(get_args(annotation)), annotation)
-    return _fields(at)
+            at = part_in(fields_of(at)[step])
+    return fields_of(at)
 
 
-def _fields(model: Any) -> dict[str, FieldInfo]:
+def part_in(info: FieldInfo) -> Any:
+    """The kind of part that a field holds, or holds a list of."""
+    return next(iter(get_args(info.annotation)), info.annotation)
+
+
+@cache
+def fields_of(model: Any) -> dict[str, FieldInfo]:
+    """The fields, by key, of a kind of part; none of what is no part of ours."""
     return {info.alias or name: info for name, info in getattr(model, "model_fields", {}).items()}
 
 
 def in_file_order(findings: Iterable[Finding], data: object) -> list[Problem]:
     """The findings as problems, sorted by where the file has them."""
-    return [finding.problem() for finding in sorted(findings, key=lambda finding: _place(data, finding.loc))]
+    numbered: dict[int, dict[Any, int]] = {}
+    return [f.problem() for f in sorted(findings, key=lambda finding: _place(data, finding.loc, numbered))]
 
 
-def _place(data: object, loc: Loc) -> tuple[int, ...]:
-    """Which key of which entry it is, counted; what the file lacks comes before what it has."""
+def _place(data: object, loc: Loc, numbered: dict[int, dict[Any, int]]) -> tuple[int, ...]:
+    """Which key of which entry it is, counted; what the file lacks comes before what it has.
+
+    `numbered` keeps the keys of each object with their numbers, for an object may be wrong in all of 100,000 keys.
+    """
     at, steps = data, []
     for step in loc:
         if isinstance(at, dict) and isinstance(step, str):
-            steps.append(next((index for index, key in enumerate(at) if key == step), -1))
+            if id(at) not in numbered:
+                numbered[id(at)] = {key: index for index, key in enumerate(at)}
+            steps.append(numbered[id(at)].get(step, -1))
             at = at.get(step)
         elif isinstance(at, list) and isinstance(step, int) and step < len(at):
             steps.append(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cede.model.errors import InputError, Problem, path_of, shown
+from cede.model.errors import InputError, Problem, shown
 from cede.model.quantities import parse_quantity
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?(@[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
@@ -41,7 +41,7 @@ def _problems(raw: dict[object, object]) -> list[Problem]:
             _checked(name)
             parse_quantity(value)
         except ValueError as error:
-            problems.append(Problem(path_of([name if isinstance(name, str) else shown(name)]), str(error)))
+            problems.append(Problem.at((name if isinstance(name, str) else shown(name),), str(error)))
     return problems
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import core_schema
 
-from cede.model.errors import InputError, Problem, path_of, shown
+from cede.model.errors import InputError, Loc, Problem, shown
 from cede.model.resources import parse_resources
 from cede.model.times import parse_duration, parse_time
 
@@ -102,7 +102,7 @@ def number(most: int | None = None) -> Reads:
 
 def plain_number(raw: float | Decimal) -> int | float:
     """The number as JSON has it: an int where it is whole, else a float."""
-    value = float(raw)
+    value = math.nan if isinstance(raw, Decimal) and raw.is_nan() else float(raw)
     if not math.isfinite(value):
         raise ValueError(f"{shown(raw)} is no finite number")
     return int(raw) if raw == int(raw) else value
@@ -112,32 +112,46 @@ def parse_object(raw: object) -> dict[str, Any]:
     """An object of any keys, as plain JSON values; an InputError says which value is none."""
     if not isinstance(raw, dict):
         raise ValueError(f"{shown(raw)} is no object")
-    problems: list[Problem] = []
-    found: dict[str, Any] = _plain(raw, [], problems)
+    found, problems = plain_parts(raw)
     if problems:
         raise InputError(problems)
     return found
 
 
-def _plain(raw: object, loc: list[str | int], problems: list[Problem]) -> Any:
+def plain_parts(raw: dict[Any, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """Those keys of an object whose values are plain JSON, and what is wrong with the others."""
+    problems = _keys_that_are_no_text(raw, ())
+    found: dict[str, Any] = {}
+    for key, item in raw.items():
+        before = len(problems)
+        value = _plain(item, (key,), problems) if isinstance(key, str) else None
+        if isinstance(key, str) and len(problems) == before:
+            found[key] = value
+    return found, problems
+
+
+def _keys_that_are_no_text(raw: dict[Any, Any], loc: Loc) -> list[Problem]:
+    return [Problem.at(loc, f"the key {shown(key)} is not text") for key in raw if not isinstance(key, str)]
+
+
+def _plain(raw: object, loc: Loc, problems: list[Problem]) -> Any:
     if raw is None or type(raw) in (bool, int, str):
         return raw
     if len(loc) > DEEPEST:
-        problems.append(Problem(path_of(loc[:4]), f"nested more than {DEEPEST} deep"))
+        problems.append(Problem.at(loc[:4], f"nested more than {DEEPEST} deep"))
         return None
     if isinstance(raw, float | Decimal):
         try:
             return plain_number(raw)
         except (ValueError, OverflowError):
-            problems.append(Problem(path_of(loc), f"{shown(raw)} is no finite number"))
+            problems.append(Problem.at(loc, f"{shown(raw)} is no finite number"))
     elif isinstance(raw, list | tuple):
-        return [_plain(item, [*loc, index], problems) for index, item in enumerate(raw)]
+        return [_plain(item, (*loc, index), problems) for index, item in enumerate(raw)]
     elif isinstance(raw, dict):
-        wrong = [key for key in raw if not isinstance(key, str)]
-        problems += [Problem(path_of(loc), f"the key {shown(key)} is not text") for key in wrong]
-        return {key: _plain(item, [*loc, key], problems) for key, item in raw.items() if isinstance(key, str)}
+        problems += _keys_that_are_no_text(raw, loc)
+        return {key: _plain(item, (*loc, key), problems) for key, item in raw.items() if isinstance(key, str)}
     else:
-        problems.append(Problem(path_of(loc), f"{shown(raw)} is no value of a document"))
+        problems.append(Problem.at(loc, f"{shown(raw)} is no value of a document"))
     return None
 
 

@@ -25,11 +25,15 @@ class Known:
     instant: bool | None
     doctrine: str | None
     priorities: tuple[int, int]
+    uncounted: frozenset[str] = frozenset()
+    """Names of nodes whose `count` is unclear: there may be NAME, NAME-0 and so on."""
 
     def no_queue(self, name: str | None, loc: Loc, hints: Hints) -> list[Finding]:
         return _unknown("queue", name, self.queues, loc, hints)
 
     def no_node(self, name: str | None, loc: Loc, hints: Hints) -> list[Finding]:
+        if name is not None and self.uncounted and not self.uncounted.isdisjoint((name, name.rpartition("-")[0])):
+            return []
         return _unknown("node", name, self.nodes, loc, hints)
 
     def no_workload(self, name: str | None, loc: Loc, hints: Hints) -> list[Finding]:
@@ -49,15 +53,15 @@ def _unknown(kind: str, name: str | None, known: set[str] | None, loc: Loc, hint
     return [Finding(loc, f"no {kind} is called {shown(name)}", hints.near(name, known, kind))]
 
 
-def workload_findings(workload: Workload, known: Known, hints: Hints) -> list[Finding]:
-    """Everything that is wrong with the workload; places are relative to it."""
-    if _plainly_right(workload, known):
+def workload_findings(workload: Workload, known: Known, hints: Hints, broken: frozenset[Loc]) -> list[Finding]:
+    """Everything that is wrong with the workload beside what is `broken` in it; places are relative to it."""
+    if not broken and _plainly_right(workload, known):
         return []
     findings = [
         *known.no_queue(workload.queue, ("queue",), hints),
         *_priorities(workload, known),
-        *_size(workload),
-        *_nodes(workload, known, hints),
+        *_size(workload, broken),
+        *_nodes(workload, known, hints, broken),
         *known.other_clock(workload.submitted, ("submitted",)),
         *known.other_clock(workload.started, ("started",)),
     ]
@@ -97,24 +101,30 @@ def _priorities(workload: Workload, known: Known) -> list[Finding]:
     return findings
 
 
-def _size(workload: Workload) -> list[Finding]:
-    if workload.pod_sets is None:
+def _size(workload: Workload, broken: frozenset[Loc]) -> list[Finding]:
+    if workload.pod_sets is None and ("pod_sets",) not in broken:
         return _too_many(workload.members, ("members",))
     findings = [
         Finding((key,), f"stands beside pod_sets, which says the same; leave '{key}' out")
         for key in ("members", "requests")
-        if key in workload.model_fields_set
+        if key in workload.model_fields_set or (key,) in broken
     ]
     names: set[str] = set()
-    for index, pod_set in enumerate(workload.pod_sets):
+    for index, pod_set in enumerate(workload.pod_sets or ()):
         loc = ("pod_sets", index)
+        if loc in broken:
+            continue
         findings += _too_many(pod_set.count, (*loc, "count"))
-        if pod_set.name in names:
+        if (*loc, "name") in broken:
+            pass
+        elif pod_set.name in names:
             findings.append(
                 Finding((*loc, "name"), f"{shown(pod_set.name)} is already the name of a pod set of this workload")
             )
-        names.add(pod_set.name)
-        if pod_set.min_count is not None and pod_set.min_count > pod_set.count:
+        else:
+            names.add(pod_set.name)
+        counted = (*loc, "count") not in broken
+        if counted and pod_set.min_count is not None and pod_set.min_count > pod_set.count:
             message = f"{shown(pod_set.min_count)} is above the count, {shown(pod_set.count)}"
             findings.append(Finding((*loc, "min_count"), message))
     if not findings and workload.size > MOST_MEMBERS:
@@ -128,22 +138,29 @@ def _too_many(count: int, loc: Loc) -> list[Finding]:
     return [Finding(loc, f"{shown(count)} members are too many; the most is {MOST_MEMBERS:,}")]
 
 
-def _nodes(workload: Workload, known: Known, hints: Hints) -> list[Finding]:
+def _nodes(workload: Workload, known: Known, hints: Hints, broken: frozenset[Loc]) -> list[Finding]:
     findings = []
     if workload.nodes is not None:
-        findings += _each(workload.nodes, ("nodes",), known, hints)
-        if len(workload.nodes) != workload.size:
+        findings += _each(workload.nodes, ("nodes",), known, hints, broken)
+        if len(workload.nodes) != workload.size and not _size_is_unclear(workload, broken):
             entries = "entry" if len(workload.nodes) == 1 else "entries"
             members = "member" if workload.size == 1 else "members"
             message = f"has {len(workload.nodes)} {entries} for {shown(workload.size)} {members}; each member has one"
             findings.append(Finding(("nodes",), message))
     if workload.constraints is not None and workload.constraints.nodes is not None:
-        findings += _each(workload.constraints.nodes, ("constraints", "nodes"), known, hints)
+        findings += _each(workload.constraints.nodes, ("constraints", "nodes"), known, hints, broken)
     findings += known.no_node(workload.required_node, ("required_node",), hints)
     return findings
 
 
-def _each(names: Sequence[str], loc: Loc, known: Known, hints: Hints) -> list[Finding]:
+def _size_is_unclear(workload: Workload, broken: frozenset[Loc]) -> bool:
+    if workload.pod_sets is None:
+        return ("members",) in broken or ("pod_sets",) in broken
+    return any(loc[:1] == ("pod_sets",) and (len(loc) < 3 or loc[2] == "count") for loc in broken)
+
+
+def _each(names: Sequence[str], loc: Loc, known: Known, hints: Hints, broken: frozenset[Loc]) -> list[Finding]:
     if known.nodes is None or known.nodes.issuperset(names):
         return []
-    return [one for index, name in enumerate(names) for one in known.no_node(name, (*loc, index), hints)]
+    places = ((name, (*loc, index)) for index, name in enumerate(names))
+    return [one for name, place in places if place not in broken for one in known.no_node(name, place, hints)]

@@ -41,6 +41,18 @@ def read_yaml(text: str, name: str) -> object:
     """The one document of the text; an InputError says what is wrong and where."""
     builder = _Builder(name)
     try:
+        _feed(builder, text, name)
+    except InputError as error:
+        raise InputError([*builder.problems, *error.problems]) from None
+    if builder.problems:
+        raise InputError(builder.problems)
+    if builder.documents == 0:
+        raise InputError([Problem(name, "the file holds no document")])
+    return builder.result
+
+
+def _feed(builder: _Builder, text: str, name: str) -> None:
+    try:
         for event in yaml.parse(text, Loader=_PARSER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
@@ -53,9 +65,6 @@ def read_yaml(text: str, name: str) -> object:
         raise InputError([Problem(place_after(before, name), "this character may not stand in a file")]) from None
     except yaml.YAMLError as error:
         raise InputError([Problem(name, " ".join(str(error).split()))]) from None
-    if builder.documents == 0:
-        raise InputError([Problem(name, "the file holds no document")])
-    return builder.result
 
 
 def place_after(before: str, name: str) -> str:
@@ -70,12 +79,13 @@ def _tab_hint(text: str, line: int, column: int) -> str | None:
 
 
 class _Builder:
-    """Takes events one by one and puts the data together."""
+    """Takes events one by one and puts the data together; `problems` are those after which reading goes on."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.result: object = None
         self.documents = 0
+        self.problems: list[Problem] = []
         self.total = 0
         self.stack: list[_Frame] = []
         self.anchors: dict[str, _Anchored] = {}
@@ -101,7 +111,7 @@ class _Builder:
         text, tag = event.value, event.tag
         if self.stack and tag is None and text == "<<" and not event.style and self._at_key():
             if self.stack[-1].merged:
-                raise self._wrong(event, "the key '<<' is given twice")
+                self._note(event, "the key '<<' is given twice")
             self.stack[-1].key = _MERGE
             return
         try:
@@ -171,9 +181,10 @@ class _Builder:
 
     def _key(self, event: Any, frame: _Frame, key: object) -> None:
         if not isinstance(key, str):
-            raise self._wrong(event, f"the key {shown(key)} is not text", "write it in quotes")
-        if key in frame.value:
-            raise self._wrong(event, f"the key {shown(key)} is given twice")
+            self._note(event, f"the key {shown(key)} is not text", "write it in quotes")
+            key = shown(key)
+        elif key in frame.value:
+            self._note(event, f"the key {shown(key)} is given twice")
         frame.key = key
 
     def _merge(self, event: Any, frame: _Frame, value: object) -> None:
@@ -182,6 +193,10 @@ class _Builder:
                 raise self._wrong(event, "<< takes an object or a list of objects")
             frame.merged.append(source)
 
-    def _wrong(self, event: Any, message: str, hint: str | None = None) -> InputError:
+    def _note(self, event: Any, message: str, hint: str | None = None) -> None:
         mark = event.start_mark
-        return InputError([Problem(f"{self.name}:{mark.line + 1}:{mark.column + 1}", message, hint)])
+        self.problems.append(Problem(f"{self.name}:{mark.line + 1}:{mark.column + 1}", message, hint))
+
+    def _wrong(self, event: Any, message: str) -> InputError:
+        mark = event.start_mark
+        return InputError([Problem(f"{self.name}:{mark.line + 1}:{mark.column + 1}", message)])

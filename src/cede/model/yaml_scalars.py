@@ -19,13 +19,16 @@ _WORDS: dict[str, bool | None] = {
 _NUMERIC = frozenset("+-.0123456789")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_NOT_FINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _MOST_DIGITS = 1000
 _KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, Decimal), "bool": (bool,), "null": (type(None),)}
 
 
 def plain_scalar(text: str) -> Scalar:
-    """The value of a scalar without quotes and tag; a ValueError if it is a number that cannot be used."""
+    """The value of a scalar without quotes and tag; a ValueError if it is a number that cannot be read.
+
+    What is not finite comes as such a Decimal: whoever takes the number knows its place and refuses it.
+    """
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC:
@@ -37,8 +40,8 @@ def plain_scalar(text: str) -> Scalar:
             return Decimal(text)
         except InvalidOperation:
             raise ValueError(f"{shown(text)} is a number too large to be read") from None
-    if _NOT_FINITE.fullmatch(text):
-        raise ValueError(f"{text} is no finite number")
+    if found := _NOT_FINITE.fullmatch(text):
+        return Decimal("NaN" if found[3] else f"{found[1]}Infinity")
     return text
 
 

@@ -21,7 +21,17 @@ from cede.state.columns import (
     ResidentColumns,
     WorkloadColumns,
 )
-from cede.state.entry import FLAGS, TIMES, enter_sides, is_odd, load_of_workload, own_priority, partition_of, usage_of
+from cede.state.entry import (
+    FLAGS,
+    TIMES,
+    enter_sides,
+    is_odd,
+    load_of_workload,
+    own_priority,
+    partition_of,
+    uid_key,
+    usage_of,
+)
 from cede.state.state import State, Static, holds
 from cede.state.tree import LIMITS
 
@@ -125,6 +135,9 @@ def _fill_workloads(state: State, workloads: Sequence[Workload]) -> None:
         column(name, (NEVER if (t := getattr(w, name)) is None else t for w in workloads))
     for name in FLAGS:
         column(name, (getattr(w, name) for w in workloads))
+    if count:
+        keys = np.array([uid_key(uid) for uid in state.uids], np.uint64)
+        work.uid_first[:count], work.uid_next[:count] = keys[:, 0], keys[:, 1]
     for row, workload in enumerate(workloads):
         if workload.checkpoint is not None:
             work.checkpoint[row] = CHECKPOINTS.index(workload.checkpoint.mode)

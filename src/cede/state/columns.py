@@ -13,6 +13,7 @@ Int8s = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
+Uint64s = npt.NDArray[np.uint64]
 
 NONE = -1
 """No node, no queue, no user: the code of an absent name."""
@@ -133,7 +134,10 @@ class Table:
 
 
 class WorkloadColumns(Table):
-    """One row a workload that is known, pending or holding room."""
+    """One row a workload that is known, pending or holding room.
+
+    `uid_first` and `uid_next` are the first sixteen bytes of its uid as numbers that sort like the text.
+    """
 
     queue: Int32s
     user: Int32s
@@ -163,6 +167,8 @@ class WorkloadColumns(Table):
     sensitive: Bools
     usage_given: Bools
     resident: Int32s
+    uid_first: Uint64s
+    uid_next: Uint64s
     need: Int64s
     usage: Int64s
 
@@ -172,6 +178,7 @@ class WorkloadColumns(Table):
         **dict.fromkeys(("kind", "state", "placement", "checkpoint"), np.int8),
         **dict.fromkeys(("submitted", "started", "walltime", "checkpoint_last", "checkpoint_time"), np.int64),
         **dict.fromkeys(("exclusive", "preemptible", "preempts", "originator", "sensitive", "usage_given"), np.bool_),
+        **dict.fromkeys(("uid_first", "uid_next"), np.uint64),
     }
     vectors: ClassVar[tuple[str, ...]] = ("need", "usage")
     fills: ClassVar[dict[str, Any]] = {

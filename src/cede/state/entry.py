@@ -44,6 +44,7 @@ def enter(state: State, row: int, workload: Workload) -> None:
         getattr(work, name)[row] = NEVER if value is None else value
     for name in FLAGS:
         getattr(work, name)[row] = getattr(workload, name)
+    work.uid_first[row], work.uid_next[row] = uid_key(workload.uid or workload.name)
     if workload.checkpoint is not None:
         work.checkpoint[row] = CHECKPOINTS.index(workload.checkpoint.mode)
         last, takes = workload.checkpoint.last, workload.checkpoint.time
@@ -52,6 +53,12 @@ def enter(state: State, row: int, workload: Workload) -> None:
     work.need[:, row] = state.member_vector(workload.requests, workload.exclusive)
     work.usage[:, row] = state.units.vector(usage_of(workload))
     enter_sides(state, row, workload)
+
+
+def uid_key(uid: str) -> tuple[int, int]:
+    """Two numbers that sort like the first sixteen bytes of the text; code points and their bytes sort alike."""
+    start = uid.encode("utf-8", "surrogatepass")[:16].ljust(16, b"\0")
+    return int.from_bytes(start[:8], "big"), int.from_bytes(start[8:], "big")
 
 
 def enter_sides(state: State, row: int, workload: Workload) -> None:

@@ -90,6 +90,7 @@ class State:
         self.node_residents: list[list[int]] = []
         self.reservations: dict[int, set[int]] = {}
         self.placed: dict[int, tuple[int, ...]] = {}
+        self.booked_on: dict[int, tuple[int, ...]] = {}
         self.parts: dict[int, tuple[PodSet, ...]] = {}
         self.odd_requests: dict[int, Mapping[str, int]] = {}
         self.odd_usages: dict[int, Mapping[str, int]] = {}
@@ -98,6 +99,7 @@ class State:
         self.pins: dict[int, int] = {}
         self.label_sets: list[Mapping[str, str]] = []
         self._label_codes: dict[tuple[tuple[str, str], ...], int] = {}
+        self._labelled: dict[tuple[str, str], list[int]] = {}
         self.pending: set[int] = set()
         self._node_rank: Int64s | None = None
 
@@ -272,8 +274,11 @@ class State:
 
     def label_mask(self, labels: Mapping[str, str]) -> Bools:
         """Which node rows carry all these labels."""
-        wanted = labels.items()
-        match = np.array([wanted <= carried.items() for carried in self.label_sets], np.bool_)
+        match = np.ones(len(self.label_sets), np.bool_)
+        for pair in labels.items():
+            having = np.zeros(len(self.label_sets), np.bool_)
+            having[self._labelled.get(pair, [])] = True
+            match &= having
         return match[self.nodes.labels[: self.nodes.size]]
 
     def label_code(self, labels: Mapping[str, str]) -> int:
@@ -282,6 +287,8 @@ class State:
         if found is None:
             found = self._label_codes[key] = len(self.label_sets)
             self.label_sets.append(dict(key))
+            for pair in key:
+                self._labelled.setdefault(pair, []).append(found)
         return found
 
     def residents_of(self, row: int) -> list[int]:

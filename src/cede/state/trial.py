@@ -47,6 +47,7 @@ class Trial:
         self._log.append((row, int(state.work.state[row]), moves))
         self._book(row, moves, 1)
         state.work.state[row] = RESERVED
+        state.booked_on[row] = tuple(nodes)
 
     def undo(self, mark: int = 0) -> None:
         """Back to the mark, or to the beginning."""
@@ -56,6 +57,7 @@ class Trial:
                 self._evict(row, before, moves, -1)
             else:
                 self._book(row, moves, -1)
+                del self.state.booked_on[row]
             self.state.work.state[row] = before
 
     def _evict(self, row: int, before: int, moves: list[tuple[int, Int64s]], sign: int) -> None:

@@ -220,6 +220,11 @@ ORDERS: dict[str, tuple[cede.Cluster, list[str]]] = {
                 pending("late", cpu=1, submitted=-1), pending("high", cpu=1, priority=11, submitted=-9)),
         ["high", "late", "early"],
     ),
+    "victim-walk": (
+        shipped(node("n1", cpu=4), running("a", cpu=1, started=-9), running("b", cpu=1, job_priority=-1, started=-1),
+                running("c", cpu=1), running("d", cpu=1, started=-9, uid="0"), pending("in", cpu=4, job_priority=9)),
+        ["b", "c", "d", "a"],
+    ),
     "victim-order": (
         cluster_of(node("n1", cpu=4), running("a", cpu=1, priority=3, started=-9),
                    running("b", cpu=1, priority=2, started=-1), running("c", cpu=1, priority=3, started=-10),

@@ -144,6 +144,25 @@ def test_whole_nodes_are_counted_also_those_taken_in_this_cycle(edition: str) ->
     assert decided(cluster, "g1").why == "tenant t holds 2 of at most 3 nodes, and it asks for 2"
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_members_that_share_no_node_count_with_the_nodes_they_take(edition: str) -> None:
+    gang, limited = pending("in", cpu=2, members=2, tenant="t"), tenant("t", max_nodes=1)
+    small = cluster_of(limited, node("n1", cpu=2), node("n2", cpu=2), gang, edition=edition)
+    busy = cluster_of(limited, node("n1", cpu=4), node("n2", cpu=4), running("x", "n1", cpu=2, priority=50),
+                      running("y", "n2", cpu=2, priority=50), gang, edition=edition)  # fmt: skip
+
+    assert decided(small, "in").why == "it asks for 2 nodes, and tenant t may never hold more than 1"
+    assert decided(busy, "in").why == "tenant t holds 0 of at most 1 nodes, and it asks for 2"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_who_leaves_and_who_comes_in_his_place_share_their_quota(edition: str) -> None:
+    entries = (LIMITED, NODE, running("leaving", cpu=6, state="preempting"), running("coming", cpu=5, state="reserved"))
+
+    assert actions(cluster_of(*entries, pending("in", cpu=2), edition=edition)) == {"in": "start"}
+    assert actions(cluster_of(*entries, pending("in", cpu=3), edition=edition)) == {"in": "wait"}
+
+
 # -- a file without nodes --------------------------------------------------------------------------------------------
 
 

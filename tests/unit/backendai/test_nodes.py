@@ -231,7 +231,8 @@ def test_members_of_different_size_have_their_nodes_in_the_order_of_the_parts(ed
 def test_members_of_different_size_need_room_together(edition: str) -> None:
     cluster = cluster_of(node("n1", cpu=4), pending("in", pod_sets=parts(3, 2)), edition=edition)
 
-    assert decided(cluster, "in").why.endswith("2 members of different size do not fit together")
+    assert decided(cluster, "in").action == "refuse"
+    assert decided(cluster, "in").why.endswith("no way was found to fit 2 members of different size together")
 
 
 def test_a_packing_that_the_best_fit_misses_is_found(edition: str) -> None:

@@ -102,6 +102,10 @@ def test_a_default_orders_the_queue_and_decides_who_may_preempt() -> None:
     assert plan.victims == {"old"}
 
 
+def test_the_range_is_for_those_who_may_choose() -> None:
+    assert outcome("bep-1014", policy(user="ann", max_priority=5, may_change=False), user="ann") == ("start", "fits")
+
+
 def test_who_may_not_change_it_gets_the_default_without_asking() -> None:
     fixed = policy(user="ann", default_priority=3, may_change=False)
 

@@ -34,8 +34,9 @@ def test_the_queue_is_in_order(name: str) -> None:
     assert [made.workload for made in cede.plan(cluster).decisions] == order
 
 
-def test_victims_are_taken_in_order() -> None:
-    cluster, order = ORDERS["victim-order"]
+@pytest.mark.parametrize("name", ["victim-order", "victim-walk"])
+def test_victims_are_taken_in_order(name: str) -> None:
+    cluster, order = ORDERS[name]
 
     [made] = cede.plan(cluster).decisions
 
@@ -47,11 +48,12 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_a_rule_speaks_only_in_its_editions() -> None:
-    for name, case in CASES.items():
-        document = case.cluster.document.doctrine
+    clusters = {name: case.cluster for name, case in CASES.items()} | {name: case[0] for name, case in ORDERS.items()}
+    for name, cluster in clusters.items():
+        choice = cluster.document.doctrine
 
-        assert document is not None
-        assert document.edition in (RULES[name].editions or EDITIONS), name
+        assert choice is not None
+        assert choice.edition in (RULES[name].editions or EDITIONS), name
 
 
 @pytest.mark.parametrize("name", CASES)

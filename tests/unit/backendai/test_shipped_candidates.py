@@ -99,12 +99,13 @@ def test_who_may_not_preempt(settings: dict[str, object], claimant: Entry, rule:
     assert verdicts(made) == {"old": ("protected", rule)}
 
 
-def test_the_settings_of_a_group_are_those_of_its_first_queue_by_name() -> None:
-    cluster = shipped(group("b", partition="default"), group("a", partition="default", enabled=True),
-                      node("n1", cpu=4), running("old", cpu=4, queue="b"),
-                      pending("in", cpu=4, job_priority=1, queue="b"))  # fmt: skip
+def test_where_queues_share_a_group_a_session_preempts_as_its_own_queue_says() -> None:
+    queues = (group("a", partition="default"), group("b", partition="default", enabled=True))
+    entries = (node("n1", cpu=4), running("old", cpu=4, queue="a"))
 
-    assert cede.plan(cluster).victims == {"old"}
+    for queue, victims in (("a", set()), ("b", {"old"})):
+        cluster = shipped(*queues, *entries, pending("in", cpu=4, job_priority=1, queue=queue))
+        assert cede.plan(cluster).victims == victims
 
 
 # -- minimum runtime -------------------------------------------------------------------------------------------------

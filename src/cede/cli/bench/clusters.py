@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from cede.model.cluster import Workload
+from cede.model.cluster import Queue, Workload
 
 GPUS = 10
 SEED = 20
@@ -50,7 +52,10 @@ def _running(draw: random.Random, number: int, node: str) -> dict[str, Any]:
     }
 
 
-def claimant(number: int) -> Workload:
+POOL = Queue(name="pool", partition="pool")
+
+
+def claimant(number: int, keys: Mapping[str, Any] = MappingProxyType({})) -> Workload:
     """A pending workload that fits nowhere without victims; each number has a shape of its own."""
     draw = random.Random(SEED + number)
     return Workload.model_validate(
@@ -68,4 +73,5 @@ def claimant(number: int) -> Workload:
             },
             "submitted": -1,
         }
+        | dict(keys)
     )

@@ -14,21 +14,40 @@ from typing import Any
 
 import numpy as np
 
-from cede.cli.bench.clusters import claimant, full_cluster
+from cede.cli.bench.clusters import POOL, claimant, full_cluster
 from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
-from cede.engine.events import Ended, Event, NodeMarked, Requeued, Started, Submitted, apply
+from cede.engine.events import Ended, Event, NodeMarked, QueuePut, Requeued, Started, Submitted, apply
 from cede.engine.load import load
 from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.state import State
 
 ON = {"enabled": True, "victim_scope": "resource-group"}
-VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("bep-1014", "oldest", {"preemptible_priority": 30}),
-    ("26.8", "oldest", ON),
-    ("26.8", "fewest-sessions", ON | {"preemption_order": "fewest-sessions"}),
-    ("26.8", "smallest-resources", ON | {"preemption_order": "smallest-resources"}),
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kind of decision: the group's settings, what the claimants ask for, and what must become of them.
+
+    Only the first two have a bar; the others show what the rest costs.
+    """
+
+    edition: str
+    name: str
+    settings: dict[str, Any]
+    claim: dict[str, Any]
+    action: str = "preempt"
+    bar: int | None = None
+
+
+CASES = (
+    Case("bep-1014", "oldest", {"preemptible_priority": 30}, {}, bar=20),
+    Case("26.8", "oldest", ON, {}, bar=60),
+    Case("26.8", "fewest-sessions", ON | {"preemption_order": "fewest-sessions"}, {}),
+    Case("26.8", "smallest-resources", ON | {"preemption_order": "smallest-resources"}, {}),
+    Case("bep-1014", "gang of 8", {"preemptible_priority": 30}, {"members": 8}),
+    Case("bep-1014", "waits, nearest miss", {"preemptible_priority": 0}, {"priority": 0}, action="wait"),
 )
 
 
@@ -58,19 +77,19 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def decisions(state: State, repeats: int) -> tuple[Timing, Timing]:
-    """One preempting decision for each of `repeats` claimants; the yardstick by itself, with warm caches, before."""
+def decisions(state: State, case: Case, repeats: int) -> tuple[Timing, Timing]:
+    """One decision for each of `repeats` claimants; the yardstick by itself, with warm caches, before."""
     doctrine, stick = find("backendai"), yardstick()
     theirs = [timed(stick) for _ in range(10 * repeats)]
     ours: list[float] = []
     for number in range(repeats):
-        entry = claimant(number)
+        entry = claimant(number, case.claim)
         apply(state, Submitted(entry))
         began = time.perf_counter()
-        made = plan_state(state, doctrine, misses=False)
+        made = plan_state(state, doctrine, misses=case.action == "wait")
         ours.append(time.perf_counter() - began)
-        if made.decisions[0].action != "preempt":
-            raise AssertionError(f"{entry.name} was meant to preempt: {made.decisions[0]}")
+        if made.decisions[0].action != case.action:
+            raise AssertionError(f"{entry.name} was meant to {case.action}: {made.decisions[0]}")
         apply(state, Ended(entry.name))
     return Timing.of(ours), Timing.of(theirs)
 
@@ -95,6 +114,7 @@ def _life(state: State, number: int) -> Iterator[tuple[str, Event]]:
     yield "end", Ended(entry.name)
     yield "node", NodeMarked(node, "cordoned")
     yield "node", NodeMarked(node, "ready")
+    yield "queue", QueuePut(POOL.model_copy(update={"weight": 1 + number % 2}))
 
 
 def bytes_a_workload(document: dict[str, Any], running: int) -> float:

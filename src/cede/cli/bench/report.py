@@ -16,8 +16,6 @@ from cede.state.build import build
 if TYPE_CHECKING:
     from rich.console import Console
 
-BARS = {"bep-1014": 20, "26.8": 60}
-"""A preempting decision stays under so many times the yardstick."""
 LOAD_BAR = 10
 EVENT_BAR = 2
 BYTES_BAR = 1000
@@ -39,9 +37,9 @@ def measured(sizes: list[int], *, quick: bool) -> dict[str, Any]:
     report: dict[str, Any] = {"decisions": [], "events": [], "load": [], "memory": []}
     with _telling() as tell:
         for nodes in sizes:
-            for edition, order, settings in measures.VARIANTS:
-                tell(f"{edition}, {order}, {nodes} nodes")
-                report["decisions"].append(_decision(nodes, edition, order, settings, quick))
+            for case in measures.CASES:
+                tell(f"{case.edition}, {case.name}, {nodes} nodes")
+                report["decisions"].append(_decision(nodes, case, quick))
             document = measures.cluster(nodes, nodes * GPUS, "bep-1014", {})
             tell(f"events, {nodes} nodes")
             state = build(parse_document(document))
@@ -55,19 +53,20 @@ def measured(sizes: list[int], *, quick: bool) -> dict[str, Any]:
     return report
 
 
-def _decision(nodes: int, edition: str, order: str, settings: dict[str, Any], quick: bool) -> dict[str, Any]:
-    state = build(parse_document(measures.cluster(nodes, nodes * GPUS, edition, settings)))
-    ours, stick = measures.decisions(state, _repeats(order, nodes, quick))
+def _decision(nodes: int, case: measures.Case, quick: bool) -> dict[str, Any]:
+    state = build(parse_document(measures.cluster(nodes, nodes * GPUS, case.edition, case.settings)))
+    measures.decisions(state, case, 5)
+    ours, stick = measures.decisions(state, case, 20 if quick else 200)
     return {
-        "edition": edition,
-        "order": order,
+        "edition": case.edition,
+        "case": case.name,
         "nodes": nodes,
         "running": nodes * GPUS,
         "p50": ours.p50,
         "p99": ours.p99,
         "yardstick_p50": stick.p50,
         "ratio": ours.p50 / stick.p50,
-        "bar": BARS[edition],
+        "bar": case.bar,
     }
 
 
@@ -83,21 +82,16 @@ def _load(document: dict[str, Any], workloads: int, quick: bool) -> dict[str, An
     }
 
 
-def _repeats(order: str, nodes: int, quick: bool) -> int:
-    repeats = 200 if order == "oldest" else max(20, 200_000 // nodes)
-    return max(10, repeats // 10) if quick else repeats
-
-
 def print_report(console: Console, report: dict[str, Any]) -> None:
     """Tables: what, how long, beside what, and how it grows with size."""
     from cede.cli.output import table
 
     right: dict[str, object] = {"justify": "right"}
-    shown = table("one preempting decision", "nodes", "running", ("p50", right), ("p99", right), ("x yardstick", right))
+    shown = table("one decision", "nodes", "running", ("p50", right), ("p99", right), ("x yardstick", right))
     for row in report["decisions"]:
-        verdict = "" if row["order"] != "oldest" else f" (bar {row['bar']})"
+        verdict = "" if row["bar"] is None else f" (bar {row['bar']})"
         shown.add_row(
-            f"{row['edition']}, {row['order']}",
+            f"{row['edition']}, {row['case']}",
             f"{row['nodes']:,}",
             f"{row['running']:,}",
             _time(row["p50"]),
@@ -106,10 +100,7 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
         )
     console.print(shown)
     stick = min(row["yardstick_p50"] for row in report["decisions"])
-    console.print(
-        f"yardstick: np.flatnonzero((a < 5) & (b != 3)) over 100,000 int32, {_time(stick)} in this run; the bar is for "
-        "the default order\n"
-    )
+    console.print(f"yardstick: np.flatnonzero((a < 5) & (b != 3)) over 100,000 int32, {_time(stick)} in this run\n")
     _print_events(console, report["events"])
     shown = table("load", ("file", right), ("load", right), ("json.loads", right), ("ratio", right))
     for row in report["load"]:

@@ -16,7 +16,7 @@ from cede.doctrines.backendai.rules import (
 )
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import fits
+from cede.doctrines.parts.fit import never_fits
 from cede.doctrines.parts.limits import Limit, hopeless
 from cede.doctrines.parts.shortage import shortage
 from cede.model.cluster import Policy
@@ -40,8 +40,10 @@ def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | 
     user, project = owners_of(state, row)
     for owner, policy in policies_of(state, row):
         own = own_priority(state.static, user, project)
-        if policy.may_change is False and priority != own:
-            return decision(state, row, "refuse", FIXED, owner=owner, priority=priority, default=own)
+        if policy.may_change is False:
+            if priority != own:
+                return decision(state, row, "refuse", FIXED, owner=owner, priority=priority, default=own)
+            continue  # the range is for those who may choose
         low = LOWEST if policy.min_priority is None else policy.min_priority
         high = HIGHEST if policy.max_priority is None else policy.max_priority
         if not low <= priority <= high:
@@ -87,7 +89,7 @@ def too_big(state: State, claim: Claim, *, bare: bool = False) -> Decision | Non
         return None
     size = state.nodes.size
     empty = state.nodes.capacity[:, :size] - (0 if bare else state.nodes.occupied[:, :size])
-    if fits(state, replace(claim, allowed=claim.matching), empty):
+    if not never_fits(state, replace(claim, allowed=claim.matching), empty):
         return None
     return decision(state, claim.row, "refuse", TOO_BIG, short=shortage(state, claim, empty, everywhere=True))
 

@@ -15,7 +15,7 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
     if made.workload is None or not made.victims:
         return
     claimant = state.work_index[made.workload]
-    settings = _settings(state, claimant, edition)
+    settings = settings_of(state.tree.settings(int(state.work.queue[claimant])), edition)
     if not state.work.preempts[claimant]:
         yield f"{made.workload} never preempts, yet it has victims"
     if edition == SHIPPED and not settings.enabled:
@@ -35,14 +35,6 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
 
 def _resumes(kind: str) -> bool:
     return kind in ("batch", "service", "system")
-
-
-def _settings(state: State, claimant: int, edition: str) -> Settings:
-    if edition == DOCUMENT:
-        return settings_of(state.tree.settings(int(state.work.queue[claimant])), edition)
-    group = int(state.work.partition[claimant])
-    of_group = sorted(name for name, queue in state.tree.index.items() if int(state.tree.partition[queue]) == group)
-    return settings_of(state.tree.settings(state.tree.index[of_group[0]]) if of_group else {}, edition)
 
 
 def _about(state: State, edition: str, settings: Settings, claimant: int, row: int) -> Iterator[str]:

@@ -6,17 +6,24 @@ from collections.abc import Iterator
 
 from cede.doctrines.backendai import proposal, shipped
 from cede.doctrines.backendai.check import objections
+from cede.doctrines.backendai.facts import fate_of
 from cede.doctrines.backendai.lint import lint
 from cede.doctrines.backendai.rules import RULES
-from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS
+from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, settings_of
 from cede.doctrines.backendai.shares import shares
 from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
 from cede.model.plan import Decision
+from cede.state.state import State
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """One cycle under the edition asked for."""
     return proposal.decide(cycle) if cycle.edition == DOCUMENT else shipped.decide(cycle)
+
+
+def fate(state: State, edition: str, row: int) -> str:
+    """What becomes of a workload that its own group preempts."""
+    return fate_of(state, row, settings_of(state.tree.settings(int(state.work.queue[row])), edition))
 
 
 def _settings() -> tuple[Setting, ...]:
@@ -39,6 +46,8 @@ BACKENDAI = Doctrine(
     settings=_settings(),
     decide=decide,
     shares=shares,
+    exact=frozenset({DOCUMENT}),
+    fate=fate,
     objections=objections,
     lint=lint,
 )

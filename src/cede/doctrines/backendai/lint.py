@@ -8,7 +8,7 @@ import numpy as np
 
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, settings_of
 from cede.model.lint import Finding
-from cede.state.columns import GONE, KINDS, Int32s
+from cede.state.columns import GONE, KINDS, Bools, Int32s
 from cede.state.state import State
 
 
@@ -26,8 +26,7 @@ def _of_queue(state: State, edition: str, name: str, queue: int) -> Iterator[Fin
     settings = settings_of(raw, edition)
     path = f"queues[{name}].settings"
     work, size = state.work, state.work.size
-    mine = work.queue[:size] == queue
-    live = mine & (work.state[:size] != GONE)
+    live = (work.partition[:size] == state.tree.partition[queue]) & (work.state[:size] != GONE)
     if edition == DOCUMENT:
         yield from _threshold(path, settings.threshold, raw, work.priority[:size][live])
     if edition == SHIPPED:
@@ -57,12 +56,13 @@ def _of_queue(state: State, edition: str, name: str, queue: int) -> Iterator[Fin
             yield Finding(
                 "backendai.lint.equal-job-priorities",
                 f"{path}.enabled",
-                f"all {int(live.sum())} workloads of {name} have job_priority "
+                f"all {int(live.sum())} workloads of the group have job_priority "
                 f"{int(work.job_priority[:size][live][0])}: nobody is below anybody, so nothing is ever preempted",
                 "give the urgent ones a higher job_priority",
             )
-    if settings.enabled:
-        yield from _interactive(state, name, path, settings.mode, mine)
+    if settings.enabled and (work.queue[:size] == queue).any():
+        within = live & (work.priority[:size] <= settings.threshold) if edition == DOCUMENT else live
+        yield from _interactive(state, name, path, settings.mode, within)
 
 
 def _threshold(path: str, threshold: int, raw: dict[str, object], priorities: Int32s) -> Iterator[Finding]:
@@ -83,11 +83,9 @@ def _threshold(path: str, threshold: int, raw: dict[str, object], priorities: In
         )
 
 
-def _interactive(
-    state: State, name: str, path: str, mode: str, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> Iterator[Finding]:
+def _interactive(state: State, name: str, path: str, mode: str, within: Bools) -> Iterator[Finding]:
     work, size = state.work, state.work.size
-    kinds = mine & (work.kind[:size] == KINDS.index("interactive")) & work.preemptible[:size]
+    kinds = within & (work.kind[:size] == KINDS.index("interactive")) & work.preemptible[:size]
     if kinds.any():
         names = sorted(state.work_names[row] for row in np.flatnonzero(kinds).tolist())
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

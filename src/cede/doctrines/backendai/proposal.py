@@ -13,8 +13,8 @@ from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cover import Order, take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import fits, place
-from cede.doctrines.parts.limits import broken, limits_of
+from cede.doctrines.parts.fit import place
+from cede.doctrines.parts.limits import broken, limits_of, nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.model.plan import Decision
 from cede.model.rules import Rule
@@ -23,35 +23,30 @@ from cede.state.state import State
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """Every group's queue from its head: start what fits; the first that does not may preempt."""
+    """Every group's queue from its head: start what fits; the first that does not may preempt.
+
+    Where one workload is asked for, those ahead of it are decided too, so that it finds what they leave.
+    """
     for partition in groups_with_work(cycle.state):
         queue = queue_of(cycle.state, partition).tolist()
-        if cycle.only is not None:
-            if cycle.only in queue:
-                ahead = queue[: queue.index(cycle.only)]
-                head = next((row for row in ahead if not _out_of_the_way(cycle.state, row)), None)
-                yield _decide_one(cycle, cycle.only, head)
+        if cycle.only is not None and cycle.only not in queue:
             continue
-        head = None
+        head: int | None = None
         for row in queue:
-            made = _decide_one(cycle, row, head)
+            asked = cycle.only in (None, row)
+            made = _decide_one(cycle if asked else cycle.quiet(), row, head)
             if head is None and made.action in ("wait", "preempt"):
                 head = row
-            yield made
+            if asked:
+                yield made
+            if row == cycle.only:
+                break
 
 
 def queue_of(state: State, partition: int) -> Rows:
     """Priority descending, then submission, then uid."""
     rows = pending_rows(state, partition)
     return ordered(state, rows, -state.work.priority[rows], state.work.submitted[rows])
-
-
-def _out_of_the_way(state: State, row: int) -> bool:
-    """Whether a workload ahead leaves the head's place to the next: it fits, or is refused."""
-    claim, limits = claim_of(state, row), limits_of(state, row)
-    if refused_by_owner(state, row, limits) or matches_nothing(state, claim) or too_big(state, claim):
-        return True
-    return not broken(limits) and fits(state, claim)
 
 
 def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
@@ -63,7 +58,10 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
     short = broken(limits)
     nodes = None if short else place(state, claim)
     if nodes is not None:
-        return started(cycle, claim, nodes)
+        over = nodes_over(state, row, nodes)
+        if over is None:
+            return started(cycle, claim, nodes)
+        short = [over]
     settings = settings_of(state.tree.settings(int(state.work.queue[row])), DOCUMENT)
     found = candidates(state, claim, settings)
     cannot: Rule | None = None
@@ -73,7 +71,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
         cannot = rules.MAY_NOT
     else:
         victims = take_until_fits(state, claim, found.open, victim_order(state, settings), short)
-        if victims is not None:
+        if victims is not None and _within_the_tenants_nodes(cycle, claim, victims):
             return preempting(cycle, claim, settings, found, victims, rules.LOWER)
     refused = too_big(state, claim)
     if refused is not None:
@@ -85,6 +83,19 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
         rule = rules.NO_NODES
     ahead = "" if head is None else state.work_names[head]
     return waiting(cycle, claim, settings, found, short, rule, cannot, head=ahead)
+
+
+def _within_the_tenants_nodes(cycle: Cycle, claim: Claim, victims: list[int]) -> bool:
+    """Whether the claimant, placed where the victims left, stays within the nodes its tenant may hold."""
+    if not cycle.state.static.tenants:
+        return True
+    mark = cycle.trial.mark()
+    for victim in victims:
+        cycle.trial.evict(victim)
+    nodes = place(cycle.state, claim) or []
+    over = nodes_over(cycle.state, claim.row, nodes)
+    cycle.trial.undo(mark)
+    return over is None
 
 
 def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:

@@ -45,9 +45,16 @@ NOT_LOWER_JOB = RULES.protects(
 TOO_YOUNG = RULES.protects("min-runtime", "it ran {ran} of the {min_runtime} that the group grants", SHIPPED)
 GIVES_NOTHING = RULES.excludes("useful-victims", "it stands on {node} but holds nothing that is short there", SHIPPED)
 
-QUEUE_ORDER = RULES.orders("queue-order", "higher priority first, then earlier submission, then uid")
+QUEUE_ORDER = RULES.orders("queue-order", "higher priority first, then earlier submission, then uid", DOCUMENT)
 VICTIM_ORDER = RULES.orders(
-    "victim-order", "lower priority first, then by start as preemption_order says, then uid; spared last taken first"
+    "victim-order",
+    "lower priority first, then by start as preemption_order says, then uid; spared last taken first",
+    DOCUMENT,
+)
+VICTIM_WALK = RULES.orders(
+    "victim-walk",
+    "on each agent lower job priority first, then as preemption_order says, what never started first, then uid",
+    SHIPPED,
 )
 SEQUENCE = RULES.orders(
     "sequence",

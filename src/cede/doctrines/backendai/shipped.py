@@ -21,7 +21,7 @@ from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, claim_of, residents_of_all, standing_on
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible, group_room
-from cede.doctrines.parts.limits import broken, limits_of
+from cede.doctrines.parts.limits import broken, limits_of, nodes_over
 from cede.doctrines.parts.orders import Rows
 from cede.model.plan import Decision
 from cede.model.rules import Rule
@@ -33,30 +33,42 @@ EXACT_IN_FLOAT = 1 << 53
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """Every group's sequence; the first session that finds no room ends the pass for those behind it."""
+    """Every group's sequence; the first session that finds no room ends the pass for those behind it.
+
+    Where one session is asked for, those ahead of it are decided too, so that it finds what they leave; but none of
+    them blocks it, since the question is what would become of it if it were its turn.
+    """
     state = cycle.state
     for partition in groups_with_work(state):
-        settings = group_settings(state, partition)
+        queue = sequence(state, partition, group_settings(state, partition)).tolist()
+        if cycle.only is not None and cycle.only not in queue:
+            continue
         head: int | None = None
-        for row in sequence(state, partition, settings).tolist():
-            if cycle.only is not None and row != cycle.only:
-                continue
-            made, blocks = _decide_one(cycle, row, settings, head)
+        for row in queue:
+            blocks = False
+            if cycle.only is None or row == cycle.only:
+                made, blocks = _decide_one(cycle, row, head if cycle.only is None else None)
+                yield made
+            elif head is None:
+                blocks = _decide_one(cycle.quiet(), row, head)[1]
             if blocks and head is None:
                 head = row
-            yield made
+            if row == cycle.only:
+                break
 
 
 def group_settings(state: State, partition: int) -> Settings:
-    """The settings of the group: those of the first queue by name that this partition belongs to."""
-    queues = [queue for queue, code in enumerate(state.tree.partition[: state.tree.size].tolist()) if code == partition]
-    names = sorted(queues, key=state.tree.names.__getitem__)
-    return settings_of(state.tree.settings(names[0]) if names else {}, SHIPPED)
+    """What orders the group's queue: the settings of the first of its queues, by name, that has any."""
+    codes = state.tree.partition[: state.tree.size].tolist()
+    names = sorted(state.tree.names[queue] for queue, code in enumerate(codes) if code == partition)
+    found = (state.tree.settings(state.tree.index[name]) for name in names)
+    return settings_of(next((raw for raw in found if raw), {}), SHIPPED)
 
 
-def _decide_one(cycle: Cycle, row: int, settings: Settings, head: int | None) -> tuple[Decision, bool]:
+def _decide_one(cycle: Cycle, row: int, head: int | None) -> tuple[Decision, bool]:
     """The decision, and whether it blocks those behind: only lack of room does, not a session's own fault."""
     state = cycle.state
+    settings = settings_of(state.tree.settings(int(state.work.queue[row])), SHIPPED)
     claim, limits = claim_of(state, row), limits_of(state, row)
     refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
     if refused is not None:
@@ -72,6 +84,9 @@ def _decide_one(cycle: Cycle, row: int, settings: Settings, head: int | None) ->
     cannot = _cannot(state, row, settings)
     open_ = np.zeros_like(found.open) if cannot else found.open
     chosen = choose(cycle, claim, settings, open_)
+    over = None if chosen is None else nodes_over(state, row, chosen.nodes)
+    if over is not None:
+        return wait([over], rules.QUOTA, rules.QUOTA), False
     if chosen is not None and not chosen.victims:
         return started(cycle, claim, chosen.nodes), False
     if chosen is not None:

@@ -15,7 +15,9 @@ from cede.doctrines.parts.orders import Rows, order_of, ordered
 from cede.state.columns import ANY, Bools, Int64s
 from cede.state.state import State
 
-SAMPLE = 256
+SAMPLE = 128
+MIN_SAMPLE = 32
+MANY = 4_000
 
 FindsRoom = Callable[[Int64s], bool]
 
@@ -59,24 +61,37 @@ def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, orde
     """Of all nodes, the one where the prefix is shortest.
 
     A node is ready when the open workloads on it, in order, have freed enough. The order is looked at up to one
-    bound after another, each further on, until a node is ready: what lies beyond cannot be ready earlier.
+    bound after another, each further on, until a node could be ready: what lies beyond cannot be ready earlier. If
+    many could be, a bound in between leaves fewer.
     """
-    for bound in _bounds(state, open_, order):
-        rows = _up_to(state, claim, need, open_, order, bound)
+    some = _sample(state, open_, order)
+    fails, works = -1, len(some)
+    rows: Rows | None = None
+    for at in sorted({len(some) // part for part in (96, 24, 6, 2)} - {len(some)}):
+        rows = _up_to(state, claim, need, open_, order, int(some[at]))
+        if len(rows):
+            works = at
+            break
+        fails = at
+    if rows is None or not len(rows):
+        rows = _up_to(state, claim, need, open_, order, None)
+    while len(rows) > MANY and works - fails > 1:
+        middle = (fails + works) // 2
+        fewer = _up_to(state, claim, need, open_, order, int(some[middle]))
+        fails, works, rows = (fails, middle, fewer) if len(fewer) else (middle, works, rows)
+    last, ready = _first_ready(state, claim, need, rows, order)
+    if last is None:  # the bound was a little generous
+        rows = _up_to(state, claim, need, open_, order, None)
         last, ready = _first_ready(state, claim, need, rows, order)
-        if last is not None:
-            return _spare_on_nodes(state, claim, need, ready, last, rows, order)
-    return None
+    return None if last is None else _spare_on_nodes(state, claim, need, ready, last, rows, order)
 
 
-def _bounds(state: State, open_: Bools, order: Order) -> list[int | None]:
-    """Open workloads that stand about where 1 %, 4 %, 16 % and a half of the order end; then no bound."""
+def _sample(state: State, open_: Bools, order: Order) -> Rows:
+    """Some of the open workloads, in order; none where all of them are few."""
     size = state.work.size
-    if size <= 2 * SAMPLE:
-        return [None]
-    some: Rows = np.arange(0, size, size // SAMPLE)
-    some = order.of(state, some[open_[some]])
-    return [*(int(some[len(some) // part]) for part in (96, 24, 6, 2) if len(some) >= part), None]
+    some: Rows = np.arange(0, size, max(1, size // SAMPLE))
+    some = some[open_[some]]
+    return order.of(state, some) if size > 2 * SAMPLE and len(some) > MIN_SAMPLE else some[:0]
 
 
 def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order, bound: int | None) -> Rows:
@@ -89,7 +104,9 @@ def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order,
     else:
         last_first, last_second = order.first[bound], order.second[bound]
         works = np.flatnonzero(open_ & (order.first <= last_first))
-        works = works[(order.first[works] < last_first) | (order.second[works] <= last_second)]
+        second, uids = order.second[works], state.work.uid_first
+        within = (second < last_second) | ((second == last_second) & (uids[works] <= uids[bound]))
+        works = works[within | (order.first[works] < last_first)]
     residents = state.residents
     rows = residents_of_all(state, works)
     on = residents.node[rows]
@@ -136,6 +153,8 @@ def _spare_on_nodes(
     rows = rows[here[state.residents.node[rows]]]
     works = order.of(state, np.unique(state.residents.work[rows]))
     prefix = works[: int(np.flatnonzero(works == last)[0]) + 1]
+    if len(prefix) == 1:
+        return [last]
     amounts: dict[int, Int64s] = {}
     at = {int(node): place for place, node in enumerate(ready.tolist())}
     slack = state.nodes.free[:, ready] - need[:, None]
@@ -166,26 +185,19 @@ def _for_a_gang(
     if finds_room is None or claim.need is not None:
         finds_room = partial(fits, state, claim)
     credits = [(limit.short, limit.credit(state, rows)) for limit in limits]
-
-    def enough_with(count: int) -> bool:
-        if any(int(credit[:count].sum()) < short for short, credit in credits):
-            return False
-        return finds_room(_free_without(state, rows[:count]))
-
-    count = _shortest(len(rows), enough_with)
+    count, free = _shortest(state, rows, credits, finds_room)
     if count is None:
         return None
-    room = _Room(state, claim, _free_without(state, rows[:count]), finds_room)
+    room = _Room(state, claim, free, finds_room)
     left = [short - int(credit[:count].sum()) for short, credit in credits]
+    given = [credit[:count].tolist() for _, credit in credits]
+    matters = room.matters(rows[:count]).tolist()
     victims: list[int] = []
-    for at in range(count - 1, -1, -1):
-        row = int(rows[at])
-        cheaper = [need + int(credit[at]) for need, (_, credit) in zip(left, credits, strict=True)]
-        room.put_back(row)
-        if max(cheaper, default=0) <= 0 and room.fits():
+    for at, row in reversed(list(enumerate(rows[:count].tolist()))):
+        cheaper = [need + credit[at] for need, credit in zip(left, given, strict=True)]
+        if max(cheaper, default=0) <= 0 and (not matters[at] or room.fits_with(row)):
             left = cheaper
         else:
-            room.take(row)
             victims.append(row)
     return victims[::-1]
 
@@ -200,30 +212,36 @@ def _useful(state: State, claim: Claim, open_: Bools) -> Rows:
     return np.unique(works[here]).astype(np.intp)
 
 
-def _shortest(most: int, enough_with: Callable[[int], bool]) -> int | None:
-    """The smallest count, from 1 to `most`, that is enough; more is never worse than less."""
-    if most == 0 or not enough_with(most):
-        return None
-    low, high = 0, most
+def _shortest(
+    state: State, rows: Rows, credits: list[tuple[int, Int64s]], finds_room: FindsRoom
+) -> tuple[int | None, Int64s]:
+    """The smallest count of these that is enough, and what is free with them gone; more is never worse than less."""
+
+    def enough(count: int, free: Int64s) -> bool:
+        return all(int(credit[:count].sum()) >= short for short, credit in credits) and finds_room(free)
+
+    base = state.nodes.free[:, : state.nodes.size]
+    low, high, best = 0, len(rows), _free_without(state, base, rows)
+    if not len(rows) or not enough(high, best):
+        return None, base
     while high - low > 1:
         middle = (low + high) // 2
-        if enough_with(middle):
-            high = middle
+        free = _free_without(state, base, rows[low:middle])
+        if enough(middle, free):
+            high, best = middle, free
         else:
-            low = middle
-    return high
+            low, base = middle, free
+    return high, best
 
 
-def _free_without(state: State, gone: Rows) -> Int64s:
-    """Free amounts with these workloads gone."""
-    free = state.nodes.free[:, : state.nodes.size].copy()
-    mask = np.zeros(state.work.size, np.bool_)
-    mask[gone] = True
-    residents = state.residents
-    rows = np.flatnonzero(mask[residents.work[: residents.size]] & (residents.count[: residents.size] > 0))
+def _free_without(state: State, free: Int64s, gone: Rows) -> Int64s:
+    """What is free, with these workloads gone as well."""
+    result = free.copy()
+    rows = residents_of_all(state, gone)
+    on = state.residents.node[rows]
     for column in range(len(state.units)):
-        np.add.at(free[column], residents.node[rows], residents.amount[column, rows])
-    return free
+        np.add.at(result[column], on, state.residents.amount[column, rows])
+    return result
 
 
 class _Room:
@@ -234,11 +252,22 @@ class _Room:
         self.room = members_that_fit(claim, free) if claim.need is not None else None
         self.total = 0 if self.room is None else int(self.room.sum())
 
-    def put_back(self, row: int) -> None:
-        self._move(row, -1)
+    def matters(self, rows: Rows) -> Bools:
+        """Whose going makes room at all: not of those who stand only where no member fits even so."""
+        if self.room is None:
+            return np.ones(len(rows), np.bool_)
+        residents = residents_of_all(self.state, rows)
+        useful = np.zeros(self.state.work.size, np.bool_)
+        useful[self.state.residents.work[residents[self.room[self.state.residents.node[residents]] > 0]]] = True
+        return useful[rows]
 
-    def take(self, row: int) -> None:
+    def fits_with(self, row: int) -> bool:
+        """Whether the claim fits with this one back; if so it stays back."""
+        self._move(row, -1)
+        if self.fits():
+            return True
         self._move(row, 1)
+        return False
 
     def _move(self, row: int, sign: int) -> None:
         residents = self.state.residents

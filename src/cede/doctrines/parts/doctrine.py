@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cede.model.lint import Finding
@@ -27,6 +27,10 @@ class Cycle:
     wakes_at: int | None = None
     missed: dict[Hashable, list[int]] = field(default_factory=dict)
 
+    def quiet(self) -> Cycle:
+        """The same cycle for a decision that nobody will read: no explanation, no nearest miss."""
+        return replace(self, explain=False, misses=False)
+
     def wake(self, at: int) -> None:
         """Something may change at this time though nothing happens until then."""
         self.wakes_at = at if self.wakes_at is None else min(self.wakes_at, at)
@@ -44,7 +48,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Doctrine:
-    """A doctrine is parts put together; these are the ones the engine calls."""
+    """A doctrine is parts put together; these are the ones the engine calls.
+
+    `exact` are the editions that promise no superfluous victim. `fate` says of a workload that is being preempted
+    whether it queues again.
+    """
 
     name: str
     title: str
@@ -53,5 +61,7 @@ class Doctrine:
     settings: tuple[Setting, ...]
     decide: Callable[[Cycle], Iterator[Decision]]
     shares: Callable[[State, str], dict[str, dict[str, Any]]]
+    exact: frozenset[str]
+    fate: Callable[[State, str, int], str]
     objections: Callable[[State, str, Decision], Iterable[str]]
     lint: Callable[[State, str], Iterable[Finding]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.orders import Rows, first_node, nine_decimals, nodes_by
-from cede.doctrines.parts.packing import pack
+from cede.doctrines.parts.packing import Packed, pack
 from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import WHOLE
@@ -23,7 +23,7 @@ def place(state: State, claim: Claim, free: Int64s | None = None) -> list[int] |
         return []
     free = state.nodes.free[:, : state.nodes.size] if free is None else free
     if claim.need is None:
-        return _place_parts(state, claim, free)
+        return _place_parts(state, claim, free).placed
     if claim.single:
         open_nodes = np.flatnonzero(feasible(claim, claim.need, free))
         return [_best(state, claim.need, open_nodes, free)] if len(open_nodes) else None
@@ -49,7 +49,7 @@ def fits(state: State, claim: Claim, free: Int64s | None = None) -> bool:
         return True
     free = state.nodes.free[:, : state.nodes.size] if free is None else free
     if claim.need is None:
-        return _place_parts(state, claim, free) is not None
+        return _place_parts(state, claim, free).placed is not None
     if claim.single:
         return bool(feasible(claim, claim.need, free).any())
     return enough(state, claim, members_that_fit(claim, free))
@@ -123,35 +123,54 @@ def _shares(state: State, claim: Claim, room: Int64s) -> list[tuple[Rows, int]] 
         return [(np.flatnonzero((groups == best) & (room > 0)), claim.members)]
     most = np.minimum(totals, limit)
     counts = dict.fromkeys(sorted(np.flatnonzero(most).tolist(), key=names.__getitem__), 0)
-    for _ in range(claim.members):
-        counts[min((group for group in counts if counts[group] < most[group]), key=counts.__getitem__)] += 1
+    left = claim.members
+    while left:
+        fewest = min(count for group, count in counts.items() if count < most[group])
+        lowest = [group for group in counts if counts[group] == fewest < most[group]]
+        above = [count for count in (*counts.values(), *(int(most[group]) for group in lowest)) if count > fewest]
+        step = max(1, min(min(above, default=left) - fewest, left // len(lowest)))
+        for group in lowest[:left]:
+            counts[group] += step
+            left -= step
     return [(np.flatnonzero((groups == group) & (room > 0)), count) for group, count in counts.items() if count]
 
 
-def _place_parts(state: State, claim: Claim, free: Int64s) -> list[int] | None:
+def never_fits(state: State, claim: Claim, free: Int64s) -> bool:
+    """Whether it is certain that the claim does not fit in so much that is free."""
+    if claim.need is not None or not state.nodes.size:
+        return not fits(state, claim, free)
+    packed = _place_parts(state, claim, free)
+    return packed.placed is None and packed.certain
+
+
+def _place_parts(state: State, claim: Claim, free: Int64s) -> Packed:
     """Members that differ: the largest first, each where it fits best; if that fails, any way that works."""
     if claim.placement != TIGHT:
         return _place_parts_on(state, claim, free, claim.allowed)
     groups = state.nodes.group[: state.nodes.size]
+    certain = True
     for group in sorted(set(groups[claim.allowed].tolist()), key=state.groups.names.__getitem__):
-        placed = _place_parts_on(state, claim, free, claim.allowed & (groups == group))
-        if placed is not None:
-            return placed
-    return None
+        packed = _place_parts_on(state, claim, free, claim.allowed & (groups == group))
+        if packed.placed is not None:
+            return packed
+        certain &= packed.certain
+    return Packed(None, certain)
 
 
-def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) -> list[int] | None:
+def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) -> Packed:
     order = members_by_size(state, claim)
     limit = group_room(state, claim, np.zeros(state.nodes.size, np.int64))[1]
     placed = _each_where_it_fits_best(state, claim, order, free.copy(), allowed, limit)
+    certain = True
     if placed is None:
         nodes: Rows = np.flatnonzero(allowed)
         nodes = nodes_by(state, nodes, leftover(state, claim.vectors[order[0]], nodes, free))
         most = limit if claim.placement == SPREAD else None
-        placed = pack([claim.vectors[member] for member in order], nodes, free, state.nodes.group, most)
+        packed = pack([claim.vectors[member] for member in order], nodes, free, state.nodes.group, most)
+        placed, certain = packed.placed, packed.certain
     if placed is None:
-        return None
-    return [node for _, node in sorted(zip(order, placed, strict=True))]
+        return Packed(None, certain)
+    return Packed([node for _, node in sorted(zip(order, placed, strict=True))])
 
 
 def _each_where_it_fits_best(

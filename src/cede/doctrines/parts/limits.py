@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cede.doctrines.parts.claim import matching_nodes
 from cede.doctrines.parts.orders import Rows
 from cede.model.quantities import show_quantity
-from cede.state.columns import NONE, RESERVED, UNSET, Int64s
+from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Bools, Int64s
 from cede.state.state import State
 
 
@@ -38,14 +39,10 @@ class Limit:
     def credit(self, state: State, rows: Rows) -> Int64s:
         """How much each of these workloads would give back towards this limit."""
         if self.tenant != NONE:
-            mine = state.work.tenant[rows] == self.tenant
-            counts = np.ones(len(rows), np.int64)
-            if self.what == "nodes":
-                counts = np.array([_nodes_held(state, row) for row in rows.tolist()], np.int64)
-            return np.where(mine, counts, 0)
-        below = np.array([self.queue in state.tree.path(int(queue)) for queue in state.work.queue[rows]], np.bool_)
+            counts = nodes_held(state, rows) if self.what == "nodes" else np.ones(len(rows), np.int64)
+            return np.where(state.work.tenant[rows] == self.tenant, counts, 0)
         assert self.column is not None
-        return np.where(below, state.work.usage[self.column, rows], 0)
+        return np.where(below(state, self.queue, rows), state.work.usage[self.column, rows], 0)
 
 
 def limits_of(state: State, row: int) -> list[Limit]:
@@ -54,12 +51,34 @@ def limits_of(state: State, row: int) -> list[Limit]:
     asked = state.work.usage[:, row]
     for queue in state.tree.path(int(state.work.queue[row])):
         limits = state.tree.max[:, queue]
-        for column in np.flatnonzero((limits != UNSET) & (asked > 0)).tolist():
+        columns = np.flatnonzero((limits != UNSET) & (asked > 0)).tolist()
+        used = used_quota(state, queue) if columns else asked
+        for column in columns:
             name = state.units.names[column]
-            used = int(state.tree.usage[column, queue])
             owner = f"queue {state.tree.names[queue]}"
-            found.append(Limit(owner, name, column, queue, NONE, used, int(asked[column]), int(limits[column])))
+            amounts = int(used[column]), int(asked[column]), int(limits[column])
+            found.append(Limit(owner, name, column, queue, NONE, *amounts))
     return found + _tenant_limits(state, row)
+
+
+def used_quota(state: State, queue: int) -> Int64s:
+    """What counts against a queue's limits: what is preempting makes way for what is reserved, so the two overlap."""
+    work, size = state.work, state.work.size
+    usage = state.tree.usage[:, queue]
+    leaving = np.flatnonzero(work.state[:size] == PREEMPTING)
+    if not len(leaving):
+        return usage
+    reserved = [row for row in np.flatnonzero(work.state[:size] == RESERVED).tolist() if row not in state.pending]
+    held: Rows = np.array(reserved, np.intp)
+    sums = [work.usage[:, rows][:, below(state, queue, rows)].sum(axis=1) for rows in (leaving, held)]
+    counted: Int64s = usage - np.minimum(*sums)
+    return counted
+
+
+def below(state: State, queue: int, rows: Rows) -> Bools:
+    """Which of these workloads are in the queue or in one below it."""
+    inside = np.array([queue in state.tree.path(other) for other in range(state.tree.size)] + [False], np.bool_)
+    return inside[state.work.queue[rows]]
 
 
 def broken(limits: list[Limit]) -> list[Limit]:
@@ -72,31 +91,58 @@ def hopeless(limits: list[Limit]) -> list[Limit]:
     return [limit for limit in limits if limit.asked > limit.limit]
 
 
+def nodes_over(state: State, row: int, nodes: list[int]) -> Limit | None:
+    """The tenant's limit on nodes, if these are more than it leaves; a gang may stand on more than the fewest."""
+    for limit in _tenant_limits(state, row):
+        if limit.what == "nodes" and limit.used + len(set(nodes)) > limit.limit:
+            return replace(limit, asked=len(set(nodes)))
+    return None
+
+
 def _tenant_limits(state: State, row: int) -> list[Limit]:
     code = int(state.work.tenant[row])
     tenant = state.static.tenants.get(state.tenants.name(code) or "")
     if tenant is None:
         return []
     work = state.work
-    holding = np.flatnonzero((work.tenant[: work.size] == code) & (work.state[: work.size] >= RESERVED)).tolist()
+    holding: Rows = np.flatnonzero((work.tenant[: work.size] == code) & (work.state[: work.size] >= RESERVED))
     owner = f"tenant {tenant.name}"
     found: list[Limit] = []
     if tenant.max_workloads is not None:
         found.append(Limit(owner, "workloads", None, NONE, code, len(holding), 1, tenant.max_workloads))
     if tenant.max_nodes is not None:
-        used = sum(_nodes_held(state, other) for other in holding)
-        found.append(Limit(owner, "nodes", None, NONE, code, used, _nodes_asked(state, row), tenant.max_nodes))
+        used = int(nodes_held(state, holding).sum())
+        found.append(Limit(owner, "nodes", None, NONE, code, used, _fewest_nodes(state, row), tenant.max_nodes))
     return found
 
 
-def _nodes_held(state: State, row: int) -> int:
-    """Nodes it stands on; what it asks for where it is booked in this cycle or stands on none."""
-    return len(state.residents_of(row)) or _nodes_asked(state, row)
+def nodes_held(state: State, rows: Rows) -> Int64s:
+    """How many nodes each of these stands on, or is booked on in this cycle; one where neither is known."""
+    residents = state.residents
+    live = residents.work[: residents.size][residents.count[: residents.size] > 0]
+    held = np.bincount(live, minlength=state.work.size)[rows]
+    for at, row in enumerate(rows.tolist() if state.booked_on else ()):
+        if row in state.booked_on:
+            held[at] = len(set(state.booked_on[row]))
+    return np.maximum(held, 1)
 
 
-def _nodes_asked(state: State, row: int) -> int:
-    """One for each member that wants a node to itself; others may share, so that one is the least."""
-    return int(state.work.members[row]) if state.work.exclusive[row] else 1
+def _fewest_nodes(state: State, row: int) -> int:
+    """On how many nodes it must stand at least, were they empty: no node holds more than its capacity of anything."""
+    if not state.nodes.size:
+        return int(state.work.members[row]) if state.work.exclusive[row] else 1
+    fewest = 1
+    matching = matching_nodes(state, row)
+    vectors = state.members_of(row)
+    total = np.sum(vectors, axis=0)
+    for column in np.flatnonzero(total).tolist():
+        capacity = state.nodes.capacity[column, : state.nodes.size][matching]
+        if len({int(vector[column]) for vector in vectors}) == 1:
+            capacity = capacity // vectors[0][column] * vectors[0][column]
+        enough = np.cumsum(np.sort(capacity)[::-1]) >= total[column]
+        if enough.any():
+            fewest = max(fewest, int(enough.argmax()) + 1)
+    return fewest
 
 
 def _shown(state: State, column: int | None, what: str, count: int) -> str:

@@ -1,13 +1,16 @@
 """The nearest miss: the cheapest running workloads that would have made room, whoever protects them.
 
 Cheapest is the fewest workloads, then the smallest share of the cluster, then uids. For one member the set is
-exact on the nodes that come closest (all of them up to LOOKED nodes, sets of up to SMALL residents); for a
-gang, and where a limit is short, the largest are taken first and those not needed are spared.
+exact on the nodes that come closest (all of them up to LOOKED nodes, up to SMALL residents each, CHECKS sets in
+all); for a gang, and where a limit is short, the largest are taken first and those not needed are spared.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate, combinations
+from math import comb
 
 import numpy as np
 
@@ -21,6 +24,7 @@ from cede.state.state import State
 
 LOOKED = 64
 SMALL = 12
+CHECKS = 1_000
 
 
 def nearest_miss(state: State, claim: Claim, limits: list[Limit], finds_room: FindsRoom | None = None) -> list[int]:
@@ -39,14 +43,19 @@ def nearest_miss(state: State, claim: Claim, limits: list[Limit], finds_room: Fi
 
 
 def _on_one_node(state: State, claim: Claim, need: Int64s) -> list[int]:
-    best: tuple[object, ...] | None = None
+    """The cheapest set on any of the closest nodes, those first that could do with the fewest."""
+    sites = [site for node in _closest(state, claim, need).tolist() if (site := _site(state, claim, need, node))]
+    sites.sort(key=lambda site: site.fewest)
+    best: tuple[int, int, list[tuple[str, str]]] | None = None
     found: list[int] = []
-    for node in _closest(state, claim, need).tolist():
-        chosen = _cheapest(state, claim, need, node, _running_on(state, node))
-        if chosen is not None:
-            key = _cost(state, chosen)
-            if best is None or key < best:
-                best, found = key, chosen
+    budget = CHECKS
+    for site in sites:
+        if best is not None and site.fewest > best[0]:
+            break
+        chosen, budget = site.cheapest(state, best[0] if best else len(site.rows), budget)
+        cost = _cost(state, chosen) if chosen else None
+        if cost is not None and (best is None or cost < best):
+            best, found = cost, chosen
     return found
 
 
@@ -65,38 +74,72 @@ def _running_on(state: State, node: int) -> list[int]:
     return sorted((row for row in rows if state.work.state[row] in (RUNNING, CHECKPOINTING)), key=tie_break(state))
 
 
-def _cheapest(state: State, claim: Claim, need: Int64s, node: int, rows: list[int]) -> list[int] | None:
-    short = np.maximum(need - state.nodes.free[:, node], 0)[claim.columns]
-    amounts = {row: _on(state, row, node)[claim.columns] for row in rows}
-    if (sum(amounts.values(), start=np.zeros_like(short)) < short).any():
-        return None
-    if len(rows) > SMALL:
-        return _greedy(short, amounts)
-    for count in range(1, len(rows) + 1):
-        sets = [
-            list(chosen)
-            for chosen in combinations(rows, count)
-            if (np.sum([amounts[row] for row in chosen], axis=0) >= short).all()
-        ]
-        if sets:
-            return min(sets, key=lambda chosen: _cost(state, chosen))
-    return None
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """One node: what is short, the running workloads on it and what each frees of that, in plain integers."""
+
+    short: tuple[int, ...]
+    rows: list[int]
+    amounts: dict[int, tuple[int, ...]]
+    shares: dict[int, int]
+    fewest: int
+
+    def cheapest(self, state: State, most: int, budget: int) -> tuple[list[int], int]:
+        """Of the smallest sets that are enough, at most `most`, the one with the least share; and the budget left."""
+        if len(self.rows) <= SMALL:
+            for count in range(self.fewest, most + 1):
+                if comb(len(self.rows), count) > budget:
+                    break
+                budget -= comb(len(self.rows), count)
+                sets = [list(chosen) for chosen in combinations(self.rows, count) if self._enough(chosen)]
+                if sets:
+                    least = min(sum(self.shares[row] for row in chosen) for chosen in sets)
+                    close = [chosen for chosen in sets if sum(self.shares[row] for row in chosen) == least]
+                    last = tie_break(state)
+                    return min(close, key=lambda chosen: sorted(map(last, chosen))), budget
+            else:
+                return [], budget
+        return self._greedy(), budget
+
+    def _enough(self, rows: Iterable[int]) -> bool:
+        freed = map(sum, zip(*(self.amounts[row] for row in rows), strict=True))
+        return all(have >= want for have, want in zip(freed, self.short, strict=True))
+
+    def _greedy(self) -> list[int]:
+        taken: list[int] = []
+        left = list(self.short)
+        rest = list(self.rows)
+        while any(left):
+            row = max(
+                rest,
+                key=lambda row: sum(min(a, w) / s for a, w, s in zip(self.amounts[row], left, self.short, strict=True)),
+            )
+            rest.remove(row)
+            taken.append(row)
+            left = [max(0, want - have) for want, have in zip(left, self.amounts[row], strict=True)]
+        for row in list(taken):
+            others = [other for other in taken if other != row]
+            if others and self._enough(others):
+                taken = others
+        return taken
 
 
-def _greedy(short: Int64s, amounts: dict[int, Int64s]) -> list[int]:
-    taken: list[int] = []
-    left = short.copy()
-    rest = list(amounts)
-    while (left > 0).any():
-        row = max(rest, key=lambda row: float((np.minimum(amounts[row], left) / np.maximum(short, 1)).sum()))
-        rest.remove(row)
-        taken.append(row)
-        left = np.maximum(left - amounts[row], 0)
-    for row in list(taken):
-        others = [amounts[other] for other in taken if other != row]
-        if others and (np.sum(others, axis=0) >= short).all():
-            taken.remove(row)
-    return taken
+def _site(state: State, claim: Claim, need: Int64s, node: int) -> _Site | None:
+    """None where all that runs on the node is not enough."""
+    free = state.nodes.free[:, node]
+    columns = [column for column in claim.columns if free[column] < need[column]]
+    short = tuple(int(need[column] - free[column]) for column in columns)
+    rows = _running_on(state, node)
+    amounts = {row: tuple(_on(state, row, node)[columns].tolist()) for row in rows}
+    fewest = 0
+    for at, want in enumerate(short):
+        freed = list(accumulate(sorted((amounts[row][at] for row in rows), reverse=True)))
+        enough = next((count for count, have in enumerate(freed, 1) if have >= want), None)
+        if enough is None:
+            return None
+        fewest = max(fewest, enough)
+    shares = dict(zip(rows, _share(state, np.array(rows, np.intp)).tolist(), strict=True))
+    return _Site(short, rows, amounts, shares, fewest)
 
 
 def _on(state: State, row: int, node: int) -> Int64s:

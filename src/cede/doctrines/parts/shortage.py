@@ -39,7 +39,7 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
     node = first_node(state, nodes, nine_decimals(missing))
     parts = _missing(state, need, free[:, node])
     if not parts:
-        return f"{claim.members} members of different size do not fit together"
+        return f"no way was found to fit {claim.members} members of different size together"
     return f"closest is {state.node_names[node]}: {parts}"
 
 
