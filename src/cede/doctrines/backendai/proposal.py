@@ -103,13 +103,15 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     work, size = state.work, state.work.size
     phase, priority = work.state[:size], work.priority[:size]
     looked = (phase >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
-    return Candidates(looked).protect(
+    found = Candidates(looked).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.SYSTEM, work.kind[:size] == SYSTEM),
         (rules.OPTED_OUT, ~work.preemptible[:size]),
         (rules.OVER_BAR, priority > settings.threshold),
-        (rules.NOT_LOWER, priority >= work.priority[claim.row]),
     )
+    if work.priority[claim.row] <= settings.threshold:  # else whoever is not lower is above the threshold anyway
+        found.protect((rules.NOT_LOWER, priority >= work.priority[claim.row]))
+    return found
 
 
 def victim_order(state: State, settings: Settings) -> Order:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -64,6 +64,7 @@ def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, orde
     bound after another, each further on, until a node could be ready: what lies beyond cannot be ready earlier. If
     many could be, a bound in between leaves fewer.
     """
+    claim = _where_short(state, claim, need)
     some = _sample(state, open_, order)
     fails, works = -1, len(some)
     rows: Rows | None = None
@@ -84,6 +85,12 @@ def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, orde
         rows = _up_to(state, claim, need, open_, order, None)
         last, ready = _first_ready(state, claim, need, rows, order)
     return None if last is None else _spare_on_nodes(state, claim, need, ready, last, rows, order)
+
+
+def _where_short(state: State, claim: Claim, need: Int64s) -> Claim:
+    """The claim with only the columns that some node is short of; of the others every node has enough anyway."""
+    least = state.nodes.free[:, : state.nodes.size].min(axis=1, initial=np.iinfo(np.int64).max)
+    return replace(claim, columns=[column for column in claim.columns if need[column] > least[column]])
 
 
 def _sample(state: State, open_: Bools, order: Order) -> Rows:
@@ -113,9 +120,8 @@ def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order,
     ready = claim.allowed.copy()
     for column in claim.columns:
         short = need[column] - state.nodes.free[column, : state.nodes.size]
-        if short.max() > 0:
-            freed = np.bincount(on, weights=residents.amount[column, rows], minlength=state.nodes.size)
-            ready &= freed * (1 + 1e-9) >= short
+        freed = np.bincount(on, weights=residents.amount[column, rows], minlength=state.nodes.size)
+        ready &= freed * (1 + 1e-9) >= short
     return rows[ready[on]]
 
 
@@ -130,11 +136,9 @@ def _first_ready(state: State, claim: Claim, need: Int64s, rows: Rows, order: Or
     begins, group = np.flatnonzero(new), np.cumsum(new) - 1
     done = np.ones(len(rows), np.bool_)
     for column in claim.columns:
-        short = need[column] - state.nodes.free[column, on]
-        if short.max() > 0:
-            amount = state.residents.amount[column, rows]
-            freed = np.cumsum(amount)
-            done &= freed - (freed - amount)[begins][group] >= short
+        amount = state.residents.amount[column, rows]
+        freed = np.cumsum(amount)
+        done &= freed - (freed - amount)[begins][group] >= need[column] - state.nodes.free[column, on]
     hits = np.flatnonzero(done)
     if not len(hits):
         return None, rows[:0]
