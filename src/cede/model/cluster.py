@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -35,7 +36,8 @@ FORMAT = 1
 
 
 def _parse_format(raw: object) -> int:
-    if isinstance(raw, bool | str) or raw != FORMAT:
+    # Comparing a signalling NaN would be an error of its own.
+    if isinstance(raw, bool | str) or (isinstance(raw, Decimal) and raw.is_nan()) or raw != FORMAT:
         raise ValueError(f"{shown(raw)} is no format this Cede reads; write cede: {FORMAT}")
     return FORMAT
 

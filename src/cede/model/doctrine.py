@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
 from typing import Annotated
 
@@ -65,9 +64,8 @@ def _edition_findings(name: str, raw: object) -> list[Finding]:
     hint = did_you_mean(raw, known)
     if isinstance(raw, int | float | Decimal) and not isinstance(raw, bool):
         message = f"the edition {shown(raw)} is a number; editions are text"
-        as_text = next((e for e in known if e == str(raw) or _same_number(e, raw)), str(raw))
-        finite = isinstance(raw, int) or math.isfinite(raw)
-        hint = f'write it in quotes: "{as_text}"' if finite else None
+        as_text = next((e for e in known if e == shown(raw) or _same_number(e, raw)), shown(raw))
+        hint = f'write it in quotes: "{as_text}"' if Decimal(raw).is_finite() else None
     return [Finding(("edition",), message, hint)]
 
 

@@ -127,21 +127,21 @@ def fields_of(model: Any) -> dict[str, FieldInfo]:
 
 def in_file_order(findings: Iterable[Finding], data: object) -> list[Problem]:
     """The findings as problems, sorted by where the file has them."""
-    numbered: dict[int, dict[Any, int]] = {}
+    numbered: dict[Loc, dict[Any, int]] = {}
     return [f.problem() for f in sorted(findings, key=lambda finding: _place(data, finding.loc, numbered))]
 
 
-def _place(data: object, loc: Loc, numbered: dict[int, dict[Any, int]]) -> tuple[int, ...]:
+def _place(data: object, loc: Loc, numbered: dict[Loc, dict[Any, int]]) -> tuple[int, ...]:
     """Which key of which entry it is, counted; what the file lacks comes before what it has.
 
-    `numbered` keeps the keys of each object with their numbers, for an object may be wrong in all of 100,000 keys.
+    `numbered` keeps the numbers of the keys of each object by its place: an object may have 100,000 that are wrong.
     """
     at, steps = data, []
-    for step in loc:
+    for depth, step in enumerate(loc):
         if isinstance(at, dict) and isinstance(step, str):
-            if id(at) not in numbered:
-                numbered[id(at)] = {key: index for index, key in enumerate(at)}
-            steps.append(numbered[id(at)].get(step, -1))
+            if (keys := numbered.get(loc[:depth])) is None:
+                keys = numbered[loc[:depth]] = {key: index for index, key in enumerate(at)}
+            steps.append(keys.get(step, -1))
             at = at.get(step)
         elif isinstance(at, list) and isinstance(step, int) and step < len(at):
             steps.append(step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,24 +57,25 @@ def salvaged(data: dict[str, Any], wrong: Iterable[Loc]) -> Draft:
     try:
         return _without(data, locs)
     except ValidationError as error:
-        # A value may be wrong as a whole and beside that within; then the whole key of the entry goes.
-        return _without(data, [*locs, *(one["loc"][:3] for one in error.errors(include_url=False))], deepest=1)
+        # What is wrong with a value may be more than what was found in it; then the whole key of the entry goes.
+        more = [one["loc"][:3] for one in error.errors(include_url=False)]
+        return _without(data, [*locs, *more], coarsely={loc[:2] for loc in more})
 
 
-def _without(data: dict[str, Any], locs: list[Loc], deepest: int | None = None) -> Draft:
+def _without(data: dict[str, Any], locs: list[Loc], coarsely: Collection[Loc] = ()) -> Draft:
     lost = {str(loc[0]) for loc in locs if len(loc) == 1 or (loc and loc[0] not in SECTIONS)}
     sound = {key: data[key] for key in data if key in ClusterFile.model_fields and key not in lost}
     entries: dict[str, dict[int, list[Loc]]] = defaultdict(lambda: defaultdict(list))
     for loc in locs:
         if len(loc) > 1 and loc[0] in sound:
-            entries[str(loc[0])][int(loc[1])].append(_cut_short(loc[2:], deepest))
+            entries[str(loc[0])][int(loc[1])].append(_cut_short(loc[2:], loc[:2] in coarsely))
     broken: dict[str, dict[int, frozenset[Loc]]] = {}
     for section, found in entries.items():
         items = sound[section] = list(sound[section])
         model = part_in(ClusterFile.model_fields[section])
         broken[section] = {index: frozenset(inner) for index, inner in found.items()}
         for index, inner in found.items():
-            items[index] = _pruned(items[index], _tree(inner), model)
+            items[index] = _pruned(items[index], _tree(inner), model, (section, index) not in coarsely)
             if items[index] is _GONE:
                 items[index] = {} if section == "policies" else {"name": _STAND_IN["name"]}
                 broken[section][index] = LOST
@@ -95,8 +96,8 @@ def _doctrine(raw: object, lost: set[str]) -> dict[str, Any]:
     return {"doctrine": name}
 
 
-def _cut_short(loc: Loc, deepest: int | None) -> Loc:
-    return loc[: deepest if deepest is not None or not loc else _DEPTH.get(str(loc[0]))]
+def _cut_short(loc: Loc, coarsely: bool) -> Loc:
+    return loc[: 1 if coarsely or not loc else _DEPTH.get(str(loc[0]))]
 
 
 def _tree(locs: Iterable[Loc]) -> Cuts:
@@ -108,14 +109,19 @@ def _tree(locs: Iterable[Loc]) -> Cuts:
     return tree
 
 
-def _pruned(value: Any, cuts: Cuts, model: Any) -> Any:
-    """The value, which should be a `model` or a list of them, without what is cut; _GONE if nothing is left."""
+def _pruned(value: Any, cuts: Cuts, model: Any, finely: bool) -> Any:
+    """The value, which should be a `model` or a list of them, without what is cut; _GONE if nothing is left.
+
+    An object that is cut itself may have keys that are no text; `finely` those go, and the rest of it stays.
+    """
     if isinstance(value, dict) and (cuts or not all(isinstance(key, str) for key in value)):
         kept = {key: item for key, item in value.items() if isinstance(key, str) and key not in cuts}
         fields = fields_of(model)
         for key, inner in cuts.items():
             info = fields.get(str(key))
-            part = _pruned(value[key], inner, None if info is None else part_in(info)) if key in value else _GONE
+            part = _GONE
+            if key in value and (inner or finely):
+                part = _pruned(value[key], inner, None if info is None else part_in(info), finely)
             if part is _GONE and info is not None and info.is_required():
                 part = _STAND_IN[str(key)]
             if part is not _GONE:
@@ -124,7 +130,7 @@ def _pruned(value: Any, cuts: Cuts, model: Any) -> Any:
     if isinstance(value, list) and cuts:
         items = list(value)
         for index, inner in cuts.items():
-            part = _pruned(items[int(index)], inner, model)
+            part = _pruned(items[int(index)], inner, model, finely)
             items[int(index)] = (_STAND_IN if fields_of(model) else _STAND_IN["name"]) if part is _GONE else part
         return items
     return _GONE

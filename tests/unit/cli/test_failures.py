@@ -106,7 +106,19 @@ def test_of_very_many_problems_the_first_hundred_are_listed(tmp_path: Path, caps
     lines = called(capsys, "plan", path).err.splitlines()
 
     assert len(lines) == 102
-    assert lines[-1] == "  and 50 more"
+    assert lines[-1] == "  and 50 more (CEDE_ALL_ERRORS=1 lists them all)"
+
+
+def test_all_problems_are_listed_if_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text("cede: 1\nnodes: [" + ", ".join(f"{{name: n{i}, x: 1}}" for i in range(150)) + "]\n")
+    monkeypatch.setenv("CEDE_ALL_ERRORS", "1")
+    lines = called(capsys, "plan", path).err.splitlines()
+
+    assert len(lines) == 151
+    assert lines[-1] == "  nodes[149].x: there is no key 'x'"
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,26 @@ def test_a_name_that_is_added_twice_is_told_by_number() -> None:
     assert wrong(add=(("x", {"name": "in"}),)) == ["workloads[2].name: 'in' is already the name of workloads[1]"]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[{name: t}]", [{"name": "t"}]),
+        ('[{"name": "t"}]', [{"name": "t"}]),
+        ('{"name": t}', {"name": "t"}),
+        ("[]", []),
+    ],
+)
+def test_a_value_may_be_a_list_as_yaml_writes_it(text: str, value: object) -> None:
+    assert changed({"cede": 1}, WhatIf(set=(f"tenants={text}",))) == {"cede": 1, "tenants": value}
+
+
+def test_a_value_that_is_no_number_is_told_with_its_place() -> None:
+    assert wrong(set=("workloads[in].requests.cpu=.nan", "queues[q].weight=.inf")) == [
+        "queues[q].weight: Infinity is no finite number",
+        "workloads[in].requests.cpu: NaN is no finite number",
+    ]
+
+
 def test_a_value_that_is_no_yaml_is_told() -> None:
     assert wrong(set=("workloads[in].priority=[1",))[0].startswith("--set workloads[in].priority: '[1' is no value")
 

@@ -10,6 +10,7 @@ from cede.model.document import dump_document, parse_document
 from cede.model.quantities import NANO
 from cede.model.times import SECOND, Instant
 from tests.unit.model.documents import documents
+from tests.unit.model.problems import problems_of
 
 Document = dict[str, Any]
 
@@ -164,6 +165,26 @@ def test_a_document_may_be_put_together_from_parts() -> None:
 
     assert doc.workloads[0].requests == {"cpu": NANO}
     assert parse_document(dump_document(doc)) == doc
+
+
+def test_tuples_count_as_lists() -> None:
+    group = {"resources": ("cpu",), "flavors": ("a", "b")}
+    pods = ({"name": "p", "count": 2, "requests": {}},)
+    data = {
+        "cede": 1,
+        "nodes": ({"name": "n"},),
+        "queues": [{"name": "q", "resource_groups": (group,), "settings": {"a": (1, 2)}}],
+        "workloads": ({"name": "w", "pod_sets": pods, "nodes": ("n", "n"), "constraints": {"nodes": ("n",)}},),
+    }
+
+    doc = parse_document(data)
+
+    assert doc.workloads[0].nodes == ["n", "n"]
+    assert doc.queues[0].settings == {"a": [1, 2]}
+    assert problems_of(data | {"now": "x", "workloads": ({"name": "w", "nodes": ("m",)},)}) == [
+        "workloads[0].nodes[0]: no node is called 'm'",
+        "now: 'x' is no time; write a number of seconds or RFC 3339 like 2026-01-31T12:00:00Z",
+    ]
 
 
 @given(documents())

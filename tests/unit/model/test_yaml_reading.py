@@ -33,6 +33,12 @@ SCALARS: dict[str, object] = {
     "2026-01-31T12:00:00Z": "2026-01-31T12:00:00Z",
     "'12'": "12",
     '"true"': "true",
+    ".inf": Decimal("Infinity"),
+    "+.Inf": Decimal("Infinity"),
+    "-.INF": Decimal("-Infinity"),
+    "!!float .inf": Decimal("Infinity"),
+    ".infinity": ".infinity",
+    "nan": "nan",
     "500m": "500m",
     "16Gi": "16Gi",
     "1h30m": "1h30m",
@@ -78,8 +84,6 @@ BAD = {
     "a timestamp by tag": ("a: !!timestamp 2026-01-31", "is not known; write plain values"),
     "a tag that is not true": ("a: !!int x", "f:1:4: 'x' is not what its tag"),
     "a list said to be an object": ("a: !!map []", "f:1:4: the tag"),
-    "not a number": ("a: .nan", "f:1:4: .nan is no finite number"),
-    "an infinite number": ("a: -.inf", "f:1:4: -.inf is no finite number"),
     "five thousand digits": ("a: " + "9" * 5000, "is a number too large to be read"),
     "an exponent beyond all bounds": ("a: 1e99999999999999999999", "is a number too large to be read"),
     "an alias of nothing": ("a: *b", "f:1:4: no anchor is called &b"),
@@ -137,6 +141,40 @@ def test_what_is_wrong_is_said_with_line_and_column(text: str, message: str) -> 
 
     assert message in str(error.value)
     assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize("text", [".nan", ".NaN", ".NAN", "!!float .nan"])
+def test_what_is_no_number_is_handed_on_as_such(text: str) -> None:
+    found = read_text(f"a: {text}\n")
+
+    assert isinstance(found, dict)
+    assert isinstance(found["a"], Decimal)
+    assert found["a"].is_nan()
+
+
+@pytest.mark.usefixtures("_parser")
+def test_all_keys_that_cannot_be_used_are_told_at_once() -> None:
+    text = "a: 1\nb: {c: 1, c: 2, c: {d: 3, d: 4}}\n5: x\n5: y\na: {<<: {}, <<: {}}\n"
+
+    with pytest.raises(InputError) as error:
+        read_text(text, name="f")
+
+    assert str(error.value).splitlines() == [
+        "f:2:11: the key 'c' is given twice",
+        "f:2:17: the key 'c' is given twice",
+        "f:2:27: the key 'd' is given twice",
+        "f:3:1: the key 5 is not text (write it in quotes)",
+        "f:4:1: the key 5 is not text (write it in quotes)",
+        "f:5:1: the key 'a' is given twice",
+        "f:5:13: the key '<<' is given twice",
+    ]
+
+
+def test_keys_given_twice_are_told_even_if_the_reading_stops_later() -> None:
+    with pytest.raises(InputError) as error:
+        read_text("a: 1\na: 2\nb: *x\n", name="f")
+
+    assert str(error.value).splitlines() == ["f:2:1: the key 'a' is given twice", "f:3:4: no anchor is called &x"]
 
 
 @pytest.mark.usefixtures("_parser")
