@@ -42,10 +42,10 @@ clean: ## remove the virtual environment and every cache
 	@find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 static: $(STAMP)
-	@echo "  ruff check"
-	@$(BIN)/ruff check --quiet
+	@echo "  ruff check --no-cache"
+	@$(BIN)/ruff check --no-cache --quiet
 	@echo "  ruff format"
-	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff format --no-cache --check --quiet
 	@echo "  mypy"
 	@$(BIN)/mypy --no-error-summary
 	@echo "  import contracts"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from docs.commands import ran
 
 from cede.cli.main import COMMANDS
 from cede.engine.catalog import BUILT, find
 from cede.model.rules import KINDS
 from docs.blocks import ROOT
+from docs.commands import ran
 from docs.generate import filled, generated
 
 
