@@ -42,7 +42,7 @@ clean: ## remove the virtual environment and every cache
 	@find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 static: $(STAMP)
-	@echo "  ruff check --no-cache"
+	@echo "  ruff check"
 	@$(BIN)/ruff check --no-cache --quiet
 	@echo "  ruff format"
 	@$(BIN)/ruff format --no-cache --check --quiet

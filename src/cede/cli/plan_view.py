@@ -140,13 +140,18 @@ def missed(decision: Decision) -> str:
     return f"would have made room: {listed(words)}"
 
 
+def _share(value: object) -> str:
+    """A number, or amounts by resource."""
+    return ", ".join(f"{name} {amount}" for name, amount in value.items()) if isinstance(value, dict) else str(value)
+
+
 def _print_shares(out: Console, made: Plan) -> None:
     for section, entries in (made.shares or {}).items():
         if entries:
             keys = list(dict.fromkeys(key for values in entries.values() for key in values))
             shares = table(section, *keys)
             for name, values in entries.items():
-                shares.add_row(text(name), *(text(str(values.get(key, ""))) for key in keys))
+                shares.add_row(text(name), *(text(_share(values.get(key, ""))) for key in keys))
             out.print(shares)
             out.print()
     if not any((made.shares or {}).values()):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.fit import fits
+from cede.doctrines.parts.fit import never_fits
 from cede.doctrines.parts.shortage import shortage
 from cede.engine.lint_rules import FITS_NOWHERE, ON_DOWN_NODE, OTHER_PARTITION, finding
 from cede.model.lint import Finding
@@ -64,13 +64,13 @@ def _hopeless(state: State) -> Iterator[Finding]:
             claim = replace(claim, allowed=claim.matching)
             if not claim.matching.any():
                 known[kind] = ": no node matches what it asks for"
-            elif fits(state, claim, empty):
+            elif not never_fits(state, claim, empty):
                 known[kind] = None
             else:
                 known[kind] = f": {shortage(state, claim, empty)}"
         if known[kind] is not None:
             name = state.work_names[row]
-            hint = "lower what it requests, or add a node that is large enough"
+            hint = "lower what it requests, or add a node that is large enough and matches"
             yield finding(FITS_NOWHERE, f"workloads[{name}]", hint, workload=name, more=known[kind])
 
 

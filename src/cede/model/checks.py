@@ -190,7 +190,7 @@ def _settings(draft: Draft, index: int, known: Known, hints: Hints) -> list[Find
     queue, broken = draft.doc.queues[index], draft.broken_in("queues", index)
     loc = ("queues", index, "settings")
     choice = draft.doc.doctrine
-    if choice is None or "edition" in draft.unreadable:
+    if choice is None or "edition" in draft.unreadable or not (queue.settings or broken):
         return []
     model = QUEUE_SETTINGS[choice.name][choice.edition]
     try:

@@ -49,7 +49,9 @@ def test_the_first_edition_credits_the_claimants_own_victims() -> None:
     cluster = cluster_of(LIMITED, NODE, running("x", cpu=8, priority=1), pending("in", cpu=4, priority=9))
 
     assert actions(cluster) == {"in": "preempt"}
-    assert decided(cluster, "in").why.startswith("its quota is used up; it has priority 9 and preempts x (priority 1)")
+    assert decided(cluster, "in").why == (
+        "queue rg holds 8 of at most 8 cpu, and it asks for 4; it has priority 9 and preempts x (priority 1)"
+    )
 
 
 def test_release_26_8_does_not() -> None:

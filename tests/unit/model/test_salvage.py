@@ -267,6 +267,7 @@ def test_an_unknown_key_in_every_entry_hides_nothing_and_adds_nothing(data: Any)
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.slow
 def test_a_file_wrong_in_two_hundred_thousand_places_is_answered_in_seconds() -> None:
     unknown = {"cede": 1, "nodes": [{"name": "n", "labels": {f"k{i}": 1 for i in range(50_000)}}]}
     unknown["workloads"] = [{"name": "w", "colour": 1, "queue": f"q{i}"} for i in range(50_000)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -32,6 +32,7 @@ def preempting(
     because: Rule,
     nodes: list[int] | None = None,
     warnings: tuple[Warning, ...] = (),
+    limits: Sequence[Limit] = (),
 ) -> Decision:
     """Victims go and the claimant takes their room, best fit unless told where; booked for the rest of the cycle."""
     state = cycle.state
@@ -45,6 +46,7 @@ def preempting(
         column, word = (state.work.job_priority, "job priority")
     who = ", ".join(f"{state.work_names[row]} ({word} {column[row]})" for row in victims)
     lost = tuple(Victim(state.work_names[row], because.id, fate_of(state, row, settings)) for row in victims)
+    limit = rules.QUOTA.because(**limits[0].facts(state), more="") if limits else ""
     before = {
         node: state.nodes.free[:, node].copy()
         for row in victims
@@ -54,7 +56,8 @@ def preempting(
         cycle.trial.evict(row)
     nodes = place(state, claim) if nodes is None else nodes
     assert nodes is not None, "victims that make no room are no victims"
-    why = f"{lacking(state, claim, nodes, before)}; it has {word} {column[claim.row]} and preempts {who}"
+    short = lacking(state, claim, nodes, before) or limit
+    why = f"{short}; it has {word} {column[claim.row]} and preempts {who}"
     cycle.trial.book(claim.row, nodes)
     return Decision(
         claim.name,

@@ -72,7 +72,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
     else:
         victims = take_until_fits(state, claim, found.open, victim_order(state, settings), short)
         if victims is not None and _within_the_tenants_nodes(cycle, claim, victims):
-            return preempting(cycle, claim, settings, found, victims, rules.LOWER)
+            return preempting(cycle, claim, settings, found, victims, rules.LOWER, limits=short)
     refused = too_big(state, claim)
     if refused is not None:
         return refused

@@ -44,7 +44,10 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
 
 
 def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, Int64s]) -> str:
-    """What the first of these nodes lacked before its victims left; `before` has the free amounts of that time."""
+    """What the first of these nodes lacked before its victims left; `before` has the free amounts of that time.
+
+    Nothing, if no node lacked anything and it was a limit that stood in the way.
+    """
     asked: dict[int, Int64s] = {}
     for node, need in zip(nodes, claim.vectors, strict=False):
         asked[node] = asked[node] + need if node in asked else need
@@ -52,7 +55,7 @@ def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, I
         parts = _missing(state, need, before[node]) if node in before else ""
         if parts:
             return f"on {state.node_names[node]}: {parts}"
-    return "its quota is used up"
+    return ""
 
 
 def _missing(state: State, need: Int64s, free: Int64s) -> str:
