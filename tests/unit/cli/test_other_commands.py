@@ -141,7 +141,7 @@ def test_lint_prints_place_rule_message_and_hint(capsys: Capture, tmp_path: Path
     assert ran.out.splitlines() == [
         "workloads[a] [lint.fits-no-node]",
         "  a fits no node it may use, even if that were empty: closest is n: cpu 2 asked, 1 free".ljust(100),
-        "  hint: lower what it requests, or add a node that is large enough".ljust(100),
+        "  hint: lower what it requests, or add a node that is large enough and matches".ljust(100),
         " " * 100,
         "1 finding",
     ]
