@@ -12,7 +12,7 @@ from cede.model.workloads import Workload
 
 MOST_MEMBERS = 1_000_000
 INT32 = (-(2**31), 2**31 - 1)
-RARE = frozenset({"pod_sets", "constraints", "required_node", "checkpoint", "job_priority"})
+RARE = frozenset({"pod_sets", "constraints", "required_node", "checkpoint", "job_priority", "preempted"})
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,9 @@ def _priorities(workload: Workload, known: Known) -> list[Finding]:
     if workload.job_priority is not None and not INT32[0] <= workload.job_priority <= INT32[1]:
         message = f"{shown(workload.job_priority)} is out of range; priorities go from {INT32[0]} to {INT32[1]}"
         findings.append(Finding(("job_priority",), message))
+    if workload.preempted > INT32[1]:
+        message = f"{shown(workload.preempted)} is out of range; it counts up to {INT32[1]}"
+        findings.append(Finding(("preempted",), message))
     return findings
 
 

@@ -147,6 +147,10 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"workloads": [{"name": "w", "job_priority": -(10**5000)}]},
         [f"workloads[0].job_priority: a number of very many digits is out of range; {INT32}"],
     ),
+    "a count of preemptions that no column holds": (
+        {"workloads": [{"name": "w", "preempted": 10**12}]},
+        ["workloads[0].preempted: 1000000000000 is out of range; it counts up to 2147483647"],
+    ),
     "a priority Backend.AI does not have": (
         {"doctrine": "backendai", "workloads": [{"name": "w", "priority": 101}]},
         ["workloads[0].priority: 101 is out of range; under backendai priorities go from 0 to 100"],
