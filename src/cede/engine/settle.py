@@ -37,7 +37,19 @@ def settle(
         raise InputError([Problem("interval", str(error))]) from None
     doctrine = doctrine_of(cluster.document.doctrine)
     check_selection(cluster.document.selection)
-    run = _Run(build(cluster.document), step)
+    return settle_state(build(cluster.document), doctrine, cycles=cycles, step=step, progress=progress)
+
+
+def settle_state(
+    state: State,
+    doctrine: Doctrine,
+    *,
+    cycles: int,
+    step: int,
+    progress: Callable[[int], None] | None = None,
+) -> Settled:
+    """The same on live columns, which it changes; `step` in microseconds."""
+    run = _Run(state, step)
     run.finish_what_is_under_way(doctrine)
     for cycle in range(1, cycles + 1):
         made = plan_state(run.state, doctrine, misses=False, memory=run.memory)
