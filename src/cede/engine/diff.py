@@ -10,8 +10,8 @@ from typing import Any
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan
 from cede.model.plan import Decision, Plan
+from cede.model.workloads import HOLDING
 
-HOLDING = ("reserved", "running", "checkpointing", "preempting")
 ABSENT = "absent"
 """In place of a state: the file has no such workload."""
 

@@ -82,8 +82,6 @@ def apply(state: State, event: Event) -> None:
     """Bring the columns up to date with one fact; a fact that cannot be is an error and changes nothing."""
     match event:
         case Submitted(workload):
-            if workload.name in state.work_index:
-                raise CedeError(f"a workload called {workload.name!r} is already there")
             state.submit(workload)
         case Started(name, nodes):
             row = _row(state, name)

@@ -51,7 +51,9 @@ def _policies(cluster: Cluster, state: State) -> Iterator[Finding]:
                 high=high,
                 default=default,
                 whose="its default" if given is not None else "the doctrine's default",
-                effect="so that all its work is refused" if policy.may_change is False else "which is then refused",
+                effect="and the range never counts, as it may not choose"
+                if policy.may_change is False
+                else "which is then refused",
             )
 
 

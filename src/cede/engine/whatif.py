@@ -17,8 +17,8 @@ from cede.engine.cluster import Cluster
 from cede.model.document import SECTIONS, parse_document
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.reading import read_value
+from cede.model.workloads import HOLDING
 
-HOLDING = ("reserved", "running", "checkpointing", "preempting")
 _SECTIONS = {"workload": "workloads", "node": "nodes", "queue": "queues"}
 _INDEXED = re.compile(r"(\w+)\[([0-9]+)\]")
 _MOST_NAMED = 3

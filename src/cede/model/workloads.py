@@ -10,6 +10,8 @@ from cede.model.values import Amount, Count, Duration, Integer, Labels, Maybe, N
 
 Kind = Literal["batch", "interactive", "inference", "service", "system"]
 State = Literal["pending", "reserved", "running", "checkpointing", "preempting", "suspended"]
+HOLDING = ("reserved", "running", "checkpointing", "preempting")
+"""The states in which a workload holds room."""
 Placement = Literal["any", "tight", "spread"]
 CheckpointMode = Literal["auto", "manual", "none"]
 

@@ -179,13 +179,13 @@ FINDINGS = {
         {"nodes": [{**NODE, "state": "down"}], "workloads": [held("a")]},
         ("lint.on-down-node", "workloads[a].nodes", "a is running on n1, which is down"),
     ),
-    "a policy that refuses its own default": (
+    "a policy whose range its own default is outside of": (
         {"doctrine": "backendai", "policies": [{"user": "ann", "may_change": False, "min_priority": 20}]},
         (
             "lint.default-outside-range",
             "policies[0]",
             "user ann may use priorities 20..100, and work without one has the doctrine's default, 10, "
-            "so that all its work is refused",
+            "and the range never counts, as it may not choose",
         ),
     ),
     "settings that nobody reads": (
