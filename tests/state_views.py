@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
+from cede.state.admission import asks_of, load_of_row, standing_ask
+from cede.state.amounts import is_odd, load_of_queue
 from cede.state.columns import NONE, STATES, UNSET, Names, Table
 from cede.state.state import State, holds
 from cede.state.tree import LIMITS
 from cede.state.units import WHOLE, Units
 
 View = dict[str, Any]
-CACHES = ("_rows", "_node_rank")
+CACHES = ("_rows", "_node_rank", "shared")
 CODES = {"user": "users", "project": "projects", "domain": "domains", "tenant": "tenants", "app": "apps"}
 
 
 def view(state: State) -> View:
-    """Everything the state says, by names: equal for two states of one cluster, whatever their rows and units."""
+    """Everything the state says, by names: equal for two states of one cluster, whatever their rows and units.
+
+    Of a workload that is admitted and waits still, what it asks for: the admission is nothing that a file can say.
+    """
     return {
         "now": state.now,
         "instant": state.instant,
@@ -52,16 +57,21 @@ def _workload(state: State, row: int) -> View:
     found["partition"] = state.partitions.names[found["partition"]]
     del found["resident"]
     residents = state.residents
+    waits = row in state.admitted and not holds(found["state"])
+    ask = state.admitted[row] if waits else standing_ask(state, row)
+    odd = is_odd(ask.requests) if waits else row in state.odd_requests
+    need = state.member_vector(ask.requests, found["exclusive"]) if waits else work.need[:, row]
+    usage = state.units.vector(ask.usage) if waits else work.usage[:, row]
+    found["members"] = ask.members
     return found | {
-        "need": _amounts(state, work.need[:, row].tolist()),
-        "usage": _amounts(state, work.usage[:, row].tolist()),
+        "need": _amounts(state, need.tolist()),
+        "usage": _amounts(state, usage.tolist()),
         "uid": state.uids[row],
         "nodes": state.nodes_of(row) if holds(found["state"]) else None,
-        "parts": state.parts.get(row),
-        "odd_usage": state.odd_usages.get(row),
-        "odd_requests": state.odd_requests.get(row),
+        "parts": ask.parts,
+        "odd_usage": ask.usage if row in state.odd_usages else None,
+        "odd_requests": ask.requests if odd else None,
         "constraints": state.constraints.get(row),
-        "pin": state.flavors.name(state.pins.get(row, NONE)),
         "residents": {
             state.node_names[residents.node[at]]: (
                 int(residents.count[at]),
@@ -115,6 +125,38 @@ def _queue(state: State, row: int) -> View:
     return found
 
 
+def as_saved(state: State) -> View:
+    """What a state says that its file says too: in which flavors members stand is seen by their usage alone.
+
+    A workload that was admitted with fewer members than it asked for is one that asked for so many.
+    """
+    seen = view(state)
+    del seen["total"]
+    for name, workload in seen["workloads"].items():
+        row = state.work_index[name]
+        for key in ("odd_usage", "odd_requests", "usage_given", "parts", "members", "need"):
+            del workload[key]
+        counts = [count for _, count in standing_ask(state, row).sizes]
+        if row in state.admitted and not holds(workload["state"]):
+            counts = [part.count for part in asks_of(state, row)]
+        asks = zip(asks_of(state, row), counts, strict=True)
+        workload["asks"] = [(part.name, count, _plain(part.requests)) for part, count in asks]
+        workload["residents"] = {on: (count, _plain(held)) for on, (count, held) in workload["residents"].items()}
+    for node in seen["nodes"].values():
+        node |= {key: _plain(node[key]) for key in ("used", "leaving", "held", "free")}
+    return seen
+
+
+def _plain(amounts: Mapping[str, int]) -> dict[str, int]:
+    """By resource; a member is counted by its plain name whatever its flavor, a request by either."""
+    plain = {name: nano for name, nano in amounts.items() if "@" not in name}
+    if "" not in amounts:
+        for name, nano in amounts.items():
+            resource, at, _ = name.partition("@")
+            plain[resource] = plain.get(resource, 0) + (nano if at else 0)
+    return plain
+
+
 def unsound(state: State) -> list[str]:
     """What does not hang together: sums against their parts, and every reference against what it refers to."""
     found: list[str] = []
@@ -140,9 +182,26 @@ def unsound(state: State) -> list[str]:
     members = {row: Counter(places) for row, places in state.placed.items()}
     standing_on = {row: {residents.node[at]: residents.count[at] for at in state.residents_of(row)} for row in members}
     found += ["placed"] * (members != standing_on or not members.keys() <= state.parts.keys() - waiting)
-    sides: tuple[dict[int, Any], ...] = (state.parts, state.placed, state.constraints, state.pins)
+    sides: tuple[dict[int, Any], ...] = (state.parts, state.placed, state.constraints, state.admitted)
     found += ["sides"] * any(row in gone for side in (*sides, state.odd_requests, state.odd_usages) for row in side)
+    found += ["members"] * any(len(state.members_of(row)) != work.members[row] for row in state.work_index.values())
+    families = ((state.units.index[name], columns) for name, columns in state.units.flavored.items())
+    found += ["units"] * any(state.units.nano[plain] != state.units.nano[c] for plain, cs in families for c in cs)
+    found += ["total"] * (_known_in_all(state) != {c: total for c, total in enumerate(state.units.total) if total})
     return found
+
+
+def _known_in_all(state: State) -> dict[int, int]:
+    """By column, what all that is there adds up to."""
+    total: Counter[str] = Counter()
+    for row in state.work_index.values():
+        total.update(load_of_row(state, row))
+    for row in state.node_index.values():
+        both = state.nodes.capacity[:, row] + state.nodes.occupied[:, row]
+        total.update(_amounts(state, both.tolist()))
+    for queue in state.tree.documents:
+        total.update(load_of_queue(queue))
+    return {state.units.index[name]: nano for name, nano in total.items() if nano}
 
 
 def _own(index: dict[str, int]) -> dict[str, str]:

@@ -120,7 +120,10 @@ def draw_queue(
 ) -> Document:
     """One entry of `queues`, without a partition."""
     entry: Document = {"name": name, **({} if parent is None else {"parent": parent})}
-    entry |= some(draw, _queue_keys(doctrine, instants))
+    keys = _queue_keys(doctrine, instants)
+    if doctrine == "kueue" and parent is None:
+        keys = {key: values for key, values in keys.items() if key not in ("borrowing_limit", "lending_limit")}
+    entry |= some(draw, keys)
     settings = QUEUE.get((doctrine or "", edition or ""), {})
     if len(settings) and draw(st.booleans()):
         entry["settings"] = some(draw, settings)

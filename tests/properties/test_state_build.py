@@ -18,7 +18,10 @@ def empty(document: ClusterFile) -> State:
     return build(document.model_copy(update={"nodes": [], "queues": [], "workloads": []}))
 
 
-@given(clusters(None, tidy=False) | clusters("backendai"), st.randoms(use_true_random=False))
+@given(
+    clusters(None, tidy=False) | clusters("backendai") | clusters("kueue", tidy=False),
+    st.randoms(use_true_random=False),
+)
 def test_entry_by_entry_gives_the_state_that_the_whole_file_gives(document: Document, lots: Random) -> None:
     parsed = parse_document(document)
     state = empty(parsed)
@@ -38,7 +41,7 @@ def test_entry_by_entry_gives_the_state_that_the_whole_file_gives(document: Docu
     assert view(state) == view(build(parsed))
 
 
-@given(clusters("backendai", tidy=False), st.randoms(use_true_random=False))
+@given(clusters("backendai", tidy=False) | clusters("kueue", tidy=False), st.randoms(use_true_random=False))
 def test_the_order_of_entries_does_not_change_a_bit(document: Document, lots: Random) -> None:
     shuffled = {key: list(value) if isinstance(value, list) else value for key, value in document.items()}
     for section in ("nodes", "queues", "workloads", "apps", "tenants", "policies"):

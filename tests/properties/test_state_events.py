@@ -27,19 +27,26 @@ from cede.engine.ledger import Ledger
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.document import parse_document
 from cede.model.errors import CedeError
+from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build
 from cede.state.snapshot import snapshot
 from cede.state.state import holds
 from tests.plain_cluster import PlainCluster
-from tests.state_views import bits, meaning, unsound, view
+from tests.state_views import as_saved, bits, meaning, unsound, view
 from tests.strategies import Document, clusters, constrain, draw_node, draw_queue, draw_workload
+from tests.strategy_admission import draw_counts, draw_flavors
 from tests.strategy_values import words
 
 T = TypeVar("T")
 
 MARKS = st.sampled_from(("running", "checkpointing", "preempting", "reserved"))
 FINER = words({"cpu": "100m"}, {"cpu": "1u"}, {"memory": "512Ki", "cpu": 1}, {"tpu": 1}, {"cpu@spot": "250m", "tpu": 2})
-STARTS = clusters(None, tidy=False, most_workloads=5, instants=False) | clusters("backendai", most_workloads=5)
+STARTS = (
+    clusters(None, tidy=False, most_workloads=5, instants=False)
+    | clusters("backendai", most_workloads=5)
+    | clusters("kueue", most_workloads=5)
+    | clusters("kueue", most_workloads=5, tidy=False)
+)
 
 
 class Events(RuleBasedStateMachine):
@@ -107,11 +114,45 @@ class Events(RuleBasedStateMachine):
     @rule(data=st.data())
     def start(self, data: DataObject) -> None:
         name = self.pick(data, self.holding(False))
-        members = int(self.state.work.members[self.state.work_index[name]])
+        row = self.state.work_index[name]
+        given: tuple[dict[str, Any], dict[str, int]] = ({}, {})
+        if self.maybe(data):
+            given = draw_flavors(data.draw, self.state, row), draw_counts(data.draw, self.state, row)
+        if row in self.state.admitted:
+            self.unadmit(name)
+        parts = admitted_parts(self.state, row, *given)
+        members = int(self.state.work.members[row]) if parts is None else sum(part.count for part in parts)
         places = [self.pick(data, self.nodes) for _ in range(members)] if self.nodes else []
         if len(places) > 1 and self.maybe(data):
-            self.cannot(Started(name, tuple(places[1:])))
-        self.happens(Started(name, tuple(places)))
+            self.cannot(Started(name, tuple(places[1:]), *given))
+        self.happens(Started(name, tuple(places), *given))
+
+    @precondition(lambda self: self.holding(False))
+    @rule(data=st.data())
+    def admit(self, data: DataObject) -> None:
+        name = self.pick(data, self.holding(False))
+        row = self.state.work_index[name]
+        before = asks_of(self.state, row)
+        given = draw_flavors(data.draw, self.state, row), draw_counts(data.draw, self.state, row)
+        parts = admitted_parts(self.state, row, *given)
+        if parts is None:
+            return
+        self.state.admit(row, parts)
+        assert asks_of(self.state, row) == before
+        assert len(self.state.members_of(row)) == sum(part.count for part in parts)
+
+    @precondition(lambda self: self.waiting_admitted())
+    @rule(data=st.data())
+    def give_up_admission(self, data: DataObject) -> None:
+        self.unadmit(self.pick(data, self.waiting_admitted()))
+
+    def waiting_admitted(self) -> list[str]:
+        return [name for name in self.holding(False) if self.state.work_index[name] in self.state.admitted]
+
+    def unadmit(self, name: str) -> None:
+        before = view(self.state)["workloads"][name]
+        self.state.unadmit(self.state.work_index[name])
+        assert view(self.state)["workloads"][name] == before
 
     @precondition(lambda self: self.holding())
     @rule(data=st.data(), word=MARKS)
@@ -201,7 +242,10 @@ class Events(RuleBasedStateMachine):
     @invariant()
     def is_the_state_of_its_snapshot(self) -> None:
         if hasattr(self, "state"):
-            assert view(build(snapshot(self.state))) == view(self.state)
+            again = build(snapshot(self.state))
+            assert as_saved(again) == as_saved(self.state)
+            if not self.state.admitted:
+                assert view(again) == view(self.state)
 
     @invariant()
     def is_what_the_events_say(self) -> None:

@@ -3,6 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cede.engine.catalog import find
+from cede.engine.cycle import plan_state
+from cede.engine.events import Marked, Started, apply
 from cede.model.cluster import EDITIONS
 from cede.model.document import dump_document, parse_document
 from cede.state.build import build
@@ -36,3 +39,17 @@ def test_a_snapshot_parses_and_builds_the_same_state(document: Document) -> None
     assert view(again) == view(state)
     assert view(build(snapshot(state))) == view(state)
     assert dump_document(snapshot(again)) == saved
+
+
+@given(clusters("kueue"))
+def test_what_was_admitted_is_planned_like_its_file(document: Document) -> None:
+    kueue = find("kueue")
+    state = build(parse_document({**document, "selection": "doctrine"}))
+    for made in plan_state(state, kueue).decisions:
+        if made.action == "start" and made.workload is not None:
+            apply(state, Started(made.workload, made.nodes, made.flavors, made.counts))
+        for victim in made.victims:
+            apply(state, Marked(victim.workload, "preempting"))
+
+    again = build(parse_document(dump_document(snapshot(state))))
+    assert plan_state(again, kueue).to_dict() == plan_state(state, kueue).to_dict()

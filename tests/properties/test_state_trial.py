@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +12,24 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hypothesis.strategies import DataObject
 
 from cede.model.document import parse_document
+from cede.model.workloads import PodSet
+from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build
 from cede.state.columns import STATES
-from cede.state.snapshot import snapshot
 from cede.state.state import State, holds
 from cede.state.trial import Trial
 from tests.state_views import bits, view
 from tests.strategies import Document, clusters
+from tests.strategy_admission import draw_counts, draw_flavors
 
-Done = list[tuple[str, str, tuple[str, ...]]]
+Done = list[tuple[str, str, tuple[str, ...], tuple[PodSet, ...] | None]]
 
-STARTS = clusters(None, tidy=False, most_workloads=6) | clusters("backendai", most_workloads=6)
+STARTS = (
+    clusters(None, tidy=False, most_workloads=6)
+    | clusters("backendai", most_workloads=6)
+    | clusters("kueue", most_workloads=6)
+    | clusters("kueue", most_workloads=6, tidy=False)
+)
 
 
 @dataclass
@@ -35,10 +43,14 @@ class Level:
 class Trials(RuleBasedStateMachine):
     """Evictions and bookings on a small random cluster, in trials within trials, undone in part or as a whole."""
 
-    @initialize(document=STARTS)
-    def start_from(self, document: Document) -> None:
+    @initialize(document=STARTS, data=st.data())
+    def start_from(self, document: Document, data: DataObject) -> None:
         self.state = build(parse_document(document))
-        self.saved = snapshot(self.state)
+        for row in sorted(self.state.pending):
+            if data.draw(st.booleans()):
+                parts = self.draw_parts(data, row)
+                self.state.start(row, self.draw_places(data, row, parts), parts=parts)
+        self.saved = copy.deepcopy(self.state)
         self.levels: list[Level] = []
         self.done: Done = []
         self.before = bits(self.state)
@@ -47,7 +59,7 @@ class Trials(RuleBasedStateMachine):
         return STATES[self.state.work.state[self.state.work_index[name]]]
 
     def touched(self) -> set[str]:
-        return {name for _, name, _ in self.done}
+        return {name for _, name, *_ in self.done}
 
     def evictable(self) -> list[str]:
         work = self.state.work
@@ -69,18 +81,36 @@ class Trials(RuleBasedStateMachine):
     def evict(self, data: DataObject) -> None:
         name = data.draw(st.sampled_from(self.evictable()))
         self.levels[-1].trial.evict(self.state.work_index[name])
-        self.done.append(("evict", name, ()))
+        self.done.append(("evict", name, (), None))
 
     @precondition(lambda self: self.bookable())
     @rule(data=st.data())
     def book(self, data: DataObject) -> None:
         name = data.draw(st.sampled_from(self.bookable()))
         row = self.state.work_index[name]
-        nodes = sorted(self.state.node_index)
-        members = range(int(self.state.work.members[row])) if nodes else range(0)
-        places = tuple(data.draw(st.sampled_from(nodes)) for _ in members)
-        self.levels[-1].trial.book(row, [self.state.node_index[node] for node in places])
-        self.done.append(("book", name, places))
+        parts = self.draw_parts(data, row)
+        places = self.draw_places(data, row, parts)
+        self.levels[-1].trial.book(row, places, parts)
+        self.done.append(("book", name, tuple(self.state.node_names[place] for place in places), parts))
+
+    def draw_parts(self, data: DataObject, row: int) -> tuple[PodSet, ...] | None:
+        if not data.draw(st.booleans()):
+            return None
+        given = draw_flavors(data.draw, self.state, row), draw_counts(data.draw, self.state, row)
+        return admitted_parts(self.state, row, *given)
+
+    def members_it_waits_with(self, row: int) -> int:
+        """How many members it asks for; what says only what it holds asks for that as one, once it left."""
+        state = self.state
+        if row in state.admitted:
+            return state.admitted[row].members
+        left = STATES[state.work.state[row]] == "gone" and state.static.flavored_quota and state.work.usage_given[row]
+        return sum(part.count for part in asks_of(state, row)) if left else int(state.work.members[row])
+
+    def draw_places(self, data: DataObject, row: int, parts: tuple[PodSet, ...] | None) -> list[int]:
+        nodes = sorted(self.state.node_index.values())
+        members = self.members_it_waits_with(row) if parts is None else sum(part.count for part in parts)
+        return [data.draw(st.sampled_from(nodes)) for _ in range(members)] if nodes else []
 
     @precondition(lambda self: self.levels)
     @rule()
@@ -121,17 +151,17 @@ class Trials(RuleBasedStateMachine):
             name: queue["usage"] for name, queue in wanted["queues"].items()
         }
         for name in self.touched():
-            last = [action for action, workload, _ in self.done if workload == name][-1]
+            last = [action for action, workload, *_ in self.done if workload == name][-1]
             assert self.state_of(name) == ("gone" if last == "evict" else "reserved")
 
     def as_if_it_happened(self) -> State:
-        state = build(self.saved)
-        for action, name, places in self.done:
+        state = copy.deepcopy(self.saved)
+        for action, name, places, parts in self.done:
             row = state.work_index[name]
             if action == "evict":
                 state.requeue(row)
             else:
-                state.start(row, [state.node_index[place] for place in places])
+                state.start(row, [state.node_index[place] for place in places], parts=parts)
         return state
 
     def teardown(self) -> None:

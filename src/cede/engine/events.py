@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError
+from cede.state.admission import admitted_parts
 from cede.state.columns import NODE_STATES, PENDING, STATES
 from cede.state.state import State, holds
 
@@ -17,10 +20,15 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A pending workload took its room; one node a member, none where only quota is decided."""
+    """A pending workload took its room; one node a member, none where only quota is decided.
+
+    `flavors` and `counts` are a decision's: of each resource or pod set, and members where fewer were admitted.
+    """
 
     workload: str
     nodes: tuple[str, ...] = ()
+    flavors: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +91,11 @@ def apply(state: State, event: Event) -> None:
     match event:
         case Submitted(workload):
             state.submit(workload)
-        case Started(name, nodes):
+        case Started(name, nodes, flavors, counts):
             row = _row(state, name)
             _expect(name, int(state.work.state[row]) <= STATES.index("suspended"), "is not waiting")
-            state.start(row, [_node(state, node) for node in nodes])
+            places = [_node(state, node) for node in nodes]
+            state.start(row, places, parts=admitted_parts(state, row, flavors, counts))
         case Marked(name, word):
             row = _row(state, name)
             code = _code(STATES, word, "state of a workload")

@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from cede.model.plan import Decision
+from cede.model.resources import split_flavor
+from cede.state.admission import asks_of
 from cede.state.columns import NODE_STATES, NONE, PLACEMENTS, STATES, UNSET
 from cede.state.state import State
+from cede.state.units import FULL, WHOLE
 
 Amounts = dict[int, int]
 
 
 class Ledger:
-    """Free amounts of nodes, usage of queues and holdings of tenants, summed anew from the residents."""
+    """Free amounts of nodes, usage of queues and holdings of tenants, summed anew from the residents.
+
+    `admitted` are claimants that a decision gives flavors, or fewer members than they ask for.
+    """
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.columns = range(len(state.units))
-        self.free = {name: self._free(node) for name, node in state.node_index.items()}
+        self.rest: dict[str, Amounts] = {}
+        self.leaving: dict[str, Counter[int]] = {}
+        self.held: dict[str, Counter[int]] = {}
+        for name, node in state.node_index.items():
+            self._sum(name, node)
+        self.free = {name: self._free(name) for name in state.node_index}
         self.usage: dict[int, Amounts] = {}
         self.entered: dict[int, set[str]] = {}
+        self.admitted: dict[int, tuple[list[Amounts], Amounts]] = {}
+        self.pinned: dict[int, set[frozenset[str]]] = {}
         self.holders: set[int] = set()
         for row in state.work_index.values():
             if STATES[state.work.state[row]] not in ("pending", "suspended"):
                 self._charge(row, 1)
                 self.holders.add(row)
 
-    def _free(self, node: int) -> Amounts:
+    def _sum(self, name: str, node: int) -> None:
+        """What the node has beside what runs there, what is leaving it, and what is held for others."""
         state, nodes = self.state, self.state.nodes
-        free = {c: int(nodes.capacity[c, node]) - int(nodes.occupied[c, node]) for c in self.columns}
+        rest = {c: int(nodes.capacity[c, node]) - int(nodes.occupied[c, node]) for c in self.columns}
         leaving, held = Counter[int](), Counter[int]()
         for resident in state.node_residents[node]:
             word = STATES[state.work.state[state.residents.work[resident]]]
@@ -39,36 +55,115 @@ class Ledger:
                 elif word == "reserved":
                     held[c] += amount
                 else:
-                    free[c] -= amount
-        return {c: free[c] - max(leaving[c], held[c]) for c in self.columns}
+                    rest[c] -= amount
+        self.rest[name], self.leaving[name], self.held[name] = rest, leaving, held
+
+    def _free(self, node: str, without: Iterable[tuple[int, Amounts]] = ()) -> Amounts:
+        """What is free; also with these workloads gone, that take so much of it."""
+        rest, leaving = dict(self.rest[node]), Counter(self.leaving[node])
+        for row, amounts in without:
+            for c, amount in amounts.items():
+                if STATES[self.state.work.state[row]] == "preempting":
+                    leaving[c] -= amount
+                else:
+                    rest[c] += amount
+        return {c: rest[c] - max(leaving[c], self.held[node][c]) for c in self.columns}
 
     def _charge(self, row: int, sign: int) -> None:
         queue = int(self.state.work.queue[row])
         while queue != NONE:
             usage = self.usage.setdefault(queue, dict.fromkeys(self.columns, 0))
             for c in self.columns:
-                usage[c] += sign * int(self.state.work.usage[c, row])
+                usage[c] += sign * self._asked(row, c)
             queue = int(self.state.tree.parent[queue])
 
-    def _shared(self, queue: int, column: int) -> int:
-        """Quota that counts once: of what is preempting below this queue and what is reserved there, the lesser."""
-        sums = Counter[str]()
-        for row in self.state.work_index.values():
-            word = STATES[self.state.work.state[row]]
-            if word in ("preempting", "reserved") and self._below(row, queue):
-                sums[word] += int(self.state.work.usage[column, row])
-        return min(sums["preempting"], sums["reserved"])
+    def _asked(self, row: int, column: int) -> int:
+        """What a workload takes of its queues' quota."""
+        if row in self.admitted:
+            return self.admitted[row][1].get(column, 0)
+        return int(self.state.work.usage[column, row])
 
-    def _members(self, name: str) -> list[Amounts]:
-        vectors = self.state.members_of(self.state.work_index[name])
+    def _used(self, queue: int, column: int, without: Collection[int] = ()) -> int:
+        """What counts against the queue's limits with these gone: what is preempting and what is reserved overlap."""
+        used = self.usage.get(queue, {}).get(column, 0)
+        sums = Counter[str]()
+        for row in self.holders:
+            word = STATES[self.state.work.state[row]]
+            if not self._below(row, queue):
+                continue
+            if row in without:
+                used -= self._asked(row, column)
+            elif word in ("preempting", "reserved"):
+                sums[word] += self._asked(row, column)
+        return used - min(sums["preempting"], sums["reserved"])
+
+    # -- what a decision gives ---------------------------------------------------------------------------------
+
+    def admit(self, made: Decision) -> Iterator[str]:
+        """A claimant has the members that the decision gives it; says what it cannot be given."""
+        if made.workload is None or not self.state.static.flavored_quota or not (made.flavors or made.counts):
+            return
+        row = self.state.work_index[made.workload]
+        asks = asks_of(self.state, row)
+        for name in made.counts.keys() - {part.name for part in asks}:
+            yield f"{made.workload} has no pod set {name}"
+        members: list[Amounts] = []
+        usage = Counter[int]()
+        pinned: set[frozenset[str]] = set()
+        for part in asks:
+            count = made.counts.get(part.name, part.count)
+            if not (part.min_count or part.count) <= count <= part.count:
+                yield f"{made.workload} may not have {count} members of {part.name}"
+            own = made.flavors.get(part.name)
+            keys = self._in_flavors(part.requests, own if isinstance(own, dict) else made.flavors)
+            for key in sorted(keys.keys() - self.state.units.index.keys()):
+                yield f"{made.workload} gets {key}, which nobody offers"
+            need = Counter({WHOLE: FULL if self.state.work.exclusive[row] else 1})
+            for key, nano in keys.items():
+                resource, flavor = split_flavor(key)
+                need[self.state.units.index[resource]] += self._counts(resource, nano)
+                if key in self.state.units.index:
+                    usage[self.state.units.index[key]] += self._counts(key, nano) * count
+                    need[self.state.units.index[key]] += self._counts(key, nano) if flavor else 0
+            members += [{c: amount for c, amount in need.items() if amount}] * count
+            pinned.add(frozenset(key for key in keys if "@" in key))
+        self.admitted[row], self.pinned[row] = (members, dict(usage)), pinned
+
+    def _in_flavors(self, requests: Mapping[str, int], flavors: Mapping[str, Any]) -> dict[str, int]:
+        """What one member asks for, each resource in its flavor; a default that nobody offers is the plain name."""
+        found = Counter[str]()
+        for name, nano in requests.items():
+            flavor = None if "@" in name else flavors.get(name)
+            key = name if flavor is None else f"{name}@{flavor}"
+            found[name if flavor == "default" and key not in self.state.units.index else key] += nano
+        return dict(found)
+
+    def _counts(self, name: str, nano: int) -> int:
+        return nano // self.state.units.nano[self.state.units.index[name]]
+
+    def members(self, name: str) -> list[Amounts]:
+        """What each member of a claimant takes of a node."""
+        row = self.state.work_index[name]
+        if row in self.admitted:
+            return self.admitted[row][0]
+        vectors = self.state.members_of(row)
         return [{c: int(vector[c]) for c in self.columns if vector[c]} for vector in vectors]
 
+    # -- who leaves, who enters --------------------------------------------------------------------------------
+
     def leave(self, name: str) -> None:
-        """A victim's room is free."""
+        """A victim's room is free, as far as it is not held for somebody."""
         row = self.state.work_index[name]
+        if row not in self.holders:
+            return
+        preempting = STATES[self.state.work.state[row]] == "preempting"
         for node, amounts in self._standing(row):
             for c, amount in amounts.items():
-                self.free[node][c] += amount
+                if preempting:
+                    self.leaving[node][c] -= amount
+                else:
+                    self.rest[node][c] += amount
+            self.free[node] = self._free(node)
         self._charge(row, -1)
         self.holders.discard(row)
 
@@ -81,8 +176,9 @@ class Ledger:
     def enter(self, name: str, nodes: Sequence[str]) -> Iterator[str]:
         """A claimant takes its room; says where that is too much."""
         row = self.state.work_index[name]
-        for node, need in zip(nodes, self._members(name), strict=False):
+        for node, need in zip(nodes, self.members(name), strict=False):
             for c, amount in need.items():
+                self.rest[node][c] -= amount
                 self.free[node][c] -= amount
                 if self.free[node][c] < 0:
                     yield f"{name} oversubscribes {self.state.units.names[c] or 'whole node'} of {node}"
@@ -96,11 +192,7 @@ class Ledger:
         while queue != NONE:
             for c in self.columns:
                 limit = int(self.state.tree.max[c, queue])
-                if (
-                    limit != UNSET
-                    and self.state.work.usage[c, row]
-                    and self.usage[queue][c] - self._shared(queue, c) > limit
-                ):
+                if limit != UNSET and self._asked(row, c) and self._used(queue, c) > limit:
                     yield f"{name} exceeds max {self.state.units.names[c]} of {self.state.tree.names[queue]}"
             queue = int(self.state.tree.parent[queue])
 
@@ -134,30 +226,45 @@ class Ledger:
             and state.nodes.partition[at] == state.work.partition[row]
             and state.nodes.reserved_for[at] in (NONE, row)
             and state.work.required_node[row] in (NONE, at)
-            and state.pins.get(row, NONE) in (NONE, state.nodes.flavor[at])
+            and any(all(self._offers(at, key) for key in pins) for pins in self._pins(name))
             and (constraints is None or all(labels.get(key) == value for key, value in constraints.labels.items()))
             and (constraints is None or not constraints.nodes or node in constraints.nodes)
+        )
+
+    def _pins(self, name: str) -> set[frozenset[str]]:
+        """The flavors that each kind of its members names."""
+        row = self.state.work_index[name]
+        if row in self.admitted:
+            return self.pinned[row]
+        parts = self.state.parts.get(row)
+        kinds = [self.state.odd_requests.get(row, {})] if parts is None else [part.requests for part in parts]
+        return {frozenset(key for key in requests if "@" in key) for requests in kinds}
+
+    def _offers(self, node: int, name: str) -> bool:
+        return name in self.state.units.index and bool(
+            self.state.nodes.capacity[self.state.units.index[name], node] > 0
         )
 
     def could_hold(self, name: str, *, without: Sequence[str]) -> bool:
         """Whether the claimant fits with only these gone. Members of different size: only when one node fits each."""
         state = self.state
         row = state.work_index[name]
-        freed: dict[str, Amounts] = {}
-        for victim in without:
-            for node, amounts in self._standing(state.work_index[victim]):
-                held = freed.setdefault(node, dict.fromkeys(self.columns, 0))
-                for c, amount in amounts.items():
-                    held[c] += amount
-        if not self._within_limits(row, without):
+        gone = [state.work_index[victim] for victim in without]
+        if not self._within_limits(row, gone):
             return False
-        members = self._members(name)
+        members = self.members(name)
         if not state.nodes.size:
             return True
         if any(member != members[0] for member in members):
             return False
+        freed: dict[str, list[tuple[int, Amounts]]] = {}
+        for victim in gone:
+            for node, amounts in self._standing(victim):
+                freed.setdefault(node, []).append((victim, amounts))
         room = {
-            node: self._count(node, members[0], freed.get(node, {})) for node in self.free if self._may_use(name, node)
+            node: self._count(self._free(node, freed[node]) if node in freed else self.free[node], members[0])
+            for node in self.free
+            if self._may_use(name, node)
         }
         word = PLACEMENTS[state.work.placement[row]]
         totals = Counter[str]()
@@ -170,8 +277,8 @@ class Ledger:
             return sum(min(total, most) for total in totals.values()) >= len(members)
         return sum(room.values()) >= len(members)
 
-    def _count(self, node: str, need: Amounts, freed: Amounts) -> int:
-        return max(0, min((self.free[node][c] + freed.get(c, 0)) // amount for c, amount in need.items()))
+    def _count(self, free: Amounts, need: Amounts) -> int:
+        return max(0, min(free[c] // amount for c, amount in need.items()))
 
     def _of_tenant(self, row: int, holders: set[int]) -> Iterator[tuple[str, int, int]]:
         """What the tenant of this workload has, and may have, with these workloads holding room."""
@@ -190,18 +297,15 @@ class Ledger:
         found = len({node for node, _ in self._standing(row)} | self.entered.get(row, set()))
         return found or (int(self.state.work.members[row]) if self.state.work.exclusive[row] else 1)
 
-    def _within_limits(self, row: int, without: Sequence[str]) -> bool:
+    def _within_limits(self, row: int, gone: Sequence[int]) -> bool:
         state = self.state
         queue = int(state.work.queue[row])
-        gone = [state.work_index[name] for name in without]
         if any(held > limit for _, held, limit in self._of_tenant(row, (self.holders - set(gone)) | {row})):
             return False
         while queue != NONE:
             for c in self.columns:
-                limit, asked = int(state.tree.max[c, queue]), int(state.work.usage[c, row])
-                credit = sum(int(state.work.usage[c, other]) for other in gone if self._below(other, queue))
-                used = self.usage.get(queue, {}).get(c, 0) - self._shared(queue, c)
-                if limit != UNSET and asked and used + asked - credit > limit:
+                limit, asked = int(state.tree.max[c, queue]), self._asked(row, c)
+                if limit != UNSET and asked and self._used(queue, c, gone) + asked > limit:
                     return False
             queue = int(state.tree.parent[queue])
         return True

@@ -19,7 +19,6 @@ from cede.engine.lint_rules import (
 )
 from cede.model.lint import Finding
 from cede.model.quantities import show_quantity
-from cede.model.resources import split_flavor
 from cede.state.columns import NONE, UNSET, Int64s
 from cede.state.entry import DEFAULT_PARTITION
 from cede.state.state import State
@@ -174,12 +173,9 @@ def _over_cluster(state: State, partition: int, total: Int64s) -> Iterator[Findi
 
 def _capacity(state: State, partition: int, what: str) -> int:
     """What the nodes of a partition have in all, in nano-units; of one flavor only if the resource names one."""
-    plain, flavor = split_flavor(what)
     nodes, size = state.nodes, state.nodes.size
     mask = nodes.partition[:size] == partition
-    if flavor is not None:
-        mask &= nodes.flavor[:size] == state.flavors.index.get(flavor, NONE - 1)
-    column = state.units.index[plain]
+    column = state.units.index[what]
     return int(nodes.capacity[column, :size][mask].sum()) * state.units.nano[column]
 
 

@@ -85,5 +85,4 @@ def _kind(state: State, row: int) -> Hashable:
         int(work.placement[row]),
         int(work.partition[row]),
         int(work.required_node[row]),
-        state.pins.get(row),
     )

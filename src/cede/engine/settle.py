@@ -14,11 +14,13 @@ from cede.engine.verify import verify_state
 from cede.model.errors import CedeError, InputError, Problem
 from cede.model.plan import ENDED, Decision, Plan, Preemption, Settled
 from cede.model.times import parse_duration
+from cede.state.admission import admitted_parts
 from cede.state.build import build
 from cede.state.columns import PREEMPTING, RESERVED
 from cede.state.state import State, holds
 
-Signature = tuple[frozenset[tuple[str, tuple[str, ...]]], frozenset[str]]
+Holding = tuple[str, tuple[str, ...], frozenset[tuple[str, int]]]
+Signature = tuple[frozenset[Holding], frozenset[str]]
 
 
 def settle(
@@ -104,26 +106,43 @@ class _Run:
         for decision in made.decisions:
             changed |= decision.action in ("start", "preempt")
             for victim in decision.victims:
-                self.preemptions.append(Preemption(cycle, victim.workload, decision.workload, decision.rule))
+                if not victim.leaving:
+                    self.preemptions.append(Preemption(cycle, victim.workload, decision.workload, decision.rule))
+                elif not self._holds_room(victim.workload):
+                    continue
                 self._leave(victim.workload, victim.fate)
-            if decision.action == "start" and decision.workload is not None:
-                apply(self.state, Started(decision.workload, decision.nodes))
+            if decision.action == "start":
+                self._start(decision)
             elif decision.action == "preempt":
                 claimants.append(decision)
         apply(self.state, Ticked(self.state.now + self.step))
         for decision in claimants:
-            if decision.workload is not None and self._has_room(decision):
-                apply(self.state, Started(decision.workload, decision.nodes))
+            if self._has_room(decision):
+                self._start(decision)
         return changed
 
+    def _holds_room(self, name: str) -> bool:
+        row = self.state.work_index.get(name)
+        return row is not None and holds(int(self.state.work.state[row]))
+
+    def _start(self, decision: Decision) -> None:
+        if decision.workload is not None:
+            apply(self.state, Started(decision.workload, decision.nodes, decision.flavors, decision.counts))
+
     def _has_room(self, decision: Decision) -> bool:
-        assert decision.workload is not None
+        if decision.workload is None:
+            return False
         state = self.state
-        free = state.nodes.free.copy()
         row = state.work_index[decision.workload]
-        for name, need in zip(decision.nodes, state.members_of(row), strict=False):
-            free[:, state.node_index[name]] -= need
-        return bool((free[:, [state.node_index[name] for name in decision.nodes]] >= 0).all())
+        parts = admitted_parts(state, row, decision.flavors, decision.counts)
+        free = state.nodes.free.copy()
+        members = state.members_of(row) if parts is None else state.vectors_of(parts, bool(state.work.exclusive[row]))
+        for name, need in zip(decision.nodes, members, strict=False):
+            node = state.node_index[name]
+            free[:, node] -= need
+            if (free[need > 0, node] < 0).any():
+                return False
+        return True
 
     def loop_so_far(self) -> tuple[Preemption, ...] | None:
         """What happened since this state was seen before, if it was."""
@@ -155,8 +174,15 @@ class _Run:
     def _signature(self) -> Signature:
         state = self.state
         running = frozenset(
-            (name, tuple(state.nodes_of(row)))
+            (name, tuple(state.nodes_of(row)), self._usage(row))
             for name, row in state.work_index.items()
             if holds(int(state.work.state[row]))
         )
         return running, frozenset(state.work_names[row] for row in state.pending)
+
+    def _usage(self, row: int) -> frozenset[tuple[str, int]]:
+        """What it holds, where that is decided with its flavors and its members; elsewhere it is always the same."""
+        state = self.state
+        if not state.static.flavored_quota:
+            return frozenset()
+        return frozenset(state.units.amounts(state.work.usage[:, row].tolist()).items())

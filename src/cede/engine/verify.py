@@ -35,6 +35,7 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
     if plan.version != state.version:
         yield f"the plan was made from version {plan.version}, the state is at {state.version}"
     ledger = Ledger(state)
+    audit = doctrine.audit(state, plan.edition)
     decided: set[str] = set()
     evicted: set[str] = set()
     for made in plan.decisions:
@@ -53,7 +54,9 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
             if victim.workload in evicted:
                 yield f"{victim.workload} is evicted twice"
             evicted.add(victim.workload)
-        for objection in doctrine.objections(state, plan.edition, made):
+            if victim.leaving and _word(state, victim.workload) != "preempting":
+                yield f"{victim.workload} is {_word(state, victim.workload)}, not leaving already"
+        for objection in audit(made):
             yield f"{about}: {objection}"
         if made.action in ("start", "preempt") and made.workload is not None:
             yield from _room(state, ledger, made, exact=plan.edition in doctrine.exact)
@@ -73,16 +76,21 @@ def _claimant(state: State, made: Decision, decided: set[str]) -> Iterator[str]:
     if made.workload in decided:
         yield f"{made.workload} is decided twice"
     decided.add(made.workload)
-    word = STATES[state.work.state[state.work_index[made.workload]]]
+    word = _word(state, made.workload)
     if word not in ("pending", "suspended"):
         yield f"{made.workload} is {word}, not waiting"
     if (made.action == "preempt") != bool(made.victims):
         yield f"{made.workload}: {made.action} with {len(made.victims)} victims"
 
 
+def _word(state: State, name: str) -> str:
+    return STATES[state.work.state[state.work_index[name]]]
+
+
 def _room(state: State, ledger: Ledger, made: Decision, *, exact: bool) -> Iterator[str]:
     assert made.workload is not None
     name = made.workload
+    yield from ledger.admit(made)
     if exact:
         for victim in made.victims:
             others = [other.workload for other in made.victims if other is not victim]
@@ -93,8 +101,8 @@ def _room(state: State, ledger: Ledger, made: Decision, *, exact: bool) -> Itera
     for victim in made.victims:
         ledger.leave(victim.workload)
     if state.nodes.size:
-        row = state.work_index[name]
-        if len(made.nodes) != int(state.work.members[row]):
-            yield f"{name}: {len(made.nodes)} nodes for {int(state.work.members[row])} members"
+        members = len(ledger.members(name))
+        if len(made.nodes) != members:
+            yield f"{name}: {len(made.nodes)} nodes for {members} members"
         yield from ledger.misplaced(name, made.nodes)
     yield from ledger.enter(name, made.nodes)

@@ -144,7 +144,9 @@ def _moved_out(work: Any, nodes: set[str]) -> Any:
         return work
     if not any(isinstance(node, str) and node in nodes for node in work["nodes"]):
         return work
-    return {key: value for key, value in work.items() if key not in ("state", "nodes", "started", "usage")}
+    # What says only what it holds asks for that.
+    held = ("usage",) if "requests" in work or "pod_sets" in work else ()
+    return {key: value for key, value in work.items() if key not in ("state", "nodes", "started", *held)}
 
 
 def _unreserved(node: Any, workload: str) -> Any:

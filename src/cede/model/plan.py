@@ -14,14 +14,19 @@ ENDED = "ended"
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A running workload that gives way; `fate` says whether it queues again or ends."""
+    """A workload that gives way; `fate` says whether it queues again or ends.
+
+    `leaving`: it is being preempted already, so that this is no second eviction.
+    """
 
     workload: str
     reason: str
     fate: str = REQUEUED
+    leaving: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        return {"workload": self.workload, "reason": self.reason, "fate": self.fate}
+        result: dict[str, Any] = {"workload": self.workload, "reason": self.reason, "fate": self.fate}
+        return result | {"leaving": True} if self.leaving else result
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.times import Instant
+from cede.state.amounts import columns_of_node, columns_of_queue, is_odd, load_of_workload, usage_of
 from cede.state.columns import (
     CHECKPOINTS,
     KINDS,
@@ -21,19 +22,9 @@ from cede.state.columns import (
     ResidentColumns,
     WorkloadColumns,
 )
-from cede.state.entry import (
-    FLAGS,
-    TIMES,
-    enter_sides,
-    is_odd,
-    load_of_workload,
-    own_priority,
-    partition_of,
-    uid_key,
-    usage_of,
-)
+from cede.state.entry import FLAGS, TIMES, enter_sides, own_priority, partition_of, uid_key
+from cede.state.standing import settle_in
 from cede.state.state import State, Static, holds
-from cede.state.tree import LIMITS
 
 DEFAULT_PRIORITY = {"backendai": 10}
 
@@ -49,6 +40,7 @@ def build(document: ClusterFile) -> State:
         tenants={tenant.name: tenant for tenant in document.tenants},
         policies=sorted(document.policies, key=lambda policy: (policy.user or "", policy.project or "")),
         default_priority=DEFAULT_PRIORITY.get(doctrine.name, 0) if doctrine else 0,
+        flavored_quota=doctrine is not None and doctrine.name == "kueue",
     )
     state = State(static, now=int(document.now), instant=isinstance(document.now, Instant))
     workloads = sorted(document.workloads, key=lambda workload: workload.name)
@@ -67,21 +59,21 @@ def build(document: ClusterFile) -> State:
 
 def _learn_everything(state: State, document: ClusterFile) -> None:
     """Units for every amount at once, and what the workloads come to; queues and nodes are counted as they join."""
-    seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
+    seen: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}
     loads: dict[tuple[Any, ...], tuple[Workload, int]] = {}
 
-    def note(amounts: dict[str, int] | None) -> tuple[tuple[str, int], ...] | None:
+    def note(amounts: Mapping[str, int] | None) -> tuple[tuple[str, int], ...] | None:
         key = None if amounts is None else tuple(amounts.items())
         if key and amounts:
             seen.setdefault(key, amounts)
         return key
 
     for node in document.nodes:
-        note(node.capacity)
-        note(node.occupied)
+        for amounts in columns_of_node(state.static, node):
+            note(amounts)
     for queue in document.queues:
-        for limits in LIMITS:
-            note(getattr(queue, limits))
+        for amounts in columns_of_queue(state.static, queue):
+            note(amounts)
     for workload in document.workloads:
         key: tuple[Any, ...] = (note(workload.requests), workload.members, workload.exclusive)
         if workload.usage is not None or workload.pod_sets is not None:
@@ -211,7 +203,7 @@ def _settle_everyone_in(state: State, workloads: Sequence[Workload]) -> None:
     _sum_queues(state, special)
     for row in special:
         places_of = [index[name] for name in workloads[row].nodes or ()]
-        state._settle_in(row, places_of, int(state.work.state[row]))
+        settle_in(state, row, places_of, int(state.work.state[row]))
 
 
 def _sum_queues(state: State, special: Sequence[int]) -> None:

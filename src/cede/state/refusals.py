@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError, shown
+from cede.model.workloads import PodSet
+from cede.state.admission import asks_of
 from cede.state.columns import NONE
 
 if TYPE_CHECKING:
@@ -32,6 +34,32 @@ def refuse_places(name: str, members: int, places: int) -> None:
     """An error unless there is a node for each member, or none for any where only quota is decided."""
     if places not in (0, members):
         raise CedeError(f"{name} has {members} members and is placed on {places}; each member has one node")
+
+
+def refuse_parts(state: State, row: int, parts: Sequence[PodSet]) -> None:
+    """An error unless the workload waits, and these are its pod sets by name and order."""
+    name = state.work_names[row]
+    if row not in state.pending:
+        raise CedeError(f"{name} is not waiting")
+    asked, given = ([part.name for part in sets] for sets in (asks_of(state, row), parts))
+    if asked != given:
+        raise CedeError(f"{name} has the pod sets {', '.join(asked)}, and {', '.join(given) or 'none'} are admitted")
+    for part in parts:
+        if part.count < 1:
+            raise CedeError(f"{name} is admitted with {part.count} members of {part.name}; the least is 1")
+
+
+def refuse_unknown(state: State, parts: Sequence[PodSet]) -> None:
+    """An error if these ask for something that no entry names: in a trial no column can be made."""
+    names = {name for part in parts for name in part.requests} - state.units.index.keys()
+    if names:
+        raise CedeError(f"nobody offers or limits {', '.join(sorted(names))}")
+
+
+def refuse_unless_admitted(state: State, row: int) -> None:
+    """An error unless the workload is admitted and waits."""
+    if row not in state.admitted or row not in state.pending:
+        raise CedeError(f"{state.work_names[row]} is not admitted, or holds room")
 
 
 def refuse_node(state: State, node: Node) -> None:

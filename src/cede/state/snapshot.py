@@ -5,20 +5,24 @@ Nothing that means something is lost. These keys may read otherwise than in the 
 - A key with its default value is left out: also `partition: default`, a `uid` or `submitted` that is the name or
   `now`, and a `priority` that the owner's policy or the doctrine would give anyway.
 - Entries are in the order of their names, and `count` is counted out.
+- What holds room in flavors, or with fewer members than it asked for, says so in `usage` and in its members.
 - `nodes` of equal members are in name order, since no member is told apart; work that waits has none.
 - A queue without an entry is listed, bare, once no queue names it as its parent and something else still does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
 from cede.model.cluster import FORMAT, Checkpoint, ClusterFile, Node, Queue, Workload
 from cede.model.times import Instant
 from cede.model.values import Part
-from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NODE_STATES, NONE, PLACEMENTS, STATES
+from cede.model.workloads import PodSet
+from cede.state.admission import Ask, asks_of, standing_ask
+from cede.state.amounts import total_of
+from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NODE_STATES, NONE, PLACEMENTS, STATES, Int64s
 from cede.state.entry import CLOCKS, DEFAULT_PARTITION, FLAGS, own_priority
 from cede.state.state import State, holds
 
@@ -79,8 +83,8 @@ def _node(state: State, row: int) -> Node:
         Node,
         {
             "name": state.node_names[row],
-            "capacity": odd.capacity if odd else state.units.amounts(columns.capacity[:, row].tolist()),
-            "occupied": odd.occupied if odd else state.units.amounts(columns.occupied[:, row].tolist()),
+            "capacity": odd.capacity if odd else _plain_amounts(state, columns.capacity[:, row]),
+            "occupied": odd.occupied if odd else _plain_amounts(state, columns.occupied[:, row]),
             "partition": None if partition == DEFAULT_PARTITION else partition,
             "flavor": odd.flavor if odd else state.flavors.name(int(columns.flavor[row])),
             "home": None if home == NONE else state.tree.names[home],
@@ -90,6 +94,12 @@ def _node(state: State, row: int) -> Node:
             **{clock: _time(state, getattr(columns, clock)[row]) for clock in CLOCKS},
         },
     )
+
+
+def _plain_amounts(state: State, counts: Int64s) -> dict[str, int]:
+    """What a node that names no flavor of its own amounts has: its plain columns say it all."""
+    amounts = state.units.amounts(counts.tolist())
+    return {name: nano for name, nano in amounts.items() if "@" not in name} if state.units.flavored else amounts
 
 
 def _listed(state: State) -> set[str]:
@@ -144,7 +154,6 @@ def _values(state: State, row: int) -> dict[str, Any]:
         "job_priority": int(work.job_priority[row]) or None,
         "state": STATES[work.state[row]],
         **_sizes(state, row),
-        "usage": _usage(state, row) if work.usage_given[row] else None,
         "nodes": (state.nodes_of(row) or None) if holds(int(work.state[row])) else None,
         "placement": PLACEMENTS[work.placement[row]],
         "constraints": state.constraints.get(row),
@@ -160,17 +169,41 @@ def _values(state: State, row: int) -> dict[str, Any]:
 
 
 def _sizes(state: State, row: int) -> dict[str, Any]:
-    if row in state.parts:
-        return {"pod_sets": list(state.parts[row])}
-    requests = state.odd_requests.get(row)
-    if requests is None:
-        requests = state.units.amounts(state.work.need[:, row].tolist())
-    return {"members": int(state.work.members[row]), "requests": requests}
+    """Members and usage: of what holds room as it was admitted, of what waits as it asks."""
+    ask = state.admitted.get(row)
+    given = bool(state.work.usage_given[row])
+    if ask is None:
+        return _written(standing_ask(state, row), given)
+    if not holds(int(state.work.state[row])):
+        return _written(ask, given)
+    now = standing_ask(state, row)
+    parts = tuple(map(_of_size, asks_of(state, row), (count for _, count in now.sizes)))
+    asked = now if _needs_its_flavors(state, row) else replace(now, parts=parts, requests=parts[0].requests)
+    usage = total_of(now.sizes)
+    asked = replace(asked, parts=None if ask.parts is None else asked.parts, usage=usage)
+    return _written(asked, given or usage != total_of(asked.sizes))
 
 
-def _usage(state: State, row: int) -> Mapping[str, int]:
-    odd = state.odd_usages.get(row)
-    return state.units.amounts(state.work.usage[:, row].tolist()) if odd is None else odd
+def _written(ask: Ask, given: bool) -> dict[str, Any]:
+    usage = {"usage": ask.usage if given else None}
+    if ask.parts is not None:
+        return {"pod_sets": list(ask.parts), **usage}
+    return {"members": ask.members, "requests": ask.requests, **usage}
+
+
+def _of_size(part: PodSet, count: int) -> PodSet:
+    """The pod set with as many members as were admitted."""
+    if part.count == count:
+        return part
+    least = {} if part.min_count is None else {"min_count": min(part.min_count, count)}
+    return part.model_copy(update={"count": count, **least})
+
+
+def _needs_its_flavors(state: State, row: int) -> bool:
+    """Whether its usage does not say of what its members take: one of its nodes has a resource in several flavors."""
+    nodes = [int(state.residents.node[resident]) for resident in state.residents_of(row)]
+    offered = [state.nodes.capacity[columns][:, nodes] > 0 for columns in state.units.flavored.values()]
+    return any((flavors.sum(axis=0) > 1).any() for flavors in offered)
 
 
 def _checkpoint(state: State, row: int) -> Checkpoint | None:

@@ -9,12 +9,24 @@ from typing import Any
 import numpy as np
 
 from cede.model.cluster import App, Constraints, DoctrineChoice, Node, PodSet, Policy, Queue, Tenant, Workload
+from cede.state.admission import Ask, admit, ask_for_usage_no_more, load_of_row, put_back
+from cede.state.amounts import (
+    columns_of_node,
+    columns_of_queue,
+    difference,
+    flavored,
+    load_of_node,
+    load_of_queue,
+    load_of_workload,
+    plain,
+    sizes_of_workload,
+    taken,
+)
 from cede.state.columns import (
     NEVER,
     NODE_STATES,
     NONE,
     PENDING,
-    PREEMPTING,
     RESERVED,
     RUNNING,
     STATES,
@@ -25,21 +37,18 @@ from cede.state.columns import (
     ResidentColumns,
     WorkloadColumns,
 )
-from cede.state.entry import (
-    DEFAULT_PARTITION,
-    all_requests,
-    difference,
-    enter,
-    enter_node,
-    flavored,
-    load_of_node,
-    load_of_queue,
-    load_of_workload,
-    partition_of,
-    plain,
+from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, partition_of
+from cede.state.refusals import (
+    refuse_node,
+    refuse_parts,
+    refuse_places,
+    refuse_queue,
+    refuse_unless_admitted,
+    refuse_workload,
 )
-from cede.state.refusals import refuse_node, refuse_places, refuse_queue, refuse_workload
-from cede.state.tree import LIMITS, QueueTree
+from cede.state.sharing import Shared
+from cede.state.standing import book, move_out, refresh, settle_in
+from cede.state.tree import QueueTree
 from cede.state.units import FULL, WHOLE, Units
 
 
@@ -54,6 +63,7 @@ class Static:
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
     policies: Sequence[Policy] = ()
     default_priority: int = 0
+    flavored_quota: bool = False
 
 
 def holds(state: int) -> bool:
@@ -70,6 +80,7 @@ class State:
         self.instant = instant
         self.version = 0
         self.units = Units()
+        self.shared = Shared()
         self.work = WorkloadColumns(1)
         self.nodes = NodeColumns(1)
         self.residents = ResidentColumns(1)
@@ -96,7 +107,7 @@ class State:
         self.odd_usages: dict[int, Mapping[str, int]] = {}
         self.odd_nodes: dict[int, Node] = {}
         self.constraints: dict[int, Constraints] = {}
-        self.pins: dict[int, int] = {}
+        self.admitted: dict[int, Ask] = {}
         self.label_sets: list[Mapping[str, str]] = []
         self._label_codes: dict[tuple[tuple[str, str], ...], int] = {}
         self._labelled: dict[tuple[str, str], list[int]] = {}
@@ -114,6 +125,7 @@ class State:
         finer = self.units.learn(seen, more)
         if len(self.units) == self.work.resources and not finer:
             return
+        self.tree.derived.clear()
         tables = (self.work, self.nodes, self.residents, self.tree)
         for table in tables:
             if len(self.units) > table.resources:
@@ -121,16 +133,9 @@ class State:
             for column, factor in finer.items():
                 table.rescale(column, factor)
 
-    def physical(self, requests: Mapping[str, int]) -> tuple[Mapping[str, int], int]:
-        """What one member takes of a node, by plain name, and the flavor it is pinned to: of several the least name."""
-        if not flavored(requests):
-            return requests, NONE
-        least = min(name.partition("@")[2] for name in requests if "@" in name)
-        return plain(requests), self.flavors.code(least)
-
     def member_vector(self, requests: Mapping[str, int], exclusive: bool) -> Int64s:
         """What one member takes of a node, as counts; all of the WHOLE column if it wants a node to itself."""
-        row = self.units.vector(self.physical(requests)[0])
+        row = self.units.vector(taken(requests))
         row[WHOLE] = FULL if exclusive else 1
         return row
 
@@ -139,7 +144,8 @@ class State:
     def submit(self, workload: Workload) -> int:
         """Enter a workload; one that holds room is placed where its entry says."""
         refuse_workload(self, workload)
-        self.learn(*all_requests(workload), workload.usage or {}, more=load_of_workload(workload))
+        requests = (requests for requests, _ in sizes_of_workload(workload))
+        self.learn(*requests, workload.usage or {}, more=load_of_workload(workload))
         row = self.work.add()
         enter(self, row, workload)
         self.work_index[workload.name] = row
@@ -152,34 +158,60 @@ class State:
         state = STATES.index(workload.state)
         if holds(state):
             nodes = [self.node_index[name] for name in workload.nodes or ()]
-            self._settle_in(row, nodes, state)
+            settle_in(self, row, nodes, state)
         else:
             self.work.state[row] = state
             self.pending.add(row)
         self.version += 1
         return row
 
-    def start(self, row: int, nodes: Sequence[int], *, at: int | None = None, state: int = RUNNING) -> None:
-        """A pending workload takes its room: running from now, or in another state that holds room."""
-        refuse_places(self.work_names[row], int(self.work.members[row]), len(nodes))
+    def admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
+        """A waiting workload's members become these: in flavors, or fewer. `asks_of` still says what it asks for."""
+        self._admit(row, parts)
+        self.version += 1
+
+    def unadmit(self, row: int) -> None:
+        """An admitted workload that waits has the members again that it asks for."""
+        refuse_unless_admitted(self, row)
+        self._ask_again(row)
+        self.version += 1
+
+    def start(
+        self,
+        row: int,
+        nodes: Sequence[int],
+        *,
+        at: int | None = None,
+        state: int = RUNNING,
+        parts: tuple[PodSet, ...] | None = None,
+    ) -> None:
+        """A pending workload takes its room: running from now, or in another state that holds room.
+
+        With `parts` it is admitted first.
+        """
+        members = int(self.work.members[row]) if parts is None else sum(part.count for part in parts)
+        refuse_places(self.work_names[row], members, len(nodes))
+        if parts is not None:
+            self._admit(row, parts)
         self.pending.discard(row)
         self.work.started[row] = self.now if at is None else at
-        self._settle_in(row, nodes, state)
+        settle_in(self, row, nodes, state)
         self.version += 1
 
     def mark(self, row: int, state: int) -> None:
         """Another state that holds room too: running, checkpointing, preempting."""
         residents = self.residents_of(row)
         for resident in residents:
-            self._book(resident, int(self.work.state[row]), -1)
+            book(self, resident, int(self.work.state[row]), -1)
         self.work.state[row] = state
         for resident in residents:
-            self._book(resident, state, 1)
+            book(self, resident, state, 1)
         self.version += 1
 
     def requeue(self, row: int, *, state: int = PENDING, preempted: bool = False) -> None:
-        """A workload gives its room back and waits again; its submission time stays."""
-        self._move_out(row)
+        """A workload gives its room back and waits again, for what it first asked for; its submission time stays."""
+        move_out(self, row)
+        self._ask_again(row)
         self.work.state[row] = state
         self.work.started[row] = NEVER
         self.work.preempted[row] += preempted
@@ -188,20 +220,38 @@ class State:
 
     def forget(self, row: int) -> None:
         """A workload ended: its room is free, its row may be used again."""
-        self.units.count({name: -nano for name, nano in self._load_of(row).items()})
+        self.units.count({name: -nano for name, nano in load_of_row(self, row).items()})
         if holds(int(self.work.state[row])):
-            self._move_out(row)
+            move_out(self, row)
         self.pending.discard(row)
         name = self.work_names[row]
         for node in self.reservations.pop(row, ()):
             self.nodes.reserved_for[node] = NONE
         del self.work_index[name]
-        sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.pins)
+        sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.admitted)
         for side in (*sides, self.odd_requests, self.odd_usages):
             side.pop(row, None)
         self.work_names[row] = self.uids[row] = ""
         self.work.drop(row)
         self.version += 1
+
+    def _admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
+        refuse_parts(self, row, parts)
+        more = difference(load_of_row(self, row, parts), load_of_row(self, row))
+        self.learn(*(part.requests for part in parts), more=more)
+        admit(self, row, parts)
+
+    def _ask_again(self, row: int) -> None:
+        """What it was admitted with is forgotten, and so is usage that a file gives where quota is in flavors."""
+        given = self.static.flavored_quota and bool(self.work.usage_given[row])
+        if row not in self.admitted and not given:
+            return
+        before = load_of_row(self, row)
+        if row in self.admitted:
+            put_back(self, row)
+        else:
+            ask_for_usage_no_more(self, row)
+        self.units.count(difference(load_of_row(self, row), before))
 
     # -- nodes and queues --------------------------------------------------------------------------------------
 
@@ -209,11 +259,11 @@ class State:
         """A node joins, or changes: capacity, labels, state. What runs there stays."""
         refuse_node(self, node)
         row = self.node_index.get(node.name)
-        more = load_of_node(node)
+        more = load_of_node(self.static, node)
         if row is not None:
             less = self.nodes.capacity[:, row] + self.nodes.occupied[:, row]
             more = difference(more, {"": FULL, **self.units.amounts(less.tolist())})
-        self.learn(node.capacity, node.occupied, more=more)
+        self.learn(*columns_of_node(self.static, node), more=more)
         if row is None:
             row = self.node_index[node.name] = self.nodes.add()
             self.node_names.append(node.name)
@@ -222,7 +272,7 @@ class State:
         enter_node(self, row, node)
         self.reserve(row, NONE if node.reserved_for is None else self.work_index[node.reserved_for])
         self.set_node_state(row, NODE_STATES.index(node.state))
-        self.refresh(row)
+        refresh(self, row)
         return row
 
     def set_node_state(self, row: int, state: int) -> None:
@@ -247,7 +297,7 @@ class State:
         refuse_queue(self, queue)
         known = self.tree.index.get(queue.name)
         more = difference(load_of_queue(queue), load_of_queue(None if known is None else self.tree.documents[known]))
-        self.learn(*(getattr(queue, key) or {} for key in LIMITS), more=more)
+        self.learn(*columns_of_queue(self.static, queue), more=more)
         row = self.tree.row(queue.name)
         usage = self.tree.usage[:, row].copy()
         for above in self.tree.path(row)[1:]:
@@ -314,73 +364,12 @@ class State:
     def members_of(self, row: int) -> list[Int64s]:
         """What each member takes of a node, in the order of the pod sets."""
         if row in self.parts:
-            exclusive = bool(self.work.exclusive[row])
-            return [
-                vector
-                for part in self.parts[row]
-                for vector in [self.member_vector(part.requests, exclusive)] * part.count
-            ]
+            return self.vectors_of(self.parts[row], bool(self.work.exclusive[row]))
         return [self.work.need[:, row]] * int(self.work.members[row])
 
-    # -- the parts of an update ------------------------------------------------------------------------------------
-
-    def _settle_in(self, row: int, nodes: Sequence[int], state: int) -> None:
-        self.work.state[row] = state
-        for queue in self.tree.path(int(self.work.queue[row])):
-            self.tree.usage[:, queue] += self.work.usage[:, row]
-        taken: dict[int, Int64s] = {}
-        counts: dict[int, int] = {}
-        for node, vector in zip(nodes, self.members_of(row), strict=False):
-            taken[node] = taken[node] + vector if node in taken else vector.copy()
-            counts[node] = counts.get(node, 0) + 1
-        for node, amount in taken.items():
-            resident = self.residents.add()
-            self.residents.work[resident] = row
-            self.residents.node[resident] = node
-            self.residents.count[resident] = counts[node]
-            self.residents.amount[:, resident] = amount
-            self.residents.sibling[resident] = self.work.resident[row]
-            self.work.resident[row] = resident
-            self.node_residents[node].append(resident)
-            self._book(resident, state, 1)
-        if row in self.parts and nodes:
-            self.placed[row] = tuple(nodes)
-
-    def _move_out(self, row: int) -> None:
-        for queue in self.tree.path(int(self.work.queue[row])):
-            self.tree.usage[:, queue] -= self.work.usage[:, row]
-        for resident in self.residents_of(row):
-            self._book(resident, int(self.work.state[row]), -1)
-            self.node_residents[int(self.residents.node[resident])].remove(resident)
-            self.residents.drop(resident)
-        self.work.resident[row] = NONE
-        self.placed.pop(row, None)
-
-    def _book(self, resident: int, state: int, sign: int) -> None:
-        """Add or take away a resident's amount in the bucket that its workload's state stands for."""
-        node = int(self.residents.node[resident])
-        amount = self.residents.amount[:, resident]
-        nodes = self.nodes
-        if state in (RESERVED, PREEMPTING):
-            bucket = nodes.held if state == RESERVED else nodes.leaving
-            bucket[:, node] += sign * amount
-            self.refresh(node)
-        else:
-            nodes.used[:, node] += sign * amount
-            nodes.free[:, node] -= sign * amount
-
-    def refresh(self, node: int) -> None:
-        """What is free on the node, from everything that is not."""
-        nodes = self.nodes
-        taken = nodes.occupied[:, node] + nodes.used[:, node] + nodes.booked[:, node]
-        overlap = np.maximum(nodes.leaving[:, node], nodes.held[:, node])
-        nodes.free[:, node] = nodes.capacity[:, node] - taken - overlap
-
-    def _load_of(self, row: int) -> dict[str, int]:
-        """What `load_of_workload` said when this workload came."""
-        if row in self.parts:
-            placed = np.sum(self.members_of(row), axis=0)
-        else:
-            placed = self.work.need[:, row] * int(self.work.members[row])
-        most = np.maximum(placed, self.work.usage[:, row])
-        return {"": int(placed[WHOLE]), **self.units.amounts(most.tolist())}
+    def vectors_of(self, parts: Sequence[PodSet], exclusive: bool) -> list[Int64s]:
+        """What each of these members takes of a node; the amounts are known."""
+        found: list[Int64s] = []
+        for part in parts:
+            found += [self.member_vector(part.requests, exclusive)] * part.count
+        return found

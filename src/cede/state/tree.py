@@ -42,13 +42,18 @@ class QueueColumns(Table):
 
 
 class QueueTree(QueueColumns):
-    """Queues by row, with the names and the raw settings that do not fit a column."""
+    """Queues by row, with the names and the raw settings that do not fit a column.
+
+    `derived` is where a doctrine keeps what it works out of the entries alone; it is emptied whenever one of them
+    changes, or the columns do.
+    """
 
     def __init__(self, resources: int, size: int = 0) -> None:
         super().__init__(resources, size)
         self.names: list[str] = []
         self.index: dict[str, int] = {}
         self.documents: list[Queue | None] = []
+        self.derived: dict[str, Any] = {}
 
     def row(self, name: str) -> int:
         """The row of this queue, made without limits if it is new."""
@@ -57,11 +62,13 @@ class QueueTree(QueueColumns):
             found = self.index[name] = self.add()
             self.names.append(name)
             self.documents.append(None)
+            self.derived.clear()
         return found
 
     def put(self, queue: Queue, units: Units, partition: int) -> int:
         """Enter or replace a queue's own limits and settings; usage stays. The amounts were learned before."""
         row = self.row(queue.name)
+        self.derived.clear()
         self.documents[row] = queue
         self.listed[row] = True
         self.parent[row] = NONE if queue.parent is None else self.row(queue.parent)

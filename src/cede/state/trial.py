@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import TracebackType
 
+from cede.model.workloads import PodSet
+from cede.state.admission import Members, admit, ask_again, bring_back, members_as_they_are
 from cede.state.columns import GONE, PREEMPTING, RESERVED, Int64s
+from cede.state.refusals import refuse_unknown
+from cede.state.standing import refresh
 from cede.state.state import State
 
 
@@ -18,7 +22,7 @@ class Trial:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._log: list[tuple[int, int, list[tuple[int, Int64s]]]] = []
+        self._log: list[tuple[int, int, list[tuple[int, Int64s]], Members | None]] = []
 
     def __enter__(self) -> Trial:
         return self
@@ -36,15 +40,27 @@ class Trial:
         residents = state.residents
         moves = [(int(residents.node[at]), residents.amount[:, at]) for at in state.residents_of(row)]
         before = int(state.work.state[row])
-        self._log.append((row, before, moves))
+        self._log.append((row, before, moves, None))
         self._evict(row, before, moves, 1)
         state.work.state[row] = GONE
 
-    def book(self, row: int, nodes: Sequence[int]) -> None:
-        """A waiting workload's members take room, one entry a member."""
+    def book(self, row: int, nodes: Sequence[int], parts: tuple[PodSet, ...] | None = None) -> None:
+        """A waiting workload's members take room, one entry a member; with `parts` it is admitted first.
+
+        Their amounts are of columns that are known: what nodes offer, what limits and resource groups name.
+        """
         state = self.state
+        before = int(state.work.state[row])
+        members: Members | None = None
+        if parts is not None:
+            refuse_unknown(state, parts)
+            members = members_as_they_are(state, row)
+            admit(state, row, parts)
+        elif before == GONE:
+            members = members_as_they_are(state, row)
+            ask_again(state, row)
         moves = list(zip(nodes, state.members_of(row), strict=False))
-        self._log.append((row, int(state.work.state[row]), moves))
+        self._log.append((row, before, moves, members))
         self._book(row, moves, 1)
         state.work.state[row] = RESERVED
         state.booked_on[row] = tuple(nodes)
@@ -52,12 +68,14 @@ class Trial:
     def undo(self, mark: int = 0) -> None:
         """Back to the mark, or to the beginning."""
         while len(self._log) > mark:
-            row, before, moves = self._log.pop()
+            row, before, moves, members = self._log.pop()
             if self.state.work.state[row] == GONE:
                 self._evict(row, before, moves, -1)
             else:
                 self._book(row, moves, -1)
                 del self.state.booked_on[row]
+                if members is not None:
+                    bring_back(self.state, row, members)
             self.state.work.state[row] = before
 
     def _evict(self, row: int, before: int, moves: list[tuple[int, Int64s]], sign: int) -> None:
@@ -69,7 +87,7 @@ class Trial:
                 nodes.free[:, node] += sign * amount
             else:
                 shared[:, node] -= sign * amount
-                self.state.refresh(node)
+                refresh(self.state, node)
         self._charge(row, -sign)
 
     def _book(self, row: int, moves: list[tuple[int, Int64s]], sign: int) -> None:

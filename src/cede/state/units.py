@@ -25,7 +25,8 @@ class Units:
     """Names of the resource columns, how many nano-units one count of each is worth, and how many are known in all.
 
     The unit of a resource is the coarsest power of ten that divides every amount seen, so that bytes are
-    counted in bytes and half cores in milli-cores, and sums over a whole cluster stay within 64 bits.
+    counted in bytes and half cores in milli-cores, and sums over a whole cluster stay within 64 bits. A resource
+    and its flavors count in the same unit. `flavored` are the columns of each resource in a flavor.
     """
 
     def __init__(self) -> None:
@@ -33,6 +34,7 @@ class Units:
         self.index: dict[str, int] = {"": WHOLE}
         self.nano: list[int] = [1]
         self.total: list[int] = [0]
+        self.flavored: dict[str, list[int]] = {}
         self._rows: dict[tuple[tuple[str, int], ...], tuple[tuple[int, int], ...]] = {}
 
     def __len__(self) -> int:
@@ -46,6 +48,9 @@ class Units:
             self.names.append(name)
             self.nano.append(COARSEST)
             self.total.append(0)
+            resource, at, _ = name.partition("@")
+            if at:
+                self.flavored.setdefault(resource, []).append(found)
         return found
 
     def learn(self, seen: Iterable[Mapping[str, int]], more: Mapping[str, int]) -> dict[int, int]:
@@ -62,6 +67,8 @@ class Units:
                 if column is None or nano % self.nano[column]:
                     known = COARSEST if column is None else self.nano[column]
                     units[name] = _coarsest_of(nano, units.get(name, known))
+        if units:
+            self._share(units)
         for name in more.keys() | units.keys() if units else more:
             column = self.index.get(name)
             unit = units[name] if name in units or column is None else self.nano[column]
@@ -76,6 +83,18 @@ class Units:
         """So much more, or less, is known of each resource in all."""
         for name, nano in more.items():
             self.total[self.index[name]] += nano
+
+    def _share(self, units: dict[str, int]) -> None:
+        """Let a resource and its flavors have the finest unit of any of them."""
+        families: dict[str, set[str]] = {}
+        for name in units:
+            families.setdefault(name.partition("@")[0], set()).add(name)
+        for resource, new in families.items():
+            family = new | {self.names[column] for column in self.flavored.get(resource, ())}
+            family |= {resource} & self.index.keys()
+            known = {name: self.nano[self.index[name]] for name in family if name in self.index}
+            finest = min(units.get(name, known.get(name, COARSEST)) for name in family)
+            units |= {name: finest for name in family if known.get(name) != finest}
 
     def _refine(self, units: Mapping[str, int]) -> dict[int, int]:
         finer: dict[int, int] = {}

@@ -22,7 +22,7 @@ def by_turns(cycle: Cycle) -> Iterator[Decision]:
         yield Decision(name, "preempt", RULE, "it is its turn", (Victim(victim, RULE),), ("n1",))
 
 
-SHAMELESS = replace(BACKENDAI, decide=by_turns, objections=lambda *_: (), exact=frozenset())
+SHAMELESS = replace(BACKENDAI, decide=by_turns, audit=lambda *_: lambda _: (), exact=frozenset())
 
 
 def test_two_that_evict_each_other_are_named_with_the_rules_they_used() -> None:

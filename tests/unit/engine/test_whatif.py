@@ -101,6 +101,17 @@ def test_what_ran_on_a_node_that_is_left_out_is_pending_again() -> None:
     assert found["workloads"][0] == {"name": "run", "queue": "q", "requests": {"gpu": 4}}
 
 
+def test_work_that_says_only_what_it_holds_asks_for_that_when_its_node_is_left_out() -> None:
+    held = {"name": "run", "state": "running", "nodes": ["n1"], "usage": {"cpu@spot": 4}}
+    data = {
+        "nodes": [{"name": "n1"}, {"name": "n2"}],
+        "workloads": [held, {**held, "name": "x", "requests": {"cpu": 1}}],
+    }
+
+    found: Any = changed(data, WhatIf(without=("node/n1",)))
+    assert found["workloads"] == [{"name": "run", "usage": {"cpu@spot": 4}}, {"name": "x", "requests": {"cpu": 1}}]
+
+
 def test_all_nodes_of_a_count_are_left_out_together() -> None:
     found = after(without=("node/n",))
 

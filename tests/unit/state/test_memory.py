@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cede.engine.events import Submitted, apply
+from cede.engine.events import Started, Submitted, apply
 from cede.model.cluster import Workload
 from cede.model.document import parse_document
 from cede.state.build import build
@@ -67,9 +67,26 @@ def one_by_one(make: Callable[[int, int], Entry], workloads: int, nodes: int) ->
     return state
 
 
+def admitted(workloads: int, nodes: int, *, in_sets: bool) -> State:
+    """Each started in a flavor, so that what it asks for has to be remembered."""
+    spot = [{**node, "flavor": "spot"} for node in document(nodes, [])["nodes"]]
+    state = build(parse_document({**document(nodes, []), "doctrine": "kueue", "nodes": spot}))
+    for number in range(workloads):
+        entry = plain(number, nodes)
+        places, flavors = tuple(entry.pop("nodes")), dict.fromkeys(entry["requests"], "spot")
+        del entry["state"], entry["started"]
+        if in_sets:
+            entry["pod_sets"] = [{"name": "main", "count": entry.pop("members"), "requests": entry.pop("requests")}]
+        apply(state, Submitted(Workload.model_validate(entry)))
+        apply(state, Started(entry["name"], places, flavors))
+    return state
+
+
 CASES: dict[str, tuple[Callable[[], State], int]] = {
     "20,000 on 2,000 nodes": (lambda: at_once(plain, 20_000, 2_000), 20_000),
     "20,000 on 2,000 nodes, usage in flavors": (lambda: at_once(in_flavors, 20_000, 2_000), 20_000),
+    "8,000 on 800 nodes, admitted in flavors": (lambda: admitted(8_000, 800, in_sets=False), 8_000),
+    "8,000 on 800 nodes, their pod sets admitted in flavors": (lambda: admitted(8_000, 800, in_sets=True), 8_000),
     # 4,200 rows are in columns that have just grown to 8,192: the most that is ever left over.
     "4,200 on 420 nodes, one by one": (lambda: one_by_one(plain, 4_200, 420), 4_200),
 }

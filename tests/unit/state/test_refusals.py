@@ -90,17 +90,6 @@ def test_usage_follows_its_queue_to_another_parent() -> None:
     }
 
 
-def test_a_workload_in_two_flavors_is_pinned_to_the_same_one_in_whatever_order_they_stand() -> None:
-    sets = [{"name": "x", "count": 1, "requests": {"cpu@b": 1}}, {"name": "y", "count": 1, "requests": {"cpu@a": 1}}]
-    orders = (sets, sets[::-1])
-    states = [cluster(workloads=[{"name": "w", "pod_sets": order}]) for order in orders]
-    states += [
-        cluster(workloads=[{"name": "w", "requests": one | {}}]) for one in ({"c@b": 1, "c@a": 1}, {"c@a": 1, "c@b": 1})
-    ]
-
-    assert {state.flavors.names[state.pins[0]] for state in states} == {"a"}
-
-
 @pytest.mark.parametrize(("victim", "left"), [("leaves", 2), ("comes", 5)])
 def test_evicting_who_leaves_or_comes_frees_only_what_the_other_does_not_need(victim: str, left: int) -> None:
     work = [

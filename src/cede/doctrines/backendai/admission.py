@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from cede.doctrines.backendai.rules import (
@@ -14,16 +13,16 @@ from cede.doctrines.backendai.rules import (
     OVER_LIMIT,
     TOO_BIG,
 )
-from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.claim import Claim, pinned_by
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import never_fits
 from cede.doctrines.parts.limits import Limit, hopeless
+from cede.doctrines.parts.policies import breach_of
 from cede.doctrines.parts.shortage import shortage
-from cede.model.cluster import Policy
 from cede.model.plan import Decision
+from cede.model.resources import split_flavor
 from cede.model.rules import Rule
 from cede.state.columns import NONE
-from cede.state.entry import own_priority
 from cede.state.state import State
 
 LOWEST, HIGHEST = 0, 100
@@ -36,37 +35,12 @@ def decision(state: State, row: int, action: str, rule: Rule, **facts: object) -
 
 def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | None:
     """Outside the priorities its user or project may use, or beyond a limit that nothing can make room under."""
-    priority = int(state.work.priority[row])
-    user, project = owners_of(state, row)
-    for owner, policy in policies_of(state, row):
-        own = own_priority(state.static, user, project)
-        if policy.may_change is False:
-            if priority != own:
-                return decision(state, row, "refuse", FIXED, owner=owner, priority=priority, default=own)
-            continue  # the range is for those who may choose
-        low = LOWEST if policy.min_priority is None else policy.min_priority
-        high = HIGHEST if policy.max_priority is None else policy.max_priority
-        if not low <= priority <= high:
-            return decision(state, row, "refuse", OUT_OF_RANGE, owner=owner, priority=priority, low=low, high=high)
+    breach = breach_of(state, row, LOWEST, HIGHEST)
+    if breach is not None:
+        return decision(state, row, "refuse", FIXED if breach.fixed else OUT_OF_RANGE, **breach.facts)
     for limit in hopeless(limits):
         return decision(state, row, "refuse", OVER_LIMIT, **limit.facts(state))
     return None
-
-
-def owners_of(state: State, row: int) -> tuple[str | None, str | None]:
-    """The user and the project of this workload."""
-    return state.users.name(int(state.work.user[row])), state.projects.name(int(state.work.project[row]))
-
-
-def policies_of(state: State, row: int) -> Iterator[tuple[str, Policy]]:
-    """The policies that bind this workload, its user's first."""
-    user, project = owners_of(state, row)
-    for policy in state.static.policies:
-        if policy.user is not None and policy.user == user:
-            yield f"user {user}", policy
-    for policy in state.static.policies:
-        if policy.project is not None and policy.project == project:
-            yield f"project {project}", policy
 
 
 def matches_nothing(state: State, claim: Claim) -> Decision | None:
@@ -108,19 +82,27 @@ def names_of(state: State, nodes: list[int]) -> tuple[str, ...]:
 
 
 def flavors_of(state: State, claim: Claim, nodes: list[int]) -> dict[str, str]:
-    """The flavor of each resource it takes, where its nodes have one in common."""
-    codes = {int(state.nodes.flavor[node]) for node in nodes}
-    if len(codes) != 1 or codes == {NONE}:
+    """The flavor of each resource it takes, where all its nodes have it in the same one."""
+    if not nodes or not state.units.flavored:
         return {}
-    flavor = state.flavors.names[codes.pop()]
-    return {state.units.names[column]: flavor for column in claim.columns if state.units.names[column]}
+    found: dict[str, str] = {}
+    for name in (state.units.names[column] for column in claim.columns):
+        columns = state.units.flavored.get(name, [])
+        shared = [column for column in columns if (state.nodes.capacity[column, nodes] > 0).all()]
+        if len(shared) == 1:
+            found[name] = split_flavor(state.units.names[shared[0]])[1] or ""
+    return found
 
 
 def _wanted(state: State, row: int) -> str:
     parts: list[str] = []
     constraints = state.constraints.get(row)
-    if row in state.pins:
-        parts.append(f"flavor {state.flavors.names[state.pins[row]]}")
+    kinds = pinned_by(state, row)
+    flavors = {split_flavor(name)[1] for kind in kinds for name in kind}
+    if len(flavors) == 1:
+        parts.append(f"flavor {flavors.pop()}")
+    elif all(kinds):
+        parts.append(" or ".join(sorted(map(" and ".join, kinds))))
     if constraints is not None and constraints.labels:
         parts += [f"label {key}={value}" for key, value in sorted(constraints.labels.items())]
     if constraints is not None and constraints.nodes:

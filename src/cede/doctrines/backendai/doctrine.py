@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from cede.doctrines.backendai import proposal, shipped
 from cede.doctrines.backendai.check import objections
@@ -48,6 +49,6 @@ BACKENDAI = Doctrine(
     shares=shares,
     exact=frozenset({DOCUMENT}),
     fate=fate,
-    objections=objections,
+    audit=lambda state, edition: partial(objections, state, edition),
     lint=lint,
 )

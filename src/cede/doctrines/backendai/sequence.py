@@ -9,10 +9,10 @@ import numpy as np
 
 from cede.doctrines.backendai.facts import pending_rows
 from cede.doctrines.backendai.settings import Settings
+from cede.doctrines.parts.fit import named_columns
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.state.columns import CHECKPOINTING, RESERVED, Int32s, Int64s
 from cede.state.state import State
-from cede.state.units import WHOLE
 
 
 def sequence(state: State, partition: int, settings: Settings) -> Rows:
@@ -49,9 +49,9 @@ def dominant_shares(state: State, partition: int, users: Iterable[int]) -> dict[
     rows = np.flatnonzero(occupying)
     owners = work.user[rows] + 1
     shares = dict.fromkeys(users, Fraction(0))
-    for column in range(len(state.units)):
+    for column in named_columns(state):
         capacity = int(nodes.capacity[column, : nodes.size][here].sum())
-        if column == WHOLE or not capacity:
+        if not capacity:
             continue
         held = work.need[column, :size] * work.members[:size]
         for row in state.parts:

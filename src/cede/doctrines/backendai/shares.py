@@ -20,9 +20,10 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
     for name in sorted(state.tree.index):
         row = state.tree.index[name]
         here = state.nodes.partition[: state.nodes.size] == max(int(state.tree.partition[row]), 0)
+        capacity = _amounts(state, state.nodes.capacity[:, : state.nodes.size][:, here].sum(axis=1))
         queues[name] = {
             "usage": _amounts(state, state.tree.usage[:, row]),
-            "capacity": _amounts(state, state.nodes.capacity[:, : state.nodes.size][:, here].sum(axis=1)),
+            "capacity": {name: amount for name, amount in capacity.items() if "@" not in name},
         }
     workloads: dict[str, Any] = {}
     for partition in groups_with_work(state):

@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 
 from cede.doctrines.parts.orders import Rows
+from cede.model.workloads import PodSet
 from cede.state.columns import NONE, READY, Bools, Int64s
 from cede.state.state import State
 
@@ -31,12 +32,16 @@ class Claim:
         return self.members == 1
 
 
-def claim_of(state: State, row: int) -> Claim:
-    """The claim of a pending workload on the nodes of its partition."""
-    uniform = row not in state.parts or sum(part.count for part in state.parts[row]) == 1
-    vectors = state.members_of(row)
+def claim_of(state: State, row: int, parts: tuple[PodSet, ...] | None = None) -> Claim:
+    """The claim of a pending workload on the nodes of its partition; with `parts` as if it were admitted so."""
+    if parts is None:
+        uniform = row not in state.parts or sum(part.count for part in state.parts[row]) == 1
+        vectors = state.members_of(row)
+    else:
+        uniform = len(parts) == 1 or sum(part.count for part in parts) == 1
+        vectors = state.vectors_of(parts, bool(state.work.exclusive[row]))
     total = vectors[0] if uniform else np.sum(vectors, axis=0)
-    matching = matching_nodes(state, row)
+    matching = matching_nodes(state, row, parts)
     nodes, size = state.nodes, state.nodes.size
     kept = nodes.reserved_for[:size]
     return Claim(
@@ -52,13 +57,26 @@ def claim_of(state: State, row: int) -> Claim:
     )
 
 
-def matching_nodes(state: State, row: int) -> Bools:
-    """Nodes the workload may stand on by partition, flavor, labels and names, whatever their state."""
+def pinned_by(state: State, row: int, parts: tuple[PodSet, ...] | None = None) -> set[tuple[str, ...]]:
+    """The flavors that each kind of member names, as names of columns; of nothing too: that is a pin all the same."""
+    own = state.parts.get(row) if parts is None else parts
+    requests = [state.odd_requests.get(row, {})] if own is None else [part.requests for part in own]
+    return {tuple(sorted(name for name in asked if "@" in name)) for asked in requests}
+
+
+def matching_nodes(state: State, row: int, parts: tuple[PodSet, ...] | None = None) -> Bools:
+    """Nodes the workload may stand on by partition, flavor, labels and names, whatever their state.
+
+    Of flavors a node must offer all that one of its members names.
+    """
     nodes, size = state.nodes, state.nodes.size
     mask: Bools = nodes.partition[:size] == state.work.partition[row]
-    pin = state.pins.get(row, NONE)
-    if pin != NONE:
-        mask &= nodes.flavor[:size] == pin
+    if state.units.flavored:
+        offers = np.zeros(size, np.bool_)
+        for names in pinned_by(state, row, parts):
+            columns = [state.units.index[name] for name in names]
+            offers |= (nodes.capacity[columns, :size] > 0).all(axis=0)
+        mask &= offers
     required = int(state.work.required_node[row])
     if required != NONE:
         only = np.zeros(size, np.bool_)

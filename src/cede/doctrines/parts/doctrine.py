@@ -36,6 +36,10 @@ class Cycle:
         self.wakes_at = at if self.wakes_at is None else min(self.wakes_at, at)
 
 
+Audit = Callable[[Decision], Iterable[str]]
+"""Follows a plan decision by decision, and says what is wrong with each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting, for people: where it is set, its default in each edition that has it, what it does."""
@@ -63,5 +67,5 @@ class Doctrine:
     shares: Callable[[State, str], dict[str, dict[str, Any]]]
     exact: frozenset[str]
     fate: Callable[[State, str, int], str]
-    objections: Callable[[State, str, Decision], Iterable[str]]
+    audit: Callable[[State, str], Audit]
     lint: Callable[[State, str], Iterable[Finding]]

@@ -14,7 +14,6 @@ from cede.doctrines.parts.orders import Rows, first_node, nine_decimals, nodes_b
 from cede.doctrines.parts.packing import Packed, pack
 from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
-from cede.state.units import WHOLE
 
 
 def place(state: State, claim: Claim, free: Int64s | None = None) -> list[int] | None:
@@ -101,8 +100,11 @@ def leftover(state: State, need: Int64s, nodes: Rows, free: Int64s) -> Int64s:
 
 
 def named_columns(state: State) -> list[int]:
-    """Resource columns in the order of their names, so that sums do not depend on how the file lists them."""
-    return [state.units.index[name] for name in sorted(state.units.names) if state.units.index[name] != WHOLE]
+    """Resource columns in the order of their names, so that sums do not depend on how the file lists them.
+
+    Plain ones only: what is in a flavor is counted there too.
+    """
+    return [state.units.index[name] for name in sorted(state.units.names) if name and "@" not in name]
 
 
 def _best(state: State, need: Int64s, nodes: Rows, free: Int64s) -> int:
@@ -196,7 +198,10 @@ def _each_where_it_fits_best(
 
 
 def members_by_size(state: State, claim: Claim) -> list[int]:
-    """Members, the one with the largest share of any resource first; equal ones as listed."""
-    total = np.maximum(state.nodes.capacity[:, : state.nodes.size].sum(axis=1), 1)
-    sizes = nine_decimals(np.array([(need / total)[1:].max(initial=0.0) for need in claim.vectors]))
-    return [int(member) for member in np.argsort(-sizes, kind="stable")]
+    """Members that pin a flavor first, then the one with the largest share of any resource; equal ones as listed."""
+    columns = named_columns(state)
+    total = np.maximum(state.nodes.capacity[columns, : state.nodes.size].sum(axis=1), 1)
+    sizes = nine_decimals(np.array([(need[columns] / total).max(initial=0.0) for need in claim.vectors]))
+    flavors = [column for columns in state.units.flavored.values() for column in columns]
+    anywhere = np.array([not need[flavors].any() for need in claim.vectors])
+    return [int(member) for member in np.lexsort((-sizes, anywhere))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, repeat
 from math import comb
 
 import numpy as np
@@ -19,6 +19,7 @@ from cede.doctrines.parts.cover import FindsRoom, Order, take_until_fits
 from cede.doctrines.parts.fit import fits, named_columns
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.orders import Rows, nine_decimals, nodes_by, tie_break
+from cede.doctrines.parts.shortage import shares_missing
 from cede.state.columns import CHECKPOINTING, RUNNING, Int64s
 from cede.state.state import State
 
@@ -63,10 +64,8 @@ def _closest(state: State, claim: Claim, need: Int64s) -> Rows:
     nodes = np.flatnonzero(claim.allowed)
     if len(nodes) <= LOOKED:
         return nodes
-    missing = np.zeros(len(nodes))
-    for column in claim.columns:
-        missing += np.maximum(need[column] - state.nodes.free[column, nodes], 0) / max(int(need[column]), 1)
-    return nodes_by(state, nodes, nine_decimals(missing))[:LOOKED]
+    missing = shares_missing(state, claim, need, nodes, state.nodes.free)
+    return nodes_by(state, nodes, missing)[:LOOKED]
 
 
 def _running_on(state: State, node: int) -> list[int]:
@@ -76,9 +75,13 @@ def _running_on(state: State, node: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """One node: what is short, the running workloads on it and what each frees of that, in plain integers."""
+    """One node: what is short, the running workloads on it and what each frees of that, in plain integers.
+
+    `weighs` says what is compared when the largest is taken: of a resource and a flavor of it that are short not both.
+    """
 
     short: tuple[int, ...]
+    weighs: tuple[bool, ...]
     rows: list[int]
     amounts: dict[int, tuple[int, ...]]
     shares: dict[int, int]
@@ -110,10 +113,7 @@ class _Site:
         left = list(self.short)
         rest = list(self.rows)
         while any(left):
-            row = max(
-                rest,
-                key=lambda row: sum(min(a, w) / s for a, w, s in zip(self.amounts[row], left, self.short, strict=True)),
-            )
+            row = max(rest, key=lambda row: (self._use(row, left, self.weighs), self._use(row, left)))
             rest.remove(row)
             taken.append(row)
             left = [max(0, want - have) for want, have in zip(left, self.amounts[row], strict=True)]
@@ -123,12 +123,18 @@ class _Site:
                 taken = others
         return taken
 
+    def _use(self, row: int, left: list[int], weighs: Iterable[bool] = repeat(True)) -> float:
+        found = zip(self.amounts[row], left, self.short, weighs, strict=False)
+        return sum(min(amount, want) / short for amount, want, short, counts in found if counts)
+
 
 def _site(state: State, claim: Claim, need: Int64s, node: int) -> _Site | None:
     """None where all that runs on the node is not enough."""
     free = state.nodes.free[:, node]
     columns = [column for column in claim.columns if free[column] < need[column]]
     short = tuple(int(need[column] - free[column]) for column in columns)
+    names = [state.units.names[column] for column in columns]
+    weighs = tuple("@" not in name or name.partition("@")[0] not in names for name in names)
     rows = _running_on(state, node)
     amounts = {row: tuple(_on(state, row, node)[columns].tolist()) for row in rows}
     fewest = 0
@@ -139,7 +145,7 @@ def _site(state: State, claim: Claim, need: Int64s, node: int) -> _Site | None:
             return None
         fewest = max(fewest, enough)
     shares = dict(zip(rows, _share(state, np.array(rows, np.intp)).tolist(), strict=True))
-    return _Site(short, rows, amounts, shares, fewest)
+    return _Site(short, weighs, rows, amounts, shares, fewest)
 
 
 def _on(state: State, row: int, node: int) -> Int64s:
@@ -155,7 +161,10 @@ def _share(state: State, rows: Rows) -> Int64s:
     score = np.zeros(len(rows))
     for column in named_columns(state):
         total = int(state.nodes.capacity[column, : state.nodes.size].sum())
-        score += state.work.usage[column, rows] / max(total, 1)
+        used = state.work.usage[column, rows]
+        for flavor in state.units.flavored.get(state.units.names[column], ()):
+            used = used + state.work.usage[flavor, rows]
+        score += used / max(total, 1)
     return nine_decimals(score)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.fit import feasible, members_that_fit
-from cede.doctrines.parts.orders import first_node, nine_decimals
+from cede.doctrines.parts.orders import Rows, first_node, nine_decimals
 from cede.model.quantities import show_quantity
 from cede.state.columns import Int64s
 from cede.state.state import State
@@ -32,15 +32,26 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
         if found:
             return phrase
     need = claim.need if claim.need is not None else _largest_unplaced(claim, free)
-    missing = np.zeros(len(nodes))
-    for column in claim.columns:
-        short = np.maximum(need[column] - free[column, nodes], 0)
-        missing += short / max(int(need[column]), 1)
-    node = first_node(state, nodes, nine_decimals(missing))
+    node = first_node(state, nodes, shares_missing(state, claim, need, nodes, free))
     parts = _missing(state, need, free[:, node])
     if not parts:
         return f"no way was found to fit {claim.members} members of different size together"
     return f"closest is {state.node_names[node]}: {parts}"
+
+
+def shares_missing(state: State, claim: Claim, need: Int64s, nodes: Rows, free: Int64s) -> Int64s:
+    """How much of what a member asks for each node lacks, summed over resources, as a key."""
+    missing = np.zeros(len(nodes))
+    for column in claim.columns:
+        name = state.units.names[column]
+        if "@" in name:
+            continue
+        short = need[column] - free[column, nodes]
+        for pinned in state.units.flavored.get(name, ()):
+            if need[pinned]:
+                short = np.maximum(short, need[pinned] - free[pinned, nodes])
+        missing += np.maximum(short, 0) / max(int(need[column]), 1)
+    return nine_decimals(missing)
 
 
 def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, Int64s]) -> str:
@@ -59,11 +70,14 @@ def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, I
 
 
 def _missing(state: State, need: Int64s, free: Int64s) -> str:
+    """What is short; of a flavor only where the resource as such is not."""
+    columns = [column for column in np.flatnonzero((need > free) & (need > 0)).tolist() if column != WHOLE]
+    short = {state.units.names[column]: column for column in columns}
     parts = [
-        f"{state.units.names[column]} {_shown(state, column, int(need[column]))} asked, "
+        f"{name} {_shown(state, column, int(need[column]))} asked, "
         f"{_shown(state, column, max(0, int(free[column])))} free"
-        for column in np.flatnonzero(need > free).tolist()
-        if column != WHOLE
+        for name, column in short.items()
+        if "@" not in name or name.partition("@")[0] not in short
     ]
     if free[WHOLE] < need[WHOLE]:
         parts.append("a whole node asked, others are on it" if need[WHOLE] >= FULL else "another has the whole node")
