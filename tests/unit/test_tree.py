@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "cede"
 MOST_LINES = 400
 
-PURE = ("model", "state", "doctrines")
+PURE = ("model", "imports", "state", "doctrines")
 IMPURE_BUILTINS = {"__import__", "hash", "id", "input", "open", "print"}
 CLOCK_METHODS = {"now", "today", "utcnow"}
 

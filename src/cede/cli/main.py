@@ -16,8 +16,11 @@ from typer.core import TyperGroup
 
 from cede.cli.failures import guarded
 
-COMMANDS = ("plan", "diff", "settle", "lint", "show", "doctrines", "schema", "bench")
+COMMANDS = ("plan", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench")
 """In the order of the help. Each is a module here with a Typer named `app`; one that is not there is not offered."""
+
+MODULES = {"import": "importing"}
+"""The modules of commands that Python does not let call so."""
 
 EPILOG = (
     "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` found something; 2 what was given "
@@ -35,7 +38,7 @@ class _Modules(MutableMapping[str, Any]):
         if name not in self._made:
             if name not in set(self):
                 raise KeyError(name)
-            command = typer.main.get_command(import_module(f"cede.cli.{name}").app)
+            command = typer.main.get_command(import_module(_module(name)).app)
             command.name = name
             self._made[name] = command
         return self._made[name]
@@ -53,8 +56,12 @@ class _Modules(MutableMapping[str, Any]):
         return len(list(iter(self)))
 
 
+def _module(name: str) -> str:
+    return f"cede.cli.{MODULES.get(name, name)}"
+
+
 def _is_there(name: str) -> bool:
-    spec = find_spec(f"cede.cli.{name}")
+    spec = find_spec(_module(name))
     return spec is not None and spec.origin is not None
 
 

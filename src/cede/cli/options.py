@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A cluster file, YAML or JSON; `-` is standard input.")]
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A cluster file or Kueue's objects, YAML or JSON; `-` is standard input.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 MaxSize = Annotated[str, typer.Option(metavar="SIZE", help="Refuse larger files; as 512Mi.")]
 

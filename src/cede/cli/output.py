@@ -31,7 +31,12 @@ MOST_LETTERS = 400
 
 def emit_json(value: object) -> None:
     """The value, indented, in UTF-8 whatever the terminal speaks: the same value gives the same bytes."""
-    emit(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    emit(as_json(value))
+
+
+def as_json(value: object) -> str:
+    """The value as indented text."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def emit(text: str) -> None:

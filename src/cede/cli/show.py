@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-AMOUNTS = ("capacity", "occupied", "guaranteed", "max", "borrowing_limit", "lending_limit", "requests", "usage")
 
 
 @app.command(epilog=example("cede show examples/gang.yaml --without sweep-a > smaller.yaml"))
@@ -38,23 +36,6 @@ def show(
     if json:
         emit_json(document)
         return
-    from cede.cli.yaml_writing import as_yaml
+    from cede.cli.yaml_writing import as_yaml, with_units
 
-    emit(as_yaml(_with_units(document)))
-
-
-def _with_units(value: Any, key: str = "") -> Any:
-    """The same document with memory written as people do, 16Gi rather than 17179869184."""
-    from cede.model.quantities import parse_quantity, show_quantity
-
-    if isinstance(value, list):
-        return [_with_units(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if key in AMOUNTS:
-        return {name: _short(show_quantity(name, parse_quantity(amount)), amount) for name, amount in value.items()}
-    return {name: item if name == "settings" else _with_units(item, name) for name, item in value.items()}
-
-
-def _short(shown: str, amount: int | str) -> int | str:
-    return amount if shown == str(amount) else shown
+    emit(as_yaml(with_units(document)))

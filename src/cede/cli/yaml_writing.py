@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cede.model.quantities import parse_quantity, show_quantity
 from cede.model.yaml_scalars import plain_scalar
 
 WIDTH = 120
+AMOUNTS = ("capacity", "occupied", "guaranteed", "max", "borrowing_limit", "lending_limit", "requests", "usage")
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/](?:[A-Za-z0-9_./@+ -]*[A-Za-z0-9_./@+-])?")
 _OTHER_READERS = re.compile(r"(?i)y|n|yes|no|on|off|true|false|null|[0-9][0-9a-f_.+txoz -]*")
@@ -19,6 +21,21 @@ _OTHER_READERS = re.compile(r"(?i)y|n|yes|no|on|off|true|false|null|[0-9][0-9a-f
 def as_yaml(document: Mapping[str, Any]) -> str:
     """The document as YAML; reading it gives the same document."""
     return "".join(f"{line}\n" for key, value in document.items() for line in _section(key, value))
+
+
+def with_units(value: Any, key: str = "") -> Any:
+    """The same document with memory written as people do, 16Gi rather than 17179869184."""
+    if isinstance(value, list):
+        return [with_units(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if key in AMOUNTS:
+        return {name: _short(show_quantity(name, parse_quantity(amount)), amount) for name, amount in value.items()}
+    return {name: item if name == "settings" else with_units(item, name) for name, item in value.items()}
+
+
+def _short(shown: str, amount: int | str) -> int | str:
+    return amount if shown == str(amount) else shown
 
 
 def _section(key: str, value: Any) -> Iterator[str]:

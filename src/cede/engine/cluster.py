@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from cede.imports.report import Note
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
 from cede.state.build import build
@@ -13,8 +14,10 @@ from cede.state.state import State
 class Cluster:
     """What `load` returns and `plan` and `settle` read; neither changes it."""
 
-    def __init__(self, document: ClusterFile) -> None:
+    def __init__(self, document: ClusterFile, notes: tuple[Note, ...] = ()) -> None:
         self.document = document
+        self.notes = notes
+        """What was in the objects it was made from, and has no place in the document."""
 
     @cached_property
     def state(self) -> State:

@@ -1,4 +1,4 @@
-"""Cluster files from disk, standard input or plain data."""
+"""Cluster files, or the objects of another system, from disk, standard input or plain data."""
 
 from __future__ import annotations
 
@@ -9,18 +9,39 @@ from pathlib import Path
 from typing import Any
 
 from cede.engine.cluster import Cluster
+from cede.imports.kueue.convert import from_kueue
+from cede.imports.report import Note
 from cede.model.document import parse_document
 from cede.model.errors import InputError, Problem, shown
-from cede.model.reading import read_text
+from cede.model.reading import is_kubernetes_object, read_text
 
 SIZE_LIMIT = 256 * 2**20
 """A file above this is refused before it is read; `limit` raises it."""
 
 
 def load(source: str | PathLike[str] | Mapping[str, Any], *, limit: int = SIZE_LIMIT) -> Cluster:
-    """The cluster that a file, `-` for standard input, or plain data describes."""
+    """The cluster that a file, `-` for standard input, or plain data describes.
+
+    Kueue's Kubernetes objects will do as well; what of them could not be carried over is in the cluster's `notes`.
+    """
     data = dict(source) if isinstance(source, Mapping) else read_source(source, limit=limit)
-    return Cluster(parse_document(data))
+    document, notes = as_document(data)
+    return Cluster(parse_document(document), notes)
+
+
+def as_document(data: object) -> tuple[object, tuple[Note, ...]]:
+    """The data as that of a cluster file, which it is already unless it is Kubernetes objects; and notes on those."""
+    if not holds_objects(data):
+        return data, ()
+    imported = from_kueue([("", data)])
+    return imported.document, imported.notes
+
+
+def holds_objects(data: object) -> bool:
+    """Whether these are Kubernetes objects, one or a list of them."""
+    return is_kubernetes_object(data) or (
+        isinstance(data, list) and bool(data) and all(map(is_kubernetes_object, data))
+    )
 
 
 def read_source(source: str | PathLike[str], *, limit: int = SIZE_LIMIT) -> object:

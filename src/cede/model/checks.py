@@ -8,6 +8,7 @@ from itertools import pairwise
 from pydantic import ValidationError
 
 from cede.model.errors import Loc, path_of, shown
+from cede.model.kueue_checks import queue_findings as kueue_findings
 from cede.model.nodes import Node
 from cede.model.queues import Queue
 from cede.model.reports import Finding, Hints, findings_of
@@ -155,7 +156,11 @@ def _queues(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
         loc, broken = ("queues", index), draft.broken_in("queues", index)
         clock = known.other_clock(queue.over_limit_since, ("over_limit_since",))
         findings += [Finding((*loc, *one.loc), one.message) for one in clock]
-        findings += _settings(draft, index, known, hints)
+        of_settings = _settings(draft, index, known, hints)
+        findings += of_settings
+        if known.doctrine == "kueue":
+            found = kueue_findings(queue, {} if of_settings else queue.settings, broken)
+            findings += [Finding((*loc, *one.loc), one.message, one.hint) for one in found]
         if known.doctrine == "yunikorn" and queue.name == "root" and (queue.max is not None or ("max",) in broken):
             message = "under yunikorn the root's limit is the sum of its nodes; it has no max of its own"
             findings.append(Finding((*loc, "max"), message))

@@ -119,3 +119,11 @@ def show_quantity(resource: str, nano: int) -> str:
             if units % 2**power == 0:
                 return f"{units >> power}{suffix}"
     return str(format_quantity(nano))
+
+
+def say_quantity(resource: str, nano: int) -> str:
+    """An amount in a sentence: as it is shown, but more than one with thousandths as a decimal."""
+    if nano > NANO and nano % NANO and nano % 10**6 == 0:
+        whole, rest = divmod(nano // 10**6, 1000)
+        return f"{whole}.{rest:03d}".rstrip("0")
+    return show_quantity(resource, nano)

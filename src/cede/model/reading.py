@@ -8,7 +8,9 @@ import jiter
 
 from cede.model.errors import InputError, Problem
 from cede.model.garbage import collecting_no_garbage
-from cede.model.yaml_reading import place_after, read_yaml
+from cede.model.yaml_reading import is_kubernetes_object, place_after, read_yaml
+
+__all__ = ["is_kubernetes_object", "read_text", "read_value"]
 
 # A quoted key after the first brace is JSON. Other beginnings are as JSON has them, but YAML may have them too.
 _JSON = re.compile(r"\s*(\{\s*[\"}]|\[\s*[\"{\[\]])")
@@ -16,6 +18,8 @@ _SURELY_JSON = re.compile(r"[\s\[]*\{\s*\"")
 _AT = re.compile(r"(.*) at line ([0-9]+) column ([0-9]+)", re.DOTALL)
 _NO_NUMBER = re.compile(r"[-+]?(nan|infinity|inf)\b", re.IGNORECASE)
 _BARE_KEY = "key must be a string"
+_MARK = re.compile(r"^---\s*$", re.MULTILINE)
+"""What parts the documents of a YAML file, of which each may be JSON."""
 
 
 def read_text(data: bytes | str, *, name: str = "<input>") -> object:
@@ -38,7 +42,7 @@ def _read_either(text: str, name: str) -> object:
     try:
         return _read_json(text, name)
     except InputError as error:
-        surely = _SURELY_JSON.match(text) is not None
+        surely = _SURELY_JSON.match(text) is not None and _MARK.search(text) is None
         if surely and error.problems[0].message != _BARE_KEY:
             raise
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import yaml
 
@@ -16,6 +16,7 @@ MOST_NODES = 5_000_000
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NO_KEY = object()
 _MERGE = object()
+_SECOND = "a second document begins here; a file holds one"
 
 
 @dataclass(slots=True)
@@ -37,8 +38,16 @@ class _Anchored:
     height: int
 
 
+def is_kubernetes_object(data: object) -> TypeGuard[dict[str, Any]]:
+    """Whether this is an object as Kubernetes has them: it says its API and its kind."""
+    return isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("apiVersion", "kind"))
+
+
 def read_yaml(text: str, name: str) -> object:
-    """The one document of the text; an InputError says what is wrong and where."""
+    """The one document of the text; an InputError says what is wrong and where.
+
+    Files of Kubernetes objects may have several, which come as a list, without those that are empty.
+    """
     builder = _Builder(name)
     try:
         _feed(builder, text, name)
@@ -46,9 +55,9 @@ def read_yaml(text: str, name: str) -> object:
         raise InputError([*builder.problems, *error.problems]) from None
     if builder.problems:
         raise InputError(builder.problems)
-    if builder.documents == 0:
+    if not builder.starts:
         raise InputError([Problem(name, "the file holds no document")])
-    return builder.result
+    return builder.result()
 
 
 def _feed(builder: _Builder, text: str, name: str) -> None:
@@ -83,8 +92,9 @@ class _Builder:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.result: object = None
-        self.documents = 0
+        self.value: object = None
+        self.before: list[object] = []
+        self.starts: list[Any] = []
         self.problems: list[Problem] = []
         self.total = 0
         self.stack: list[_Frame] = []
@@ -103,9 +113,32 @@ class _Builder:
         elif kind is yaml.AliasEvent:
             self._alias(event)
         elif kind is yaml.DocumentStartEvent:
-            self.documents += 1
-            if self.documents > 1:
-                raise self._wrong(event, "a second document begins here; a file holds one")
+            self._begin(event)
+
+    def result(self) -> object:
+        """What was read: the one document, or the objects of all of them."""
+        if len(self.starts) == 1:
+            return self.value
+        self._keep(self.starts[-1])
+        if not self.before:
+            raise self._wrong(self.starts[1], _SECOND)
+        return self.before
+
+    def _begin(self, event: Any) -> None:
+        self.starts.append(event)
+        if len(self.starts) > 1:
+            self._keep(self.starts[-2])
+            self.value = None
+            self.anchors.clear()
+
+    def _keep(self, start: Any) -> None:
+        """Puts the document that was read beside those before it, if it may stand there."""
+        if is_kubernetes_object(self.value):
+            self.before.append(self.value)
+        elif self.value is not None and self.before:
+            raise self._wrong(start, "this document has no apiVersion and kind, as others have")
+        elif self.value is not None:
+            raise self._wrong(self.starts[1], _SECOND)
 
     def _scalar(self, event: Any) -> None:
         text, tag = event.value, event.tag
@@ -164,7 +197,7 @@ class _Builder:
         if self.total > MOST_NODES:
             raise self._wrong(event, f"more than {MOST_NODES:,} values, counting what aliases repeat")
         if not self.stack:
-            self.result = value
+            self.value = value
             return
         frame = self.stack[-1]
         frame.size += size

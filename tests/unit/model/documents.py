@@ -28,7 +28,7 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
         {},
         optional={
             "withinClusterQueue": st.sampled_from(["Never", "LowerPriority"]),
-            "borrowWithinCohort": st.just({"policy": "LowerPriority", "maxPriorityThreshold": -3}),
+            "borrowWithinCohort": st.just({"policy": "Never", "maxPriorityThreshold": -3}),
             "flavorFungibility": st.just({"whenCanBorrow": "TryNextFlavor"}),
         },
     ),
@@ -86,7 +86,7 @@ def documents(draw: st.DrawFn) -> Document:
 
 def _queue(document: Document, queues: list[str], name: str, times: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     groups = st.just([{"resources": ["cpu", "memory"], "flavors": ["on-demand", "spot"]}])
-    return _maybe(
+    drawn = _maybe(
         parent=st.sampled_from(["unlisted", *queues[: queues.index(name)]]),
         partition=WORDS,
         guaranteed=RESOURCES,
@@ -98,6 +98,14 @@ def _queue(document: Document, queues: list[str], name: str, times: st.SearchStr
         over_limit_since=times,
         settings=SETTINGS[doctrine_name(document) or "ytsaurus"],
     )
+    return drawn.map(_as_kueue_has_them) if doctrine_name(document) == "kueue" else drawn
+
+
+def _as_kueue_has_them(queue: Document) -> Document:
+    """Limits where there is a parent to share with, and a weight that is no dust."""
+    without = () if "parent" in queue else ("borrowing_limit", "lending_limit")
+    kept = {key: value for key, value in queue.items() if key not in without}
+    return kept | ({"weight": round(queue["weight"], 3)} if "weight" in queue else {})
 
 
 def _node(

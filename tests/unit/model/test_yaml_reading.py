@@ -67,6 +67,14 @@ GOOD = {
     "one document may be marked as such": ("---\na: 1\n...\n", {"a": 1}),
     "a document may be null": ("---\n", None),
     "tags of the core are fine": ("a: !!map {}\nb: !!seq []", {"a": {}, "b": []}),
+    "several documents of Kubernetes objects": (
+        "{apiVersion: v1, kind: Node}\n---\n# none\n---\napiVersion: v1\nkind: Pod\n---\n",
+        [{"apiVersion": "v1", "kind": "Node"}, {"apiVersion": "v1", "kind": "Pod"}],
+    ),
+    "such documents that are JSON": (
+        '{"apiVersion": "v1", "kind": "Node"}\n---\n{"apiVersion": "v1", "kind": "Pod"}\n',
+        [{"apiVersion": "v1", "kind": "Node"}, {"apiVersion": "v1", "kind": "Pod"}],
+    ),
     "64 levels": ("[a, " * 64 + "]" * 64, None),
 }
 
@@ -90,6 +98,16 @@ BAD = {
     "an alias of what it stands in": ("a: &a [*a]", "f:1:8: *a stands within itself"),
     "an alias of what it stands in, further up": ("a: &a {b: {c: *a}}", "f:1:15: *a stands within itself"),
     "two documents": ("a: 1\n---\nb: 2\n", "f:2:1: a second document begins here; a file holds one"),
+    "an empty document before a second one": ("---\n---\ncede: 1\n", "f:2:1: a second document begins here"),
+    "two documents that are empty": ("---\n---\n", "f:2:1: a second document begins here; a file holds one"),
+    "a document beside Kubernetes objects": (
+        "{apiVersion: v1, kind: Node}\n---\n---\ncede: 1\n---\n{apiVersion: v1, kind: Pod}\n",
+        "f:3:1: this document has no apiVersion and kind, as others have",
+    ),
+    "an anchor of another document": (
+        "{apiVersion: v1, kind: &k Node}\n---\n{apiVersion: v1, kind: *k}\n",
+        "f:3:24: no anchor is called &k",
+    ),
     "only a comment": ("# nothing\n", "f: the file holds no document"),
     "a tab": ("a:\n\tb: 1", "f:2:1: found character"),
     "a tab, with a hint": ("a:\n\tb: 1", "(indent with spaces, not tabs)"),

@@ -1,0 +1,169 @@
+"""From Kueue's objects to a cluster file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cede.imports.kueue.configuration import configuration_of
+from cede.imports.kueue.flavors import flavors_of
+from cede.imports.kueue.nodes import hosts_of, node, offered
+from cede.imports.kueue.objects import CONFIG, QUEUES, READ, Object, objects_of
+from cede.imports.kueue.placements import nodes_of, placements_of, pods_of
+from cede.imports.kueue.times import latest
+from cede.imports.kueue.tree import Tree, tree_of
+from cede.imports.kueue.workloads import Work, workload
+from cede.imports.kueue.world import World, local_queues, namespaces, owners_of, priority_classes
+from cede.imports.report import Imported, Place, Report
+from cede.model.cluster import FORMAT
+from cede.model.document import parse_document
+from cede.model.errors import InputError, Problem
+from cede.model.garbage import collecting_no_garbage
+from cede.model.times import Instant, format_time, parse_time
+
+BESIDE = {"": ("Node", "Pod", "Namespace"), "scheduling.k8s.io": ("PriorityClass",), CONFIG: ("Configuration",)}
+"""The kinds that are read beside Kueue's own, by group."""
+Origins = dict[str, list[Place]]
+
+
+def from_kueue(
+    sources: Sequence[tuple[str, object]], *, now: str | None = None, fair_sharing: bool = False, nodes: bool = False
+) -> Imported:
+    """The cluster file that the objects of all sources describe, each source with its name.
+
+    `now` is the file's clock, else the latest time in the objects. `fair_sharing` says that the manager is configured
+    so. `nodes` puts the nodes in even if it is not known where every workload stands. An InputError lists all that is
+    wrong, with file, object and path.
+    """
+    with collecting_no_garbage():
+        return _imported(sources, now, fair_sharing, nodes)
+
+
+def _imported(sources: Sequence[tuple[str, object]], now: str | None, fair_sharing: bool, nodes: bool) -> Imported:
+    report = Report()
+    objects = objects_of(sources, report)
+    kinds = _by_kind(objects)
+    clock = _clock(now, objects)
+    world = _world(kinds, objects)
+    if not world.configuration.is_given and not fair_sharing:
+        _note_weights(world.tree)
+    works = [made for one in kinds.get("Workload", []) if (made := workload(one, world, clock)) is not None]
+    node_entries, node_origins = _nodes(kinds, world, works, nodes)
+    document: dict[str, Any] = {"cede": FORMAT}
+    if clock is not None:
+        document["now"] = format_time(clock, instant=True)
+    document["doctrine"] = world.configuration.doctrine(fair_sharing)
+    document |= {"nodes": node_entries} if node_entries else {}
+    document["queues"] = world.tree.entries
+    document["workloads"] = [work.finished() for work in works]
+    origins = {
+        "nodes": node_origins,
+        "queues": [queue.object.place for queue in world.tree.queues],
+        "workloads": [work.object.place for work in works],
+    }
+    if not report.problems:
+        _check(document, origins, report)
+    if report.problems:
+        raise InputError(report.problems)
+    return Imported(document, tuple(report.notes))
+
+
+def _by_kind(objects: Sequence[Object]) -> dict[str, list[Object]]:
+    """The objects that are read, by kind; of the others it is noted."""
+    found: dict[str, list[Object]] = {}
+    for one in objects:
+        if one.kind in (READ if one.group == QUEUES else BESIDE.get(one.group, ())):
+            found.setdefault(one.kind, []).append(one)
+        else:
+            one.fields.remark("objects of this kind have no place in a cluster file")
+    return found
+
+
+def _clock(now: str | None, objects: Sequence[Object]) -> int | None:
+    if now is None:
+        return latest(objects)
+    try:
+        return Instant(parse_time(now))
+    except ValueError as error:
+        raise InputError([Problem("--now", str(error))]) from None
+
+
+def _world(kinds: Mapping[str, list[Object]], objects: Sequence[Object]) -> World:
+    flavors = flavors_of(kinds.get("ResourceFlavor", []))
+    queues = [one for one in objects if one.group == QUEUES and one.kind in ("ClusterQueue", "Cohort")]
+    tree = tree_of(queues)
+    for queue in tree.queues:
+        missing = [name for _, names in queue.groups for name in names if name not in flavors]
+        if not queue.is_cohort and missing:
+            why = f"the ResourceFlavor {', '.join(missing)} was not given, so any pod and node is taken to fit it"
+            queue.object.fields.remark(why, "spec", "resourceGroups")
+    owners = {uid: found for one in objects if (uid := one.meta.text("uid")) and (found := owners_of(one))}
+    return World(
+        tree=tree,
+        flavors=flavors,
+        configuration=configuration_of(kinds.get("Configuration", [])),
+        local_queues=local_queues(kinds.get("LocalQueue", [])),
+        priorities=priority_classes([*kinds.get("WorkloadPriorityClass", []), *kinds.get("PriorityClass", [])]),
+        namespaces=namespaces(kinds.get("Namespace", [])),
+        owners=owners,
+    )
+
+
+def _note_weights(tree: Tree) -> None:
+    for queue in tree.queues:
+        if "weight" in queue.entry:
+            why = "it counts under fair sharing only; give Kueue's Configuration, or --fair-sharing"
+            queue.object.fields.remark(why, "spec", "fairSharing", "weight")
+
+
+def _nodes(
+    kinds: Mapping[str, list[Object]], world: World, works: Sequence[Work], forced: bool
+) -> tuple[list[dict[str, Any]], list[Place]]:
+    """The nodes, if there are any and it is known, or must not matter, where every workload stands."""
+    given = kinds.get("Node", [])
+    if not given:
+        return [], []
+    hosts = hosts_of(given)
+    placements = placements_of(works, pods_of(kinds.get("Pod", []), world), world)
+    for work in works:
+        work.nodes = nodes_of(work, placements, hosts) if work.holds else None
+    homeless = [work for work in works if work.holds and work.nodes is None]
+    if homeless and not forced:
+        for work in works:
+            work.nodes = None
+        first = homeless[0].entry["name"]
+        more = f" and {len(homeless) - 1} more" if len(homeless) > 1 else ""
+        why = f"left out: without its Pods it is not known where {first}{more} runs; give them too, or --nodes"
+        for one in given:
+            one.fields.remark(why)
+        return [], []
+    for work in homeless:
+        work.object.fields.remark("it is not known where it runs, so it takes room on no node")
+    for work in works:
+        _constrain(work)
+    offers = offered(world.tree.queues)
+    entries = [node(one, offers, world.flavors, placements.others) for one in given]
+    return entries, [one.place for one in given]
+
+
+def _constrain(work: Work) -> None:
+    """The labels that its nodes must have, where all pods agree."""
+    wanted = [dict(one.node_labels) for one in work.pod_sets if one.count]
+    if any(one != wanted[0] for one in wanted) or any(one.selection.any_of for one in work.pod_sets):
+        work.object.fields.remark("on which nodes its pods may stand is carried over for quota only", "spec", "podSets")
+    elif wanted[0]:
+        work.entry["constraints"] = {"labels": wanted[0]}
+
+
+def _check(document: Mapping[str, Any], origins: Origins, report: Report) -> None:
+    """What is wrong with the file that was made, said of the object it comes from."""
+    try:
+        parse_document(document)
+    except InputError as error:
+        for problem in error.problems:
+            section, index, *steps = problem.steps if len(problem.steps) > 1 else ("", 0)
+            places = origins.get(str(section), [])
+            if isinstance(index, int) and index < len(places):
+                report.wrong(places[index], tuple(steps), problem.message, problem.hint)
+            else:
+                report.problems[problem] = None

@@ -1,0 +1,132 @@
+"""The pod sets of a workload: how many pods, what each asks for, and which flavor it can only get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cede.imports.fields import Fields
+from cede.imports.kueue.admission import Assignment
+from cede.imports.kueue.flavors import usable
+from cede.imports.kueue.pods import requests_of
+from cede.imports.kueue.quantities import Amounts, for_each, quantities, times
+from cede.imports.kueue.queues import Queue
+from cede.imports.kueue.selectors import NodeSelection, node_selection
+from cede.imports.kueue.world import World
+from cede.model.quantities import NANO, format_quantity
+
+PODS = "pods"
+
+
+@dataclass(slots=True)
+class PodSet:
+    """Equal pods: how many the workload asks for, with how many it was admitted, and how many are left of those."""
+
+    name: str
+    count: int
+    min_count: int | None
+    requests: Amounts
+    selection: NodeSelection
+    labels: Mapping[str, str]
+    """Those of its pods."""
+    node_labels: Mapping[str, str]
+    """Those that its nodes must have."""
+    admitted: int
+    held: int
+
+    def entry(self) -> dict[str, object]:
+        requests = {name: format_quantity(nano) for name, nano in self.requests.items()}
+        least = {} if self.min_count is None else {"min_count": self.min_count}
+        return {"name": self.name, "count": self.count, "requests": requests, **least}
+
+
+def pod_sets_of(
+    spec: Fields, status: Fields, assignments: Mapping[str, Assignment], queue: Queue, world: World
+) -> list[PodSet] | None:
+    """All sets, be they without pods; None if Kueue could never admit one of them, which is noted."""
+    ended = {one.need("name"): one.whole("count") or 0 for one in status.parts("reclaimablePods")}
+    looked_at = {one.need("name"): quantities(one, "resources") for one in status.parts("resourceRequests")}
+    found = []
+    for fields in spec.parts("podSets"):
+        name = fields.text("name") or "main"
+        given = fields.whole("count")
+        stated = 1 if given is None else given
+        count = max(0, stated - ended.get(name, 0))
+        template = fields.part("template")
+        meta = template.part("metadata")
+        meta.skip_rest()
+        pod = template.part("spec")
+        selection = node_selection(pod)
+        of_pod = requests_of(pod)
+        _note_pod(fields, pod)
+        assignment = assignments.get(name)
+        admitted = stated if assignment is None or assignment.count is None else assignment.count
+        requests = _requests(of_pod, assignment, looked_at.get(name), stated, count, queue, world)
+        pinned = _pinned(fields, requests, selection, queue, world) if count else requests
+        if pinned is None and assignment is None:
+            return None
+        least = fields.whole("minCount")
+        found.append(
+            PodSet(
+                name,
+                count,
+                min(least, count) if least is not None and least < stated else None,
+                requests if pinned is None else pinned,
+                selection,
+                meta.labels("labels"),
+                pod.labels("nodeSelector"),
+                admitted,
+                max(0, admitted - ended.get(name, 0)),
+            )
+        )
+    return found
+
+
+def _requests(
+    of_pod: Amounts,
+    assignment: Assignment | None,
+    looked_at: Amounts | None,
+    stated: int,
+    count: int,
+    queue: Queue,
+    world: World,
+) -> Amounts:
+    """What one pod asks for: as Kueue last counted it where it says so, else as its specification has it."""
+    if assignment is not None and assignment.usage and stated:
+        return assignment.each(stated)
+    if looked_at is not None:
+        each = for_each(looked_at, max(1, count))
+        if times(each, count) == looked_at:
+            return each
+    requests = world.configuration.transformed(of_pod)
+    if queue.covers(PODS):
+        requests.setdefault(PODS, NANO)
+    return requests
+
+
+def _pinned(fields: Fields, requests: Amounts, selection: NodeSelection, queue: Queue, world: World) -> Amounts | None:
+    """The requests, with the flavor where only one will do; None if none will."""
+    pins: dict[str, str] = {}
+    for resources, flavors in queue.groups:
+        asked = [name for name in resources if name in requests]
+        left = usable(selection, flavors, world.flavors)
+        if not asked or left == flavors:
+            continue
+        if not left:
+            why = f"no flavor of {queue.name} for {', '.join(asked)} takes its pods"
+            fields.remark(f"{why}, so Kueue never admits it; it is left out", "template", "spec")
+            return None
+        if len(left) == 1:
+            pins |= dict.fromkeys(asked, left[0])
+        else:
+            why = f"of the flavors {', '.join(flavors)} it may only get {', '.join(left)}; here it may get any"
+            fields.remark(why, "template", "spec")
+    return {f"{name}@{pins[name]}" if name in pins else name: nano for name, nano in requests.items()}
+
+
+def _note_pod(fields: Fields, pod: Fields) -> None:
+    fields.note("placement by topology is not carried over", "topologyRequest")
+    pod.note("devices of dynamic resource allocation are not counted", "resourceClaims")
+    if pod.has("runtimeClassName") and not pod.has("overhead"):
+        pod.note("the overhead of a RuntimeClass is not known", "runtimeClassName")
+    pod.skip_rest()
