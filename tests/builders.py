@@ -17,6 +17,13 @@ import cede
 SECTIONS = ("nodes", "queues", "tenants", "policies", "workloads")
 NODE_KEYS = {"count", "occupied", "partition", "flavor", "home", "labels", "state", "reserved_for"}
 QUEUE_KEYS = {"parent", "partition", "max", "guaranteed"}
+QUOTA_KEYS = {*QUEUE_KEYS, "borrowing_limit", "lending_limit", "weight", "resource_groups"}
+KUEUE_SETTINGS = {
+    "within": "withinClusterQueue",
+    "reclaim": "reclaimWithinCohort",
+    "borrow": "borrowWithinCohort",
+    "fungibility": "flavorFungibility",
+}
 WORKLOAD_KEYS = {
     *("queue", "app", "user", "project", "domain", "tenant", "kind", "priority", "job_priority", "state", "members"),
     *("pod_sets", "usage", "exclusive", "nodes", "placement", "constraints", "required_node", "submitted", "started"),
@@ -43,6 +50,24 @@ def group(name: str = "default", /, **values: Any) -> Entry:
     """A resource group: a queue whose partition has the queue's name; what is no key of a queue is a setting."""
     keys, settings = _split(values, QUEUE_KEYS)
     return Entry("queues", {"name": name, "partition": name, **keys, **({"settings": settings} if settings else {})})
+
+
+def queue(name: str, parent: str | None = None, /, **values: Any) -> Entry:
+    """A Kueue queue: `queue("a", "pool", cpu=4, reclaim="Any", strict=True)`; amounts are its quota."""
+    settings = {setting: values.pop(short) for short, setting in KUEUE_SETTINGS.items() if short in values}
+    if values.pop("strict", False):
+        settings["queueingStrategy"] = "StrictFIFO"
+    keys, amounts = _split(values, QUOTA_KEYS)
+    entry: dict[str, Any] = {"name": name, **keys}
+    if parent is not None:
+        entry["parent"] = parent
+    if amounts:
+        entry["guaranteed"] = amounts
+    return Entry("queues", entry | ({"settings": settings} if settings else {}))
+
+
+cohort = queue
+"""A queue with others below it; it has quotas, limits and a weight, but no settings."""
 
 
 def tenant(name: str, /, **limits: int) -> Entry:
@@ -101,6 +126,16 @@ def shipped(*entries: Entry, now: float = 0, **keys: Any) -> cede.Cluster:
     if not any(entry.section == "queues" for entry in entries):
         entries = (group(enabled=True), *entries)
     return cluster_of(*entries, edition="26.8", now=now, **keys)
+
+
+def kueue(*entries: Entry, now: float = 0, **doctrine: Any) -> cede.Cluster:
+    """A cluster under Kueue's rules; what is named besides is a setting of the doctrine."""
+    return cede.load(document_of(*entries, now=now, doctrine={"name": "kueue", **doctrine}))
+
+
+def fair(*entries: Entry, **doctrine: Any) -> cede.Cluster:
+    """The same with fair sharing."""
+    return kueue(*entries, preemption="FairSharing", **doctrine)
 
 
 def decided(cluster: cede.Cluster, workload: str, **options: Any) -> cede.Decision:

@@ -13,24 +13,41 @@ from hypothesis.strategies import SearchStrategy
 
 import cede
 from cede.state.state import State
+from tests.properties.kueue_clusters import kueue_clusters, kueue_rushes
+from tests.properties.kueue_duels import kueue_duels
+from tests.properties.kueue_nodes import kueue_on_nodes
 from tests.referees.small import small_clusters
 from tests.strategies import clusters
 
 Document = dict[str, Any]
 
 EDITIONS = ("bep-1014", "26.8")
+KUEUE = "0.20"
+EVERY = (*EDITIONS, KUEUE)
 SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 
 
 def documents(edition: str) -> SearchStrategy[Document]:
     """Crowded small clusters, where much is preempted, and odd ones, where much is refused."""
+    if edition == KUEUE:
+        return st.one_of(
+            kueue_clusters(), kueue_rushes(), kueue_duels(), rechecked(), kueue_on_nodes(), odd_clusters(edition)
+        )
     crowded = small_clusters(edition)
     return st.one_of(crowded, crowded, crowded, odd_clusters(edition))
 
 
 def odd_clusters(edition: str) -> SearchStrategy[Document]:
     """Clusters with a bit of everything that a file may say, decided as the doctrine says."""
-    return clusters("backendai", edition).map(lambda document: {**document, "selection": "doctrine"})
+    doctrine = "kueue" if edition == KUEUE else "backendai"
+    return clusters(doctrine, edition).map(lambda document: {**document, "selection": "doctrine"})
+
+
+def rechecked() -> SearchStrategy[Document]:
+    """Clusters with fair sharing whose final victims are checked again."""
+    return kueue_duels(preemption="FairSharing").map(
+        lambda document: {**document, "doctrine": {**document["doctrine"], "recheck_final_set": True}}
+    )
 
 
 def shuffled(document: Document, random: Random) -> Document:

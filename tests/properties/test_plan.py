@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,13 +12,24 @@ from hypothesis.strategies import DataObject
 
 import cede
 from cede.model.plan import ACTIONS
-from tests.properties.documents import EDITIONS, at_its_turn, decision, documents, fingerprint, shuffled, without
+from tests.properties.documents import (
+    EDITIONS,
+    EVERY,
+    at_its_turn,
+    decision,
+    documents,
+    fingerprint,
+    shuffled,
+    without,
+)
 from tests.referees.reading import read
 
-pytestmark = pytest.mark.parametrize("edition", EDITIONS)
+backendai = pytest.mark.parametrize("edition", EDITIONS)
+every_doctrine = pytest.mark.parametrize("edition", EVERY)
 FEW = settings(max_examples=80)
 
 
+@every_doctrine
 @FEW
 @given(data=st.data())
 def test_the_plan_is_lawful(edition: str, data: DataObject) -> None:
@@ -26,6 +38,7 @@ def test_the_plan_is_lawful(edition: str, data: DataObject) -> None:
     assert cede.verify(cluster, cede.plan(cluster)) == []
 
 
+@every_doctrine
 @FEW
 @given(data=st.data())
 def test_every_waiting_workload_is_decided_once_and_nobody_else(edition: str, data: DataObject) -> None:
@@ -38,6 +51,7 @@ def test_every_waiting_workload_is_decided_once_and_nobody_else(edition: str, da
     assert {made.action for made in plan.decisions} <= set(ACTIONS)
 
 
+@backendai
 @FEW
 @given(data=st.data())
 def test_no_node_is_oversubscribed(edition: str, data: DataObject) -> None:
@@ -59,6 +73,7 @@ def test_no_node_is_oversubscribed(edition: str, data: DataObject) -> None:
             assert not (board.works[name].exclusive and others)
 
 
+@backendai
 @FEW
 @given(data=st.data())
 def test_victims_are_allowed(edition: str, data: DataObject) -> None:
@@ -80,6 +95,7 @@ def test_victims_are_allowed(edition: str, data: DataObject) -> None:
                 assert victim.job_priority < claimant.job_priority
 
 
+@backendai
 @FEW
 @given(data=st.data())
 def test_no_victim_is_superfluous_or_a_warning_says_which_one_is(edition: str, data: DataObject) -> None:
@@ -99,6 +115,7 @@ def test_no_victim_is_superfluous_or_a_warning_says_which_one_is(edition: str, d
         assert not (warned and edition == "bep-1014")
 
 
+@every_doctrine
 @FEW
 @given(data=st.data())
 def test_the_order_of_entries_changes_nothing(edition: str, data: DataObject) -> None:
@@ -110,6 +127,7 @@ def test_the_order_of_entries_changes_nothing(edition: str, data: DataObject) ->
     assert json.dumps(plans[0]) == json.dumps(plans[1])
 
 
+@every_doctrine
 @FEW
 @given(data=st.data())
 def test_deciding_changes_nothing_and_deciding_again_decides_the_same(edition: str, data: DataObject) -> None:
@@ -122,6 +140,19 @@ def test_deciding_changes_nothing_and_deciding_again_decides_the_same(edition: s
     assert fingerprint(cluster.state) == before
 
 
+@every_doctrine
+@FEW
+@given(data=st.data())
+def test_what_is_shown_besides_changes_no_decision(edition: str, data: DataObject) -> None:
+    cluster = cede.load(data.draw(documents(edition)))
+
+    plain = cede.plan(cluster).decisions
+    explained = cede.plan(cluster, explain=True, shares=True).decisions
+
+    assert tuple(replace(made, candidates=None) for made in explained) == plain
+
+
+@every_doctrine
 @FEW
 @given(data=st.data())
 def test_the_result_is_plain_json(edition: str, data: DataObject) -> None:
@@ -132,6 +163,7 @@ def test_the_result_is_plain_json(edition: str, data: DataObject) -> None:
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
+@every_doctrine
 @FEW
 @given(data=st.data())
 def test_asked_for_alone_a_workload_is_decided_as_among_all(edition: str, data: DataObject) -> None:

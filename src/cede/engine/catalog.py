@@ -6,7 +6,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem
 
-BUILT = ("backendai",)
+BUILT = ("backendai", "kueue")
 
 
 def doctrine_of(choice: DoctrineChoice | None) -> Doctrine:
@@ -30,5 +30,9 @@ def find(name: str) -> Doctrine:
         from cede.doctrines.backendai.doctrine import BACKENDAI
 
         return BACKENDAI
+    if name == "kueue":
+        from cede.doctrines.kueue.doctrine import KUEUE
+
+        return KUEUE
     message = f"the doctrine {name!r} is not built yet"
     raise InputError([Problem("doctrine", message, f"this Cede has {', '.join(BUILT)}")])

@@ -10,6 +10,7 @@ from cede.engine.catalog import check_selection, doctrine_of
 from cede.engine.cluster import Cluster
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
+from cede.model.garbage import collecting_no_garbage
 from cede.model.plan import Plan
 from cede.model.times import format_time
 from cede.state.columns import PENDING, STATES, SUSPENDED
@@ -39,7 +40,7 @@ def plan_state(
     """The same on live columns; `memory` is what the doctrine keeps between cycles, and is updated."""
     choice = choice_of(state)
     row = None if only is None else _pending_row(state, only)
-    with Trial(state) as trial:
+    with collecting_no_garbage(), Trial(state) as trial:
         cycle = Cycle(state, trial, choice.edition, row, explain, misses, {} if memory is None else memory)
         decisions = tuple(doctrine.decide(cycle))
     if explain:

@@ -1,0 +1,132 @@
+"""A plain account of quotas for checking: the definitions as they stand, worked out anew whenever asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from cede.model.resources import split_flavor
+from cede.state.state import State
+
+Pair = tuple[str, str]
+Amounts = dict[Pair, int]
+
+
+class Account:
+    """The queues as the file lists them, and what each holds itself; everything else is worked out when asked.
+
+    Amounts are nano-units.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.parent = {name: self._name(state, int(state.tree.parent[row])) for name, row in state.tree.index.items()}
+        self.children: dict[str, list[str]] = {name: [] for name in self.parent}
+        for name, above in self.parent.items():
+            if above is not None:
+                self.children[above].append(name)
+        documents = {name: state.tree.documents[row] for name, row in state.tree.index.items()}
+        self.weight = {
+            name: Fraction(1) if document is None or document.weight is None else Fraction(str(document.weight))
+            for name, document in documents.items()
+        }
+        self.limits = {
+            kind: {name: by_pair(getattr(document, kind, None) or {}) for name, document in documents.items()}
+            for kind in ("guaranteed", "borrowing_limit", "lending_limit")
+        }
+        self.groups = {
+            name: {
+                (resource, flavor)
+                for group in getattr(document, "resource_groups", None) or ()
+                for resource in group.resources
+                for flavor in group.flavors
+            }
+            for name, document in documents.items()
+        }
+        self.own: dict[str, Amounts] = {name: {} for name in self.parent}
+
+    @staticmethod
+    def _name(state: State, row: int) -> str | None:
+        return None if row < 0 else state.tree.names[row]
+
+    def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1) -> None:
+        """Work of this queue takes so much, or gives it back."""
+        own = self.own[queue]
+        for pair, amount in amounts.items():
+            own[pair] = own.get(pair, 0) + sign * amount
+
+    def root(self, queue: str) -> str:
+        above = self.parent[queue]
+        return queue if above is None else self.root(above)
+
+    def path(self, queue: str) -> list[str]:
+        above = self.parent[queue]
+        return [queue] if above is None else [queue, *self.path(above)]
+
+    def quota(self, node: str, pair: Pair) -> int:
+        return self.limits["guaranteed"][node].get(pair, 0) + sum(
+            self.quota(child, pair) - self.local(child, pair) for child in self.children[node]
+        )
+
+    def local(self, node: str, pair: Pair) -> int:
+        """What the node keeps to itself."""
+        lending = self.limits["lending_limit"][node].get(pair)
+        return 0 if lending is None else max(0, self.quota(node, pair) - lending)
+
+    def used(self, node: str, pair: Pair) -> int:
+        return self.own[node].get(pair, 0) + sum(
+            max(0, self.used(child, pair) - self.local(child, pair)) for child in self.children[node]
+        )
+
+    def available(self, node: str, pair: Pair) -> int:
+        """What the node could still take; below zero where it is over-used."""
+        above, used, quota = self.parent[node], self.used(node, pair), self.quota(node, pair)
+        if above is None:
+            return quota - used
+        local = self.local(node, pair)
+        through = self.available(above, pair)
+        limit = self.limits["borrowing_limit"][node].get(pair)
+        if limit is not None:
+            through = min(through, quota - local - max(0, used - local) + limit)
+        return max(0, local - used) + through
+
+    def potential(self, node: str, pair: Pair) -> int:
+        above = self.parent[node]
+        if above is None:
+            return self.quota(node, pair)
+        most = self.local(node, pair) + self.potential(above, pair)
+        limit = self.limits["borrowing_limit"][node].get(pair)
+        return most if limit is None else min(most, self.quota(node, pair) + limit)
+
+    def pairs(self, node: str) -> set[Pair]:
+        """The pairs that the node or something below it names."""
+        own = self.groups[node].union(*(limits[node] for limits in self.limits.values()))
+        return own.union(*(self.pairs(child) for child in self.children[node]))
+
+    def share(self, node: str) -> tuple[bool, Fraction]:
+        """Whether it is infinite, and the share or, if it is, the plain ratio."""
+        above = self.parent[node]
+        if above is None:
+            return False, Fraction(0)
+        excess: dict[str, int] = {}
+        for pair in self.pairs(node):
+            over = max(0, self.used(node, pair) - self.quota(node, pair))
+            excess[pair[0]] = excess.get(pair[0], 0) + over
+        ratio = Fraction(0)
+        for resource, over in excess.items():
+            everything = {pair for pair in self.pairs(self.root(node)) if pair[0] == resource}
+            lendable = sum(self.potential(above, pair) for pair in everything)
+            if over and lendable > 0:
+                ratio = max(ratio, Fraction(over * 1000, lendable))
+        if not ratio:
+            return False, ratio
+        return (True, ratio) if not self.weight[node] else (False, ratio / self.weight[node])
+
+
+def by_pair(amounts: Mapping[str, int]) -> Amounts:
+    """Amounts by resource and flavor; a plain name is the flavor `default`."""
+    found: Amounts = {}
+    for name, nano in amounts.items():
+        resource, flavor = split_flavor(name)
+        pair = (resource, flavor or "default")
+        found[pair] = found.get(pair, 0) + nano
+    return found

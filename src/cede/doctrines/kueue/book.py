@@ -1,0 +1,164 @@
+"""Usage of the quota tree at one moment: what is taken where, kept on every level as work comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from cede.doctrines.kueue.quota import Quotas, Table
+from cede.state.columns import NONE
+from cede.state.state import State
+
+Asked = tuple[tuple[int, int], ...]
+"""Amounts by pair, each pair once, in the order of the pairs."""
+
+
+class Book:
+    """`used[pair][queue]`: of a queue what its work holds, of a cohort what its children take beyond their own part."""
+
+    def __init__(self, quotas: Quotas, used: Table) -> None:
+        self.quotas = quotas
+        self.used = used
+
+    def copy(self) -> Book:
+        return Book(self.quotas, [row[:] for row in self.used])
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def add(self, pair: int, queue: int, amount: int) -> None:
+        """A queue takes more: first of what it keeps to itself, the rest through its cohorts."""
+        used, local, parent = self.used[pair], self.quotas.local[pair], self.quotas.parent
+        while True:
+            own = local[queue] - used[queue]
+            used[queue] += amount
+            queue = parent[queue]
+            if queue == NONE or amount <= 0:
+                return
+            if own > 0:
+                if amount <= own:
+                    return
+                amount -= own
+
+    def remove(self, pair: int, queue: int, amount: int) -> None:
+        """A queue gives back: first what it took through its cohorts."""
+        used, local, parent = self.used[pair], self.quotas.local[pair], self.quotas.parent
+        while True:
+            over = used[queue] - local[queue]
+            used[queue] -= amount
+            queue = parent[queue]
+            if over <= 0 or queue == NONE:
+                return
+            if over < amount:
+                amount = over
+
+    def add_all(self, queue: int, asked: Asked) -> None:
+        for pair, amount in asked:
+            self.add(pair, queue, amount)
+
+    def remove_all(self, queue: int, asked: Asked) -> None:
+        for pair, amount in asked:
+            self.remove(pair, queue, amount)
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    def available(self, pair: int, queue: int) -> int:
+        """What the queue can still take, never below zero."""
+        quotas = self.quotas
+        used, subtree, local = self.used[pair], quotas.subtree[pair], quotas.local[pair]
+        borrowing = quotas.borrowing[pair]
+        path = quotas.path[queue]
+        root = path[-1]
+        found = subtree[root] - used[root]
+        for at in path[-2::-1]:
+            limit = borrowing[at]
+            if limit is not None:
+                over = used[at] - local[at]
+                left = subtree[at] - local[at] - max(0, over) + limit
+                if left < found:
+                    found = left
+            own = local[at] - used[at]
+            if own > 0:
+                found += own
+        return max(0, found)
+
+    def borrows(self, pair: int, queue: int, amount: int = 0) -> bool:
+        """Whether the queue is above its quota with so much more."""
+        return self.used[pair][queue] + amount > self.quotas.subtree[pair][queue]
+
+    def within(self, queue: int, pairs: Iterable[int]) -> bool:
+        """Whether the queue is within its quota in every one of these."""
+        subtree = self.quotas.subtree
+        return all(self.used[pair][queue] <= subtree[pair][queue] for pair in pairs)
+
+    def fits(self, queue: int, asked: Asked, borrowing: bool = True) -> bool:
+        """Whether the queue can take this, and, unless it may borrow, stays within its quota."""
+        return all(
+            amount <= self.available(pair, queue) and (borrowing or not self.borrows(pair, queue, amount))
+            for pair, amount in asked
+        )
+
+    def local_available(self, pair: int, queue: int) -> int:
+        return max(0, self.quotas.local[pair][queue] - self.used[pair][queue])
+
+    def level(self, pair: int, queue: int, amount: int) -> tuple[int, bool]:
+        """How high in the tree the queue would borrow, and whether there is a cohort above that."""
+        quotas = self.quotas
+        if quotas.parent[queue] == NONE or not self.borrows(pair, queue, amount):
+            return 0, quotas.parent[queue] != NONE
+        rest = amount - self.local_available(pair, queue)
+        for cohort in quotas.path[queue][1:]:
+            if self.used[pair][cohort] + rest <= quotas.subtree[pair][cohort]:
+                return quotas.height[cohort], quotas.parent[cohort] != NONE
+            rest -= self.local_available(pair, cohort)
+        return quotas.height[quotas.root[queue]], False
+
+    def held_back(self, queue: int, asked: Asked, level: int) -> Asked:
+        """What a head that found no victims keeps others from borrowing.
+
+        Below zero where the queue is beyond what it may borrow: the page, and the code it was read from, do not stop
+        at zero there.
+        """
+        quotas = self.quotas
+        kept: list[tuple[int, int]] = []
+        for pair, amount in asked:
+            room: int | None = quotas.subtree[pair][queue] - self.used[pair][queue]
+            if level:
+                limit = quotas.borrowing[pair][queue]
+                room = None if limit is None or room is None else room + limit
+                kept.append((pair, amount if room is None else min(amount, room)))
+            else:
+                kept.append((pair, max(0, min(amount, room or 0))))
+        return tuple(kept)
+
+
+def book_of(state: State, quotas: Quotas) -> Book:
+    """The usage of the state as it stands."""
+    size = quotas.size
+    parents = np.array(quotas.parent, np.intp)
+    below = np.flatnonzero(parents != NONE)
+    used: Table = []
+    for columns, local in zip(quotas.columns, quotas.local, strict=True):
+        own = [0] * size
+        for column, factor in columns:
+            sums = state.tree.usage[column, :size]
+            if not sums.any():
+                continue
+            alone = sums.copy()
+            np.subtract.at(alone, parents[below], sums[below])
+            own = [have + more * factor for have, more in zip(own, alone.tolist(), strict=True)]
+        for queue in quotas.upward if any(own) else ():
+            above = quotas.parent[queue]
+            if above != NONE and own[queue] > local[queue]:
+                own[above] += own[queue] - local[queue]
+        used.append(own)
+    return Book(quotas, used)
+
+
+def asked_of(amounts: dict[int, int]) -> Asked:
+    """Amounts by pair in the order of the pairs."""
+    return tuple(sorted(amounts.items()))
+
+
+def pairs_of(asked: Asked) -> Sequence[int]:
+    return [pair for pair, _ in asked]

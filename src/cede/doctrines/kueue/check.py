@@ -1,0 +1,162 @@
+"""What Kueue promises of every decision, re-derived from the file's entries by code that chose nothing.
+
+Policies bind every victim, queues give way only above their quota, and whoever starts or preempts has the quota
+once its victims are gone. With `recheck_final_set` the share rules hold for the victims as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cede.doctrines.kueue.account import Account, Amounts, by_pair
+from cede.model.plan import REQUEUED, Decision
+from cede.state.admission import admitted_parts, asks_of
+from cede.state.columns import STATES
+from cede.state.state import State
+
+
+class Audit:
+    """Follows a plan decision by decision, and says what is wrong with each."""
+
+    def __init__(self, state: State, _edition: str) -> None:
+        self.state = state
+        self.account = Account(state)
+        choice = state.static.doctrine
+        self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
+        self.started = False
+        self.awaited = False
+        for row in state.work_index.values():
+            queue = self._queue(row)
+            if queue is not None and STATES[state.work.state[row]] not in ("pending", "suspended", "gone"):
+                self.account.move(queue, self._held(row))
+
+    def __call__(self, made: Decision) -> Iterator[str]:
+        if made.workload is None:
+            yield "nobody is preempted for nobody"
+            return
+        row = self.state.work_index[made.workload]
+        queue = self._queue(row)
+        if made.rule == "kueue.awaits-victims":
+            self._let_leave()
+        if made.action not in ("start", "preempt"):
+            return
+        if queue is None or self.account.children[queue]:
+            yield "only work of a queue can start"
+            return
+        asked = self._asked(row, made)
+        for victim in made.victims:
+            other = self.state.work_index[victim.workload]
+            yield from (f"{victim.workload} {complaint}" for complaint in self._about(row, other, victim.reason, asked))
+            if victim.fate != REQUEUED:
+                yield f"{victim.workload} would be {victim.fate}; what is preempted queues again"
+        if self.settings.get("recheck_final_set") and not self.started:
+            yield from self._shares(queue, asked, made)
+        self.started = True
+        for victim in made.victims:
+            other = self.state.work_index[victim.workload]
+            home = self._queue(other)
+            if home is not None and not (self.awaited and self._leaving(other)):
+                self.account.move(home, self._held(other), -1)
+        for pair, amount in asked.items():
+            if amount > max(0, self.account.available(queue, pair)):
+                yield f"{queue} has not {amount} nano-units of {'@'.join(pair)} for it"
+        self.account.move(queue, asked)
+
+    def _leaving(self, row: int) -> bool:
+        return STATES[self.state.work.state[row]] == "preempting"
+
+    def _let_leave(self) -> None:
+        """Somebody waits for what is leaving, so that everybody after it may count on that."""
+        if not self.awaited:
+            for row in self.state.work_index.values():
+                queue = self._queue(row)
+                if queue is not None and self._leaving(row):
+                    self.account.move(queue, self._held(row), -1)
+        self.awaited = True
+
+    def _queue(self, row: int) -> str | None:
+        queue = int(self.state.work.queue[row])
+        return None if queue < 0 else self.state.tree.names[queue]
+
+    def _held(self, row: int) -> Amounts:
+        return by_pair(self.state.units.amounts(self.state.work.usage[:, row].tolist()))
+
+    def _asked(self, row: int, made: Decision) -> Amounts:
+        total: dict[str, int] = {}
+        parts = admitted_parts(self.state, row, made.flavors, made.counts)
+        for part in asks_of(self.state, row) if parts is None else parts:
+            for name, nano in part.requests.items():
+                total[name] = total.get(name, 0) + nano * part.count
+        return by_pair(total)
+
+    def _about(self, claimant: int, row: int, reason: str, asked: Amounts) -> Iterator[str]:
+        work, account = self.state.work, self.account
+        mine, theirs = self._queue(claimant), self._queue(row)
+        assert mine is not None
+        if not work.preempts[claimant]:
+            yield "is taken by one that never preempts"
+        if not work.preemptible[row]:
+            yield "asks not to be preempted"
+        if theirs is None or account.root(theirs) != account.root(mine):
+            yield "is in another tree"
+            return
+        raw = self.state.tree.settings(self.state.tree.index[mine])
+        policy = raw.get("withinClusterQueue" if mine == theirs else "reclaimWithinCohort") or "Never"
+        lower = int(work.priority[row]) < int(work.priority[claimant])
+        newer = work.priority[row] == work.priority[claimant] and work.submitted[row] > work.submitted[claimant]
+        if not (
+            policy == "Any"
+            or (policy == "LowerPriority" and lower)
+            or (policy == "LowerOrNewerEqualPriority" and (lower or newer))
+        ):
+            yield f"has priority {work.priority[row]} against {work.priority[claimant]}, and the policy is {policy}"
+        if (mine == theirs) != (reason == "InClusterQueue"):
+            yield f"is of {theirs}, and the reason is {reason}"
+        if mine != theirs and all(account.used(theirs, pair) <= account.quota(theirs, pair) for pair in asked):
+            yield f"is of {theirs}, which is within its quota"
+        fair = self.settings.get("preemption") == "FairSharing"
+        if reason == "InCohortFairSharing" and not fair:
+            yield "is taken for fair sharing, which is off"
+        if reason == "InCohortReclaimWhileBorrowing":
+            borrow = raw.get("borrowWithinCohort") or {}
+            most = borrow.get("maxPriorityThreshold")
+            above = most is not None and int(work.priority[row]) > most
+            if fair or borrow.get("policy", "Never") == "Never" or not lower or above:
+                yield "may not be taken while the claimant's queue borrows"
+
+    def _shares(self, queue: str, asked: Amounts, made: Decision) -> Iterator[str]:
+        """The share rules, victim by victim, with only those of this decision gone.
+
+        Asked of the first who starts or preempts: those after it were nominated on usage that nobody can tell from
+        the plan alone.
+        """
+        account = self.account
+        strategies = self.settings.get("strategies") or ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+        account.move(queue, asked)
+        gone: list[tuple[str, Amounts]] = []
+        for victim in made.victims:
+            other = self.state.work_index[victim.workload]
+            home = self._queue(other)
+            if home is None:
+                continue
+            mine, theirs = self._sides(queue, home)
+            new, before = account.share(mine), account.share(theirs)
+            account.move(home, self._held(other), -1)
+            gone.append((home, self._held(other)))
+            after = account.share(theirs)
+            lawful = ("LessThanOrEqualToFinalShare" in strategies and new <= after) or (
+                "LessThanInitialShare" in strategies and new < before
+            )
+            if victim.reason == "InCohortFairSharing" and not lawful:
+                yield f"{victim.workload}: {mine} has share {new[1]}, {theirs} had {before[1]} and has {after[1]}"
+        for home, held in gone:
+            account.move(home, held)
+        account.move(queue, asked, -1)
+
+    def _sides(self, one: str, other: str) -> tuple[str, str]:
+        first, second = self.account.path(one), self.account.path(other)
+        while len(first) > 1 and len(second) > 1 and first[-1] == second[-1]:
+            first.pop()
+            second.pop()
+        return first[-1], second[-1]

@@ -1,0 +1,185 @@
+"""Classical preemption: by priority and quota, with the advantage of whoever stays within a quota further up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cede.doctrines.kueue import plain, rules
+from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
+from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Branch, Reach
+from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
+from cede.doctrines.kueue.walk import Walk
+
+
+def find(search: Search) -> Outcome:
+    """The victims, or nobody; the first attempt that makes room wins."""
+    pool = pool_of(search)
+    if not len(pool.own) and not len(pool.others):
+        return NOBODY
+    reach = Reach(search)
+    if search.notes is not None:
+        _note_unreached(search, reach)
+    kind = reach.kind[search.snapshot.queue[pool.others]]
+    hierarchy, priority = pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY]
+    walk = Walk(search, hierarchy, priority, pool.own)
+    attempt = plain.attempt if plain.is_plain(search) else _attempt
+    noted = {} if search.notes is None else dict(search.notes.found)
+    for borrowing in _attempts(search, len(hierarchy), len(priority)):
+        if search.notes is not None:
+            search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
+        found = attempt(search, reach, walk, borrowing)
+        if found:
+            return Outcome(found)
+    return NOBODY
+
+
+def _attempts(search: Search, hierarchy: int, priority: int) -> Iterable[bool]:
+    """Whether the claimant's queue may end above its quota, attempt by attempt."""
+    book, quotas = search.book, search.snapshot.quotas
+    forbidden = not search.claimant.settings.borrow
+    under = all(quotas.subtree[pair][search.queue] > book.used[pair][search.queue] for pair in search.contested)
+    if not (hierarchy or priority) or (forbidden and not under):
+        return (True,)
+    return (False, True) if forbidden and not hierarchy else (True, False)
+
+
+def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found:
+    """Take one after another until the claimant fits; then spare. The search is as before if it does not."""
+    book, contested = search.book, search.contested
+    amounts = search.snapshot.amounts
+    done: set[int] = set()
+    taken: Found = []
+    notes = search.notes
+    for stretch in walk:
+        for at, row in enumerate(stretch.rows):
+            queue = stretch.queues[at]
+            if stretch.own:
+                reason = OWN
+            else:
+                if queue in done:
+                    if notes is not None:
+                        _note_by_then(search, row, queue)
+                    continue
+                if stretch.usable is not None and borrowing and not stretch.usable[at]:
+                    if notes is not None:
+                        _note_no_borrowing(search, row)
+                    continue
+                if any(book.within(node, contested) for node in reach.nodes(queue)):
+                    done.add(queue)
+                    if notes is not None:
+                        _note_by_then(search, row, queue)
+                    continue
+                reason = BORROW if stretch.usable is not None and stretch.usable[at] else RECLAIM
+            if notes is not None:
+                _note_taken(search, reach, row, queue, reason)
+            victim = Taken(row, queue, reason, amounts(row, search.pairs))
+            search.take(victim)
+            taken.append(victim)
+            if search.fits(borrowing):
+                return _spared(search, taken, walk, borrowing)
+    for victim in reversed(taken):
+        search.put_back(victim)
+    if notes is not None:
+        for victim in taken:
+            notes.stays(victim.row, rules.TOO_LITTLE)
+    return []
+
+
+def _spared(search: Search, taken: Found, walk: Walk, borrowing: bool) -> Found:
+    kept = search.spare(taken, borrowing)
+    if search.notes is not None:
+        stay = {victim.row for victim in kept}
+        for victim in taken:
+            if victim.row not in stay:
+                search.notes.stays(victim.row, rules.SPARED)
+        for stretch in walk:
+            for at, row in enumerate(stretch.rows):
+                if row in search.notes.found:
+                    continue
+                if borrowing and stretch.usable is not None and not stretch.usable[at]:
+                    _note_no_borrowing(search, row)
+                else:
+                    search.notes.put(row, rules.NOT_REACHED, how=allowed_by(search.snapshot, search.claimant, row))
+    return kept
+
+
+# -- explanations ----------------------------------------------------------------------------------------------------
+
+
+def _note_taken(search: Search, reach: Reach, row: int, queue: int, reason: str) -> None:
+    quotas, settings = search.snapshot.quotas, search.claimant.settings
+    assert search.notes is not None
+    test = tested(search.snapshot, search.claimant, row)
+    if reason == OWN:
+        search.notes.put(row, rules.WITHIN, queue=quotas.names[queue], policy=settings.within, test=test)
+        return
+    branch = reach.branch[queue]
+    search.notes.put(
+        row,
+        rules.BORROW if reason == BORROW else rules.RECLAIM,
+        queue=quotas.names[queue],
+        held=held(search, queue),
+        advantage=_advantage(search, branch),
+        policy=settings.reclaim,
+        threshold="" if settings.threshold is None else f" up to priority {settings.threshold}",
+        test=test,
+    )
+
+
+def _advantage(search: Search, branch: Branch) -> str:
+    names = search.snapshot.quotas.names
+    where = f"common ancestor {names[branch.ancestor]}"
+    if not branch.advantage:
+        return f"{where}, no advantage: the request fits no quota below it"
+    what = "own quota of" if branch.decided == search.queue else "quota of cohort"
+    return f"{where}, advantage decided at {names[branch.decided]}: the request fits the {what} {names[branch.decided]}"
+
+
+def held(search: Search, queue: int) -> str:
+    """What a queue holds of the contested pairs beside its quota: as it stands, and at this point of the search."""
+    quotas, before, now = search.snapshot.quotas, search.snapshot.book.used, search.book.used
+    return ", ".join(
+        f"{quotas.show(pair, before[pair][queue])} of {quotas.show(pair, quotas.subtree[pair][queue])} "
+        f"{quotas.name(pair)}"
+        + (f" ({quotas.show(pair, now[pair][queue])} at its turn)" if now[pair][queue] != before[pair][queue] else "")
+        for pair in search.contested
+    )
+
+
+def _note_by_then(search: Search, row: int, queue: int) -> None:
+    assert search.notes is not None
+    names = search.snapshot.quotas.names
+    search.notes.put(row, rules.NOMINAL_BY_THEN, queue=names[queue], held=held(search, queue))
+
+
+def _note_no_borrowing(search: Search, row: int) -> None:
+    assert search.notes is not None
+    settings, work = search.claimant.settings, search.snapshot.state.work
+    priority = int(work.priority[row])
+    if not settings.borrow:
+        reason = "borrowWithinCohort is Never"
+    elif priority >= search.claimant.priority:
+        reason = f"its priority {priority} is not below {search.claimant.priority}"
+    else:
+        reason = f"its priority {priority} is above maxPriorityThreshold {settings.threshold}"
+    search.notes.put(row, rules.NO_BORROWING, claimant_queue=search.snapshot.quotas.names[search.queue], reason=reason)
+
+
+def _note_unreached(search: Search, reach: Reach) -> None:
+    """Everyone in a queue, or below a cohort, that is within its quota to begin with."""
+    snapshot, quotas = search.snapshot, search.snapshot.quotas
+    assert search.notes is not None
+    pool = pool_of(search)
+    for at in pool.others.tolist():
+        queue = int(snapshot.queue[at])
+        if queue in reach.branch:
+            continue
+        row = int(snapshot.rows[at])
+        mine = set(quotas.path[search.queue])
+        above = [cohort for cohort in quotas.path[queue][1:] if cohort not in mine]
+        cohort = next((c for c in reversed(above) if search.book.within(c, search.contested)), None)
+        if cohort is None:
+            search.notes.put(row, rules.NOMINAL, queue=quotas.names[queue], held=held(search, queue))
+        else:
+            facts = {"cohort": quotas.names[cohort], "held": held(search, cohort)}
+            search.notes.put(row, rules.COHORT_NOMINAL, queue=quotas.names[queue], **facts)

@@ -1,0 +1,343 @@
+"""Which flavor each resource of a claimant gets: the first that is good enough, else the best seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cede.doctrines.kueue.book import Asked, Book, asked_of
+from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
+from cede.doctrines.kueue.quota import Group
+from cede.doctrines.kueue.room import Room, room_of
+from cede.doctrines.kueue.search import OWN, Found, Outcome
+from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.model.resources import split_flavor
+from cede.model.workloads import PodSet
+from cede.state.admission import admitted_parts
+
+NO_FIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
+"""How good a flavor is, worst first."""
+
+Chosen = dict[str, str]
+"""Resource to flavor, of one pod set."""
+Tried = dict[tuple[int, int], int]
+"""The flavor last tried, by pod set and resource group; -1 once the last one was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One pair, or the worst of a group: how well it goes, how high it borrows, and why not if it does not."""
+
+    mode: int
+    level: int = 0
+    why: str = ""
+    hopeless: bool = False
+    nodes: bool = False
+
+
+@dataclass(slots=True)
+class Assignment:
+    """Flavors and usage of a claimant at given counts. `contested` are the pairs that need preemption."""
+
+    counts: tuple[int, ...]
+    flavors: list[Chosen]
+    asked: Asked = ()
+    contested: list[int] = field(default_factory=list)
+    level: int = 0
+    mode: int = FIT
+    whys: list[str] = field(default_factory=list)
+    hopeless: bool = False
+    never_on_nodes: bool = False
+    undeclared: list[str] = field(default_factory=list)
+    tried: Tried = field(default_factory=dict)
+    short_of_nodes: str = ""
+    room: Room | None = None
+
+
+class Assigner:
+    """Finds flavors for one claimant in a snapshot; what a single pair would need is asked once."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        claimant: Claimant,
+        only: Sequence[Chosen] | None = None,
+        tried: Tried | None = None,
+        *,
+        quota_only: bool = False,
+    ) -> None:
+        self.snapshot = snapshot
+        self.claimant = claimant
+        self.only = only
+        self.tried = tried or {}
+        self.quota_only = quota_only
+        self.searched: dict[tuple[Asked, tuple[int, ...]], Outcome] = {}
+
+    def assign(self, counts: tuple[int, ...]) -> Assignment:
+        """Flavors for so many members of each pod set."""
+        found = Assignment(counts, [])
+        taken: dict[int, int] = {}
+        contested: set[int] = set()
+        for number, (part, count) in enumerate(zip(self.claimant.parts, counts, strict=True)):
+            chosen: Chosen = {}
+            found.flavors.append(chosen)
+            requests, pins = _requests(part, count)
+            if not self._declared(requests, found):
+                return found
+            for group_number, group in enumerate(self.snapshot.quotas.groups(self.claimant.queue)):
+                wanted = {name: requests[name] for name in group.resources if name in requests}
+                if wanted and not self._one_group(
+                    _Slot(number, group_number, group, wanted, pins, part), taken, contested, found
+                ):
+                    return found
+        found.asked = asked_of(taken)
+        found.contested = sorted(contested)
+        found.mode = PREEMPT if contested else FIT
+        self._on_nodes(found)
+        return found
+
+    def _declared(self, requests: Mapping[str, int], found: Assignment) -> bool:
+        """Requests for nothing of what the queue does not declare are dropped; for something, that is the end."""
+        known = {name for group in self.snapshot.quotas.groups(self.claimant.queue) for name in group.resources}
+        found.undeclared = sorted(name for name, amount in requests.items() if amount and name not in known)
+        if found.undeclared:
+            found.mode, found.hopeless = NO_FIT, True
+        return not found.undeclared
+
+    def _one_group(self, slot: _Slot, taken: dict[int, int], contested: set[int], found: Assignment) -> bool:
+        best: tuple[Verdict, str, dict[int, Verdict]] | None = None
+        flavors = slot.group.flavors
+        start = self.tried.get((slot.part_number, slot.group_number), -1) + 1
+        whys: list[str] = []
+        hopeless = True
+        last = start
+        for at in range(start, len(flavors)):
+            last = at
+            if not self._open(slot, flavors[at]):
+                continue
+            verdicts, worst = self._flavor(slot, flavors[at], taken, found)
+            if worst.why:
+                whys.append(worst.why)
+            hopeless &= worst.mode == NO_FIT and worst.hopeless
+            found.never_on_nodes |= worst.nodes
+            if best is None or self._better(worst, best[0]):
+                best = (worst, flavors[at], verdicts)
+            if not self._try_next(worst):
+                best = (worst, flavors[at], verdicts)
+                break
+        found.tried[slot.part_number, slot.group_number] = -1 if last >= len(flavors) - 1 else last
+        if best is None or best[0].mode == NO_FIT:
+            found.mode, found.hopeless = NO_FIT, hopeless and start == 0
+            found.whys = whys or [f"no flavor of {', '.join(slot.wanted)} is open to it"]
+            return False
+        worst, flavor, verdicts = best
+        found.flavors[slot.part_number].update(dict.fromkeys(slot.wanted, flavor))
+        for name, nano in slot.wanted.items():
+            pair = self.snapshot.quotas.index[name, flavor]
+            taken[pair] = taken.get(pair, 0) + self.snapshot.quotas.count(pair, nano)
+            found.level = max(found.level, verdicts[pair].level)
+            if verdicts[pair].mode != FIT:
+                contested.add(pair)
+        return True
+
+    def _open(self, slot: _Slot, flavor: str) -> bool:
+        pinned = {slot.pins[name] for name in slot.wanted if name in slot.pins}
+        if pinned - {flavor}:
+            return False
+        before = None if self.only is None else self.only[slot.part_number]
+        return before is None or all(before.get(name) in (None, flavor) for name in slot.wanted)
+
+    def _flavor(
+        self, slot: _Slot, flavor: str, taken: Mapping[int, int], found: Assignment
+    ) -> tuple[dict[int, Verdict], Verdict]:
+        """The verdict on each resource of the group in this flavor, and the worst of them."""
+        quotas = self.snapshot.quotas
+        verdicts: dict[int, Verdict] = {}
+        worst = Verdict(FIT)
+        for name in sorted(slot.wanted):
+            pair = quotas.index[name, flavor]
+            verdict = self._pair(pair, quotas.count(pair, slot.wanted[name]) + taken.get(pair, 0))
+            verdicts[pair] = verdict
+            if self._better(worst, verdict):
+                worst = verdict
+            if verdict.mode == NO_FIT:
+                return verdicts, verdict
+        if self.snapshot.state.nodes.size and not self.quota_only:
+            return self._placed(slot, flavor, taken, found, verdicts, worst)
+        return verdicts, worst
+
+    def _pair(self, pair: int, amount: int) -> Verdict:
+        """What quota says of so much of one pair."""
+        snapshot, queue = self.snapshot, self.claimant.queue
+        quotas, book = snapshot.quotas, snapshot.book
+        shown = f"{quotas.name(pair)}: {quotas.show(pair, amount)} asked"
+        if amount > quotas.potential[pair][queue]:
+            most = quotas.show(pair, quotas.potential[pair][queue])
+            return Verdict(
+                NO_FIT, why=f"{shown}, {most} is the most {quotas.names[queue]} can ever have", hopeless=True
+            )
+        level, may_reclaim = book.level(pair, queue, amount)
+        free = book.available(pair, queue)
+        if amount <= free:
+            return Verdict(FIT, level)
+        why = f"{shown}, {quotas.show(pair, free)} available"
+        nominal = quotas.subtree[pair][queue]
+        if not (amount <= nominal or may_reclaim or may_borrow_and_preempt(snapshot, self.claimant)):
+            return Verdict(NO_FIT, level, f"{why}, quota {quotas.show(pair, nominal)}")
+        asked = ((pair, amount),)
+        victims = self.search(asked, [pair]).victims
+        if not victims:
+            return Verdict(NO_CANDIDATES, level, why)
+        level = _without(book, victims).level(pair, queue, amount)[0]
+        own = any(victim.reason == OWN for victim in victims)
+        return Verdict(PREEMPT if own else RECLAIM, level, why)
+
+    def search(self, asked: Asked, contested: list[int], room: Room | None = None) -> Outcome:
+        """Victims for this; asked again only where nodes are in it."""
+        key = (asked, tuple(contested))
+        if room is not None:
+            return find_victims(self.snapshot, self.claimant, asked, contested, room)
+        if key not in self.searched:
+            self.searched[key] = find_victims(self.snapshot, self.claimant, asked, contested)
+        return self.searched[key]
+
+    def _better(self, one: Verdict, other: Verdict) -> bool:
+        """Whether the first verdict is to be preferred to the second."""
+        if NO_FIT in (one.mode, other.mode):
+            return one.mode != NO_FIT
+        if (one.mode == NO_CANDIDATES) != (other.mode == NO_CANDIDATES):
+            return other.mode == NO_CANDIDATES
+        if self.claimant.settings.preempt_first:
+            return (-one.level, one.mode) > (-other.level, other.mode)
+        return (one.mode, -one.level) > (other.mode, -other.level)
+
+    def _try_next(self, worst: Verdict) -> bool:
+        settings = self.claimant.settings
+        if worst.mode in (NO_FIT, NO_CANDIDATES):
+            return True
+        return (worst.mode in (PREEMPT, RECLAIM) and settings.preempt_next) or (
+            worst.level > 0 and settings.borrow_next
+        )
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def _placed(
+        self,
+        slot: _Slot,
+        flavor: str,
+        taken: Mapping[int, int],
+        found: Assignment,
+        verdicts: dict[int, Verdict],
+        worst: Verdict,
+    ) -> tuple[dict[int, Verdict], Verdict]:
+        """The verdicts once the pod sets up to this one must also find nodes together that offer their flavors."""
+        state, row = self.snapshot.state, self.claimant.row
+        so_far = self.claimant.parts[: slot.part_number + 1]
+        flavors = {part.name: dict(chosen) for part, chosen in zip(so_far, found.flavors, strict=True)}
+        flavors[slot.part.name] |= dict.fromkeys(slot.wanted, flavor)
+        counts = {part.name: count for part, count in zip(so_far, found.counts, strict=False)}
+        parts = admitted_parts(state, row, flavors, counts) or self.claimant.parts
+        room = room_of(state, row, parts[: len(so_far)])
+        assert room is not None
+        never = room.never()
+        if never is not None:
+            why = f"flavor {flavor}: no node could hold it even if empty, {never}"
+            return verdicts, Verdict(NO_FIT, worst.level, why, hopeless=True, nodes=True)
+        fits = room.fits()
+        if worst.mode == NO_CANDIDATES or (worst.mode == FIT and fits):
+            return verdicts, worst
+        total = dict(taken)
+        for pair in verdicts:
+            wanted = slot.wanted[self.snapshot.quotas.pairs[pair][0]]
+            total[pair] = total.get(pair, 0) + self.snapshot.quotas.count(pair, wanted)
+        contested = sorted(pair for pair, verdict in verdicts.items() if not fits or verdict.mode != FIT)
+        why = worst.why
+        if not fits:
+            enough = "quota is enough, but nodes are not" if worst.mode == FIT else f"{worst.why}, and on nodes"
+            why = f"flavor {flavor}: {enough}, {room.short()}"
+        victims = self.search(asked_of(total), contested, room).victims
+        own = any(victim.reason == OWN for victim in victims)
+        mode = (PREEMPT if own else RECLAIM) if victims else NO_CANDIDATES
+        levels = {pair: Verdict(mode, verdicts[pair].level) for pair in contested}
+        return verdicts | levels, Verdict(mode, worst.level, why)
+
+    def _on_nodes(self, found: Assignment) -> None:
+        """Whether all members find room together; if not, everything it asks for is contested."""
+        found.room = self.room(found)
+        if found.room is None or found.room.fits():
+            return
+        never = found.room.never()
+        if never is not None:
+            found.mode, found.hopeless, found.never_on_nodes = NO_FIT, True, True
+            found.whys = [f"all members together, {never}"]
+            return
+        found.short_of_nodes = found.room.short()
+        found.mode = PREEMPT
+        found.contested = [pair for pair, _ in found.asked]
+
+    def room(self, found: Assignment) -> Room | None:
+        """The nodes as they stand, for the members as assigned."""
+        state = self.snapshot.state
+        if self.quota_only or not state.nodes.size:
+            return None
+        return room_of(state, self.claimant.row, parts_of(self.snapshot, self.claimant, found))
+
+
+def _without(book: Book, victims: Found) -> Book:
+    """The usage with these gone."""
+    freed: dict[tuple[int, int], int] = {}
+    for victim in victims:
+        for pair, amount in victim.amounts:
+            key = (pair, victim.queue)
+            freed[key] = freed.get(key, 0) + amount
+    after = book.copy()
+    for (pair, queue), amount in freed.items():
+        after.remove(pair, queue, amount)
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """One resource group of one pod set: what it wants, in nano-units, and the flavors it names itself."""
+
+    part_number: int
+    group_number: int
+    group: Group
+    wanted: dict[str, int]
+    pins: dict[str, str]
+    part: PodSet
+
+
+def _requests(part: PodSet, count: int) -> tuple[dict[str, int], dict[str, str]]:
+    """What all members of a pod set ask for by resource, and the flavors they name."""
+    total: dict[str, int] = {}
+    pins: dict[str, str] = {}
+    for name, nano in part.requests.items():
+        resource, flavor = split_flavor(name)
+        total[resource] = total.get(resource, 0) + nano * count
+        if flavor is not None:
+            pins[resource] = flavor
+    return total, pins
+
+
+def flavors_by_part(claimant: Claimant, found: Assignment) -> dict[str, Chosen] | Chosen:
+    """As a plan shows them: resource to flavor, or that for each pod set where pod sets differ."""
+    first: Chosen = {}
+    for chosen in found.flavors:
+        for name, flavor in chosen.items():
+            if first.setdefault(name, flavor) != flavor:
+                return {part.name: own for part, own in zip(claimant.parts, found.flavors, strict=True)}
+    return first
+
+
+def counts_by_part(claimant: Claimant, found: Assignment) -> dict[str, int]:
+    """The pod sets' sizes where fewer members are admitted than asked for."""
+    parts = zip(claimant.parts, found.counts, strict=True)
+    return {part.name: count for part, count in parts if count < part.count}
+
+
+def parts_of(snapshot: Snapshot, claimant: Claimant, found: Assignment) -> tuple[PodSet, ...]:
+    """The members as they will stand on nodes and count against quota."""
+    flavors, counts = flavors_by_part(claimant, found), counts_by_part(claimant, found)
+    parts = admitted_parts(snapshot.state, claimant.row, flavors, counts)
+    return claimant.parts if parts is None else parts

@@ -1,0 +1,106 @@
+"""What a head would do on the snapshot as it stands: start, preempt or neither; with fewer members if it may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cede.doctrines.kueue.flavors import FIT, NO_FIT, PREEMPT, Assigner, Assignment, Chosen, Tried
+from cede.doctrines.kueue.preemption import find_victims
+from cede.doctrines.kueue.search import NOBODY, Found, Notes, Outcome
+from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """A head of its queue with its assignment, and its victims if it needs and has some.
+
+    `snapshot` is the one it was nominated on, after as many changes as it has `seen`. `notes` say why each workload
+    was taken or left, as things stood then; only if somebody will read them.
+    """
+
+    snapshot: Snapshot
+    claimant: Claimant
+    assignment: Assignment
+    found: Outcome
+    seen: int
+    notes: Notes | None = None
+
+    @property
+    def mode(self) -> int:
+        return self.assignment.mode
+
+    @property
+    def victims(self) -> Found:
+        return self.found.victims
+
+    @property
+    def rows(self) -> list[int]:
+        return [victim.row for victim in self.victims]
+
+
+def nominate(
+    snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | None = None, tried: Tried | None = None
+) -> Entry:
+    """The head at full size, or else at the largest size that fits or finds victims, or else at full size without."""
+    entry = _nominated(snapshot, claimant, only, tried)
+    if entry.mode != FIT and (snapshot.cycle.explain or (snapshot.cycle.misses and not entry.victims)):
+        entry.notes = explained(snapshot, entry)
+    return entry
+
+
+def _nominated(snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | None, tried: Tried | None) -> Entry:
+    assigner = Assigner(snapshot, claimant, only, tried)
+    full = _at(assigner, tuple(part.count for part in claimant.parts))
+    if full.victims or full.mode == FIT:
+        return full
+    smaller = _smaller(assigner, claimant)
+    if smaller is not None:
+        return smaller
+    if full.mode == NO_FIT:
+        least = tuple(part.count if part.min_count is None else part.min_count for part in claimant.parts)
+        by_itself = Assigner(snapshot.empty(), claimant, quota_only=True).assign(least)
+        on_nodes = full.assignment.never_on_nodes and assigner.assign(least).hopeless
+        full.assignment.hopeless = by_itself.mode == NO_FIT or on_nodes
+        full.assignment.whys = by_itself.whys or full.assignment.whys
+    return full
+
+
+def _at(assigner: Assigner, counts: tuple[int, ...]) -> Entry:
+    assignment = assigner.assign(counts)
+    found = NOBODY
+    if assignment.mode == PREEMPT:
+        room = None if assignment.room is None else assignment.room.afresh()
+        found = assigner.search(assignment.asked, assignment.contested, room)
+    return Entry(assigner.snapshot, assigner.claimant, assignment, found, len(assigner.snapshot.log))
+
+
+def _smaller(assigner: Assigner, claimant: Claimant) -> Entry | None:
+    """All pod sets that may shrink do so by the same part of their way, as little as works."""
+    full = [part.count for part in claimant.parts]
+    spare = [part.count - (part.count if part.min_count is None else part.min_count) for part in claimant.parts]
+    total = sum(spare)
+    if not total:
+        return None
+    found: Entry | None = None
+    low, high = 0, total + 1
+    while low < high:
+        middle = (low + high) // 2
+        counts = tuple(have - less * middle // total for have, less in zip(full, spare, strict=True))
+        entry = _at(assigner, counts)
+        if entry.mode == FIT or entry.victims:
+            found, high = entry, middle
+        else:
+            low = middle + 1
+    return found
+
+
+def explained(snapshot: Snapshot, entry: Entry) -> Notes:
+    """Why each workload was taken or left in this head's search."""
+    notes = Notes()
+    assignment = entry.assignment
+    if assignment.mode == NO_FIT or not assignment.asked:
+        return notes
+    room = None if assignment.room is None else assignment.room.afresh()
+    find_victims(snapshot, entry.claimant, assignment.asked, assignment.contested, room, notes)
+    return notes

@@ -1,0 +1,56 @@
+"""What a user should know of a decision that is otherwise as shipped."""
+
+from __future__ import annotations
+
+from cede.doctrines.kueue import rules
+from cede.doctrines.kueue.nominate import Entry
+from cede.doctrines.kueue.quota import Quotas
+from cede.doctrines.kueue.search import FAIR
+from cede.doctrines.kueue.settings import NEVER
+from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.model.plan import Warning
+from cede.state.columns import KINDS
+
+INTERACTIVE = KINDS.index("interactive")
+
+
+def warnings_about(snapshot: Snapshot, claimant: Claimant) -> tuple[Warning, ...]:
+    """Interactive work in a queue where it may be preempted."""
+    work = snapshot.state.work
+    if work.kind[claimant.row] != INTERACTIVE or not work.preemptible[claimant.row]:
+        return ()
+    settings = preemptive(snapshot.quotas, claimant.queue)
+    if not settings:
+        return ()
+    rule = rules.INTERACTIVE
+    return (Warning(rule.id, rule.because(queue=snapshot.quotas.names[claimant.queue], settings=settings)),)
+
+
+def preemptive(quotas: Quotas, queue: int) -> str:
+    """The settings by which work of this queue may be preempted; nothing if there are none."""
+    found = []
+    own = quotas.settings(queue)
+    if own.within != NEVER:
+        found.append(f"withinClusterQueue is {own.within}")
+    root = quotas.root[queue]
+    takers = [
+        quotas.names[other]
+        for other in range(quotas.size)
+        if other != queue
+        and quotas.root[other] == root
+        and not quotas.is_cohort(other)
+        and quotas.settings(other).reclaim != NEVER
+    ]
+    if takers:
+        shown = ", ".join(sorted(takers)[:3]) + (f" and {len(takers) - 3} more" if len(takers) > 3 else "")
+        found.append(f"{shown} may reclaim what it borrows")
+    return "; ".join(found)
+
+
+def warnings_of(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
+    """Victims that only spared ones made lawful: the shipped rules do not look again."""
+    breach = entry.found.breach
+    if not breach:
+        return ()
+    names = ", ".join(snapshot.state.work_names[v.row] for v in entry.victims if v.reason == FAIR)
+    return (Warning(rules.NEEDLESS.id, rules.NEEDLESS.because(victim=names, breach=breach)),)

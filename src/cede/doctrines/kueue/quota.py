@@ -1,0 +1,202 @@
+"""The tree of quotas: what every queue and cohort is promised, keeps to itself and may ever have, by flavor.
+
+A pair of resource and flavor is one number here, a `pair`. Amounts are whole counts of the finest unit seen of
+the resource, in Python integers, so that sums and products are exact however large they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cede.doctrines.kueue.settings import Settings, settings_of
+from cede.model.quantities import say_quantity
+from cede.model.resources import split_flavor
+from cede.state.columns import NONE, UNSET
+from cede.state.state import State
+from cede.state.tree import QueueTree
+from cede.state.units import COARSEST, WHOLE, Units
+
+DEFAULT = "default"
+Table = list[list[int]]
+Limits = list[list[int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Resources that take one flavor together, and the flavors in order of preference."""
+
+    resources: tuple[str, ...]
+    flavors: tuple[str, ...]
+
+
+class Quotas:
+    """What follows from the queues' entries alone. Tables are [pair][queue]."""
+
+    def __init__(self, state: State) -> None:
+        tree, units = state.tree, state.units
+        self.names = tree.names
+        self.size = tree.size
+        self._lay_out(tree)
+        self.pairs, self.columns, self.nano = _pairs(tree, units)
+        self.index = {pair: at for at, pair in enumerate(self.pairs)}
+        nominal = self._limits(tree, "guaranteed")
+        self.borrowing = self._limits(tree, "borrowing_limit")
+        self.lending = self._limits(tree, "lending_limit")
+        self.subtree: Table = [[limit or 0 for limit in row] for row in nominal]
+        self.local: Table = [[0] * self.size for _ in self.pairs]
+        self.potential: Table = [[0] * self.size for _ in self.pairs]
+        for pair in range(len(self.pairs)):
+            self._roll_up(pair)
+        self.declared = self._declared(tree, nominal)
+        self.weights = [_weight(tree, queue) for queue in range(self.size)]
+        self._settings: dict[int, Settings] = {}
+        self._groups: dict[int, tuple[Group, ...]] = {}
+        self._tree = tree
+        self.kept: dict[str, object] = {}
+
+    def settings(self, queue: int) -> Settings:
+        found = self._settings.get(queue)
+        if found is None:
+            found = self._settings[queue] = settings_of(self._tree.settings(queue))
+        return found
+
+    def groups(self, queue: int) -> tuple[Group, ...]:
+        """The resource groups of a queue; what none lists comes after, one group a resource, flavors by name."""
+        found = self._groups.get(queue)
+        if found is None:
+            found = self._groups[queue] = self._groups_of(queue)
+        return found
+
+    def show(self, pair: int, amount: int) -> str:
+        """An amount for people."""
+        return say_quantity(self.pairs[pair][0], amount * self.nano[pair])
+
+    def name(self, pair: int) -> str:
+        """The pair for people: the resource alone where it has but one flavor called default."""
+        resource, flavor = self.pairs[pair]
+        return resource if flavor == DEFAULT else f"{resource}@{flavor}"
+
+    def count(self, pair: int, nano: int) -> int:
+        """So many nano-units in counts; what is finer than the unit is rounded up."""
+        return -(-nano // self.nano[pair])
+
+    def _lay_out(self, tree: QueueTree) -> None:
+        """Who is below whom; paths, heights, and an order in which children come before their parents."""
+        self.parent = tree.parent[: self.size].tolist()
+        self.children: list[list[int]] = [[] for _ in range(self.size)]
+        for queue in sorted(range(self.size), key=self.names.__getitem__):
+            if self.parent[queue] != NONE:
+                self.children[self.parent[queue]].append(queue)
+        self.path = [tree.path(queue) for queue in range(self.size)]
+        self.root = [path[-1] for path in self.path]
+        self.upward = sorted(range(self.size), key=lambda queue: -len(self.path[queue]))
+        self.height = [0] * self.size
+        for queue in self.upward:
+            above = self.parent[queue]
+            if above != NONE:
+                self.height[above] = max(self.height[above], self.height[queue] + 1)
+
+    def is_cohort(self, queue: int) -> bool:
+        return bool(self.children[queue])
+
+    def _limits(self, tree: QueueTree, name: str) -> Limits:
+        given = getattr(tree, name)
+        found: Limits = []
+        for columns in self.columns:
+            row: list[int | None] = [None] * self.size
+            for column, factor in columns:
+                for queue, limit in enumerate(given[column, : self.size].tolist()):
+                    if limit != UNSET:
+                        row[queue] = (row[queue] or 0) + limit * factor
+            found.append(row)
+        return found
+
+    def _roll_up(self, pair: int) -> None:
+        subtree, local, potential = self.subtree[pair], self.local[pair], self.potential[pair]
+        for queue in self.upward:
+            lending = self.lending[pair][queue]
+            if lending is not None:
+                local[queue] = max(0, subtree[queue] - lending)
+            if self.parent[queue] != NONE:
+                subtree[self.parent[queue]] += subtree[queue] - local[queue]
+        for queue in reversed(self.upward):
+            above = self.parent[queue]
+            if above == NONE:
+                potential[queue] = subtree[queue]
+                continue
+            most = local[queue] + potential[above]
+            borrowing = self.borrowing[pair][queue]
+            potential[queue] = most if borrowing is None else min(most, subtree[queue] + borrowing)
+
+    def _declared(self, tree: QueueTree, nominal: Limits) -> list[list[int]]:
+        """The pairs each queue names, or that a queue below it names."""
+        found: list[set[int]] = [set() for _ in range(self.size)]
+        for queue in self.upward:
+            own = found[queue]
+            for pair in range(len(self.pairs)):
+                if any(table[pair][queue] is not None for table in (nominal, self.borrowing, self.lending)):
+                    own.add(pair)
+            document = tree.documents[queue]
+            for group in (document.resource_groups if document is not None else None) or ():
+                own.update(self.index[name, flavor] for name in group.resources for flavor in group.flavors)
+            if self.parent[queue] != NONE:
+                found[self.parent[queue]] |= own
+        return [sorted(pairs) for pairs in found]
+
+    def _groups_of(self, queue: int) -> tuple[Group, ...]:
+        flavors: dict[str, list[str]] = {}
+        for pair in self.declared[queue]:
+            resource, flavor = self.pairs[pair]
+            flavors.setdefault(resource, []).append(flavor)
+        document = self._tree.documents[queue]
+        found: list[Group] = []
+        grouped: set[str] = set()
+        for group in (document.resource_groups if document is not None else None) or ():
+            more = {flavor for name in group.resources for flavor in flavors.get(name, ())}
+            listed = (*group.flavors, *sorted(more - set(group.flavors)))
+            found.append(Group(tuple(group.resources), listed))
+            grouped.update(group.resources)
+        found += [Group((name,), tuple(sorted(flavors[name]))) for name in sorted(flavors) if name not in grouped]
+        return tuple(found)
+
+
+def quotas_of(state: State) -> Quotas:
+    """The quotas of this state; made anew only after a queue's entry or a unit changed."""
+    found = state.tree.derived.get("kueue")
+    if not isinstance(found, Quotas):
+        found = state.tree.derived["kueue"] = Quotas(state)
+    return found
+
+
+def _pairs(tree: QueueTree, units: Units) -> tuple[list[tuple[str, str]], list[list[tuple[int, int]]], list[int]]:
+    """Pairs in the order of their names, the resource columns each one sums up with their factors, and the units."""
+    columns: dict[tuple[str, str], list[int]] = {}
+    for column, name in enumerate(units.names):
+        if column != WHOLE:
+            resource, flavor = split_flavor(name)
+            columns.setdefault((resource, flavor or DEFAULT), []).append(column)
+    for document in tree.documents:
+        for group in (document.resource_groups if document is not None else None) or ():
+            known = {flavor for resource, flavor in columns if resource in group.resources}
+            for resource in group.resources:
+                for flavor in known.union(group.flavors):
+                    columns.setdefault((resource, flavor), [])
+    finest: dict[str, int] = {}
+    for (resource, _), found in columns.items():
+        finest[resource] = min([finest.get(resource, COARSEST), *(units.nano[column] for column in found)])
+    pairs = sorted(columns)
+    factors = [[(column, units.nano[column] // finest[pair[0]]) for column in columns[pair]] for pair in pairs]
+    return pairs, factors, [finest[resource] for resource, _ in pairs]
+
+
+def _weight(tree: QueueTree, queue: int) -> Fraction:
+    document = tree.documents[queue]
+    weight = None if document is None else document.weight
+    return Fraction(1) if weight is None else Fraction(str(weight))
+
+
+def named(quotas: Quotas, amounts: Sequence[tuple[int, int]]) -> str:
+    """Amounts of several pairs for people."""
+    return ", ".join(f"{quotas.show(pair, amount)} {quotas.name(pair)}" for pair, amount in amounts)

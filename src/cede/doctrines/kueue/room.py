@@ -1,0 +1,82 @@
+"""Whether a claimant finds its place on the nodes while victims are taken and put back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.fit import fits, never_fits, place
+from cede.doctrines.parts.shortage import shortage
+from cede.model.workloads import PodSet
+from cede.state.columns import GONE, PREEMPTING, RESERVED
+from cede.state.state import State
+
+
+class Room:
+    """The free amounts of all nodes, to try things on; asked again only after something changed."""
+
+    def __init__(self, state: State, claim: Claim) -> None:
+        nodes, size = state.nodes, state.nodes.size
+        self.state = state
+        self.claim = claim
+        self.free = nodes.free[:, :size].copy()
+        self._leaving = nodes.leaving[:, :size].copy()
+        self._held = nodes.held[:, :size].copy()
+        self._fits: bool | None = None
+
+    def afresh(self) -> Room:
+        """The same room with nobody taken."""
+        return Room(self.state, self.claim)
+
+    def take(self, row: int) -> None:
+        self._move(row, 1)
+
+    def put_back(self, row: int) -> None:
+        self._move(row, -1)
+
+    def fits(self) -> bool:
+        if self._fits is None:
+            self._fits = fits(self.state, self.claim, self.free)
+        return self._fits
+
+    def place(self) -> list[int] | None:
+        """A node row for each member."""
+        return place(self.state, self.claim, self.free)
+
+    def short(self) -> str:
+        """What is missing, in words."""
+        return shortage(self.state, self.claim, self.free)
+
+    def never(self) -> str | None:
+        """What would be missing even on empty nodes, if that is certain."""
+        nodes, size = self.state.nodes, self.state.nodes.size
+        empty = nodes.capacity[:, :size] - nodes.occupied[:, :size]
+        anywhere = replace(self.claim, allowed=self.claim.matching)
+        if not never_fits(self.state, anywhere, empty):
+            return None
+        return shortage(self.state, self.claim, empty, everywhere=True)
+
+    def _move(self, row: int, sign: int) -> None:
+        state = self.state
+        code = int(state.work.state[row])
+        if code == GONE:  # a victim of an earlier claimant: its room is counted as free already
+            return
+        for resident in state.residents_of(row):
+            node = int(state.residents.node[resident])
+            amount = state.residents.amount[:, resident] * sign
+            if code in (PREEMPTING, RESERVED):
+                bucket = self._leaving if code == PREEMPTING else self._held
+                before = np.maximum(self._leaving[:, node], self._held[:, node])
+                bucket[:, node] -= amount
+                self.free[:, node] += before - np.maximum(self._leaving[:, node], self._held[:, node])
+            else:
+                self.free[:, node] += amount
+            if self.claim.allowed[node]:
+                self._fits = None
+
+
+def room_of(state: State, row: int, parts: tuple[PodSet, ...]) -> Room | None:
+    """Room for these members of a workload on the nodes as they stand; None in a cluster without nodes."""
+    return Room(state, claim_of(state, row, parts)) if state.nodes.size else None

@@ -1,0 +1,217 @@
+"""The cluster as one plan sees it: usage that moves as the plan goes on, and who held room when it began."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cede.doctrines.kueue.book import Asked, Book, book_of
+from cede.doctrines.kueue.quota import DEFAULT, Quotas, quotas_of
+from cede.doctrines.kueue.settings import Mode, Settings, mode_of
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.orders import Rows, tie_break
+from cede.model.resources import split_flavor
+from cede.model.workloads import PodSet
+from cede.state.admission import asks_of
+from cede.state.columns import NEVER, NONE, PREEMPTING, RESERVED, UNSET, Bools, Int64s
+from cede.state.state import State
+
+TAKES, HOLDS = "takes", "holds back"
+"""What a claimant does to the usage others see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A pending workload with a queue of its own."""
+
+    row: int
+    name: str
+    queue: int
+    priority: int
+    submitted: int
+    last: tuple[str, str]
+    preempts: bool
+    parts: tuple[PodSet, ...]
+    settings: Settings
+
+    @property
+    def turn(self) -> tuple[int, int, tuple[str, str]]:
+        """Its place among the pending work of its queue."""
+        return (-self.priority, self.submitted, self.last)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """`base` is the usage when the plan began, `book` as it is now.
+
+    `rows` are the workloads that held room when the plan began, `queue` and `leaving` beside them.
+
+    A victim's usage stays in the book, as its pods are still there; `victims` says for whom it was taken. Nodes and
+    hard limits are `tracked` by the trial, where the file has any. `log` says who changed the book so far, and how.
+    """
+
+    cycle: Cycle
+    quotas: Quotas
+    mode: Mode
+    base: Book
+    book: Book
+    rows: Rows
+    queue: Rows
+    leaving: Bools
+    zeros: dict[int, frozenset[int]]
+    leaving_rows: frozenset[int]
+    tracked: bool
+    victims: dict[int, str] = field(default_factory=dict)
+    log: list[tuple[str, str]] = field(default_factory=list)
+    charged: list[tuple[int, Asked]] = field(default_factory=list)
+    _roots: Rows | None = None
+
+    @property
+    def state(self) -> State:
+        return self.cycle.state
+
+    def charge(self, claimant: Claimant, asked: Asked, word: str, *, lasting: bool = True) -> None:
+        """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
+        queue = claimant.queue
+        self.book.add_all(queue, asked)
+        self.log.append((claimant.name, word))
+        if lasting:
+            self.charged.append((queue, asked))
+
+    def end_pass(self) -> None:
+        """What was taken for the pass only is free again: all usage is counted anew."""
+        self.book = self.base.copy()
+        for queue, asked in self.charged:
+            self.book.add_all(queue, asked)
+        self.log.append(("", ""))
+
+    def empty(self) -> Snapshot:
+        """The same cluster with nobody in it."""
+        quotas = self.quotas
+        return replace(
+            self,
+            book=Book(quotas, [[0] * quotas.size for _ in quotas.pairs]),
+            rows=self.rows[:0],
+            queue=self.queue[:0],
+            leaving=self.leaving[:0],
+            _roots=None,
+        )
+
+    def without_victims(self) -> Book:
+        """The usage once the victims so far are gone."""
+        if not self.victims:
+            return self.book
+        book = self.book.copy()
+        for row in self.victims:
+            book.remove_all(int(self.state.work.queue[row]), self.everything(row))
+        return book
+
+    def usage(self, pair: int, rows: Rows) -> Int64s:
+        """What each of these workloads holds of a pair."""
+        usage = self.state.work.usage
+        columns = self.quotas.columns[pair]
+        if len(columns) == 1 and columns[0][1] == 1:
+            held: Int64s = usage[columns[0][0], rows]
+            return held
+        total = np.zeros(len(rows), np.int64)
+        for column, factor in columns:
+            total += usage[column, rows] * factor
+        return total
+
+    def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
+        """What one workload holds of these pairs, zeros left out."""
+        usage = self.state.work.usage
+        found = []
+        for pair in pairs:
+            amount = 0
+            for column, factor in self.quotas.columns[pair]:
+                amount += int(usage[column, row]) * factor
+            if amount:
+                found.append((pair, amount))
+        return tuple(found)
+
+    def everything(self, row: int) -> Asked:
+        """All that one workload holds."""
+        return self.amounts(row, tuple(range(len(self.quotas.pairs))))
+
+    def roots(self) -> Rows:
+        """The root of each holder's queue."""
+        if self._roots is None:
+            every = self.quotas.kept.get("roots")
+            if not isinstance(every, np.ndarray):
+                every = self.quotas.kept["roots"] = np.array(self.quotas.root, np.intp)
+            self._roots = every[self.queue]
+        return self._roots
+
+    def touches(self, rows: Rows, pairs: list[int]) -> Bools:
+        """Which of these hold any of the pairs; an amount of nothing counts too."""
+        found = np.zeros(len(rows), np.bool_)
+        for pair in pairs:
+            for column, _ in self.quotas.columns[pair]:
+                found |= self.state.work.usage[column, rows] > 0
+        if self.zeros:
+            wanted = set(pairs)
+            here = [row for row, zero in self.zeros.items() if zero & wanted]
+            found |= np.isin(rows, here)
+        return found
+
+    def reserved_at(self, rows: Rows) -> Int64s:
+        """When each got its quota; what does not say so got it now."""
+        started = self.state.work.started[rows]
+        return np.where(started == NEVER, self.state.now, started)
+
+
+def snapshot_of(cycle: Cycle) -> Snapshot:
+    """The state as it stands, ready to be planned on."""
+    state = cycle.state
+    quotas = quotas_of(state)
+    choice = state.static.doctrine
+    work, size = state.work, state.work.size
+    rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.queue[:size] != NONE))
+    return Snapshot(
+        cycle=cycle,
+        quotas=quotas,
+        mode=mode_of({} if choice is None else choice.settings),
+        base=(book := book_of(state, quotas)),
+        book=book.copy(),
+        rows=rows,
+        queue=work.queue[rows].astype(np.intp),
+        leaving=work.state[rows] == PREEMPTING,
+        zeros=_zeros(state, quotas),
+        leaving_rows=frozenset(rows[work.state[rows] == PREEMPTING].tolist()),
+        tracked=bool(state.nodes.size or state.static.tenants or (state.tree.max[:, : quotas.size] != UNSET).any()),
+    )
+
+
+def claimant_of(snapshot: Snapshot, row: int) -> Claimant:
+    state = snapshot.state
+    queue = int(state.work.queue[row])
+    return Claimant(
+        row=row,
+        name=state.work_names[row],
+        queue=queue,
+        priority=int(state.work.priority[row]),
+        submitted=int(state.work.submitted[row]),
+        last=tie_break(state)(row),
+        preempts=bool(state.work.preempts[row]),
+        parts=asks_of(state, row),
+        settings=snapshot.quotas.settings(queue),
+    )
+
+
+def _zeros(state: State, quotas: Quotas) -> dict[int, frozenset[int]]:
+    """The pairs of which a workload says that it holds nothing; what it asks for counts where it gives no usage."""
+    found: dict[int, frozenset[int]] = {}
+    given = state.work.usage_given
+    sides = [
+        *state.odd_usages.items(),
+        *((row, amounts) for row, amounts in state.odd_requests.items() if not given[row]),
+        *((row, part.requests) for row, parts in state.parts.items() if not given[row] for part in parts),
+    ]
+    for row, amounts in sides:
+        names = [split_flavor(name) for name, nano in amounts.items() if not nano]
+        pairs = {quotas.index[resource, flavor or DEFAULT] for resource, flavor in names}
+        if pairs:
+            found[row] = found.get(row, frozenset()) | pairs
+    return found

@@ -1,0 +1,76 @@
+"""Kueue plans against a referee that follows its page word for word; and the referee against Kueue's own cases."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import cede
+from tests.properties.kueue_clusters import Document, kueue_clusters, kueue_rushes
+from tests.properties.kueue_duels import kueue_duels
+from tests.referees import kueue
+
+VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "kueue").glob("*.json"))
+
+
+def differences(document: Document) -> list[str]:
+    return list(kueue.differences(document, cede.plan(cede.load(document)).to_dict()))
+
+
+@pytest.mark.slow
+@settings(max_examples=1200)
+@given(kueue_clusters(preemption="Classical"))
+def test_classical_preemption_decides_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1200)
+@given(kueue_clusters(preemption="FairSharing"))
+def test_fair_sharing_decides_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=800)
+@given(kueue_rushes())
+def test_heads_that_want_the_same_victims_are_decided_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(kueue_duels(preemption="Classical"))
+def test_classical_duels_end_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(kueue_duels(preemption="FairSharing"))
+def test_fair_duels_end_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@settings(max_examples=150)
+@given(kueue_clusters())
+def test_a_few_clusters_of_either_kind(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
+def test_the_referee_itself_decides_as_kueue_does(path: Path) -> None:
+    vector: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    expect, answers = vector["expect"], kueue.plan(vector["cluster"])
+    looked_at = [expect["for"]] if "for" in expect else list(answers)
+    victims = {name: reason for one in looked_at for name, reason in answers[one].victims.items()}
+
+    assert victims == expect.get("victims", victims)
+    assert sorted(victims) in expect.get("victims_any_of", [sorted(victims)])
+    assert victims.keys().isdisjoint(expect.get("not_victims", []))
+    for name, wanted in expect["actions"].items():
+        assert answers[name].action in (wanted if isinstance(wanted, list) else [wanted])
+    for name, wanted in expect.get("flavors", {}).items():
+        assert answers[name].flavors[""] == wanted
