@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -94,22 +94,27 @@ def rules_page() -> str:
 
 
 def rule_table(rules: Iterable[Rule], editions: Sequence[str]) -> list[str]:
-    """One line a rule, in the order of declaration."""
-    rows = (
-        (f"`{rule.id}`", rule.kind, ", ".join(rule.editions) if rule.editions else "all", rule.general())
-        for rule in rules
-    )
-    return _table(("rule", "kind", "editions" if len(editions) > 1 else "edition", "sentence"), rows)
+    """One line a rule, in the order of declaration; with its editions where there are several."""
+    if len(editions) == 1:
+        return _table(("rule", "kind", "sentence"), ((f"`{rule.id}`", rule.kind, rule.general()) for rule in rules))
+    rows = ((f"`{rule.id}`", rule.kind, ", ".join(rule.editions) or "all", rule.general()) for rule in rules)
+    return _table(("rule", "kind", "editions", "sentence"), rows)
 
 
 def setting_table(doctrine: Doctrine) -> list[str]:
-    """One line a setting, with its default in each edition that has it."""
-    heads = ("setting", *(f"default in {edition}" for edition in doctrine.editions), "meaning")
+    """One line a setting, with its default in each edition that has it; and where it is set, if places differ."""
+    places = len({one.where for one in doctrine.settings}) > 1
+    heads = ("setting", *(["set for"] if places else []), *(f"default in {edition}" for edition in doctrine.editions))
     rows = (
-        (f"`{one.name}`", *(_default(one.defaults, edition) for edition in doctrine.editions), one.meaning)
+        (
+            f"`{one.name}`",
+            *([f"the {one.where}"] if places else []),
+            *(_default(one.defaults, edition) for edition in doctrine.editions),
+            one.meaning,
+        )
         for one in doctrine.settings
     )
-    return _table(heads, rows)
+    return _table((*heads, "meaning"), rows)
 
 
 def tables(name: str) -> dict[str, str]:
@@ -127,9 +132,15 @@ def schema() -> str:
 
 
 def _default(defaults: Any, edition: str) -> str:
-    if edition not in defaults:
-        return "-"
-    value = defaults[edition]
+    return _value(defaults[edition]) if edition in defaults else "-"
+
+
+def _value(value: Any) -> str:
+    """A value as one would write it in a file; a list or an object part by part."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_value(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 

@@ -23,6 +23,7 @@ WHOLE: dict[str, Callable[[], str]] = {
 }
 MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/backendai.md": lambda: drawn.tables("backendai"),
+    "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
 }
 
 

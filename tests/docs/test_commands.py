@@ -10,7 +10,7 @@ import pytest
 from docs.blocks import ROOT, Command, blocks_of, commands_in_comments, pages
 from docs.commands import agrees, prepared, ran, tidy
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*.yaml") if not path.name.endswith(".cluster.yaml"))
 LANGUAGES = {"console", "sh", "yaml", "json", "python", "text"}
 
 
@@ -74,7 +74,7 @@ BROKEN = {
     "an option that does not exist": "```console\n$ cede plan examples/gang.yaml --explane\n```\n",
     "output that is not so": "```console\n$ cede lint examples/gang.yaml\n1 finding\n```\n",
     "output that lacks a line": "```console\n$ cede lint examples/gang.yaml\nNo findings.\nReally.\n```\n",
-    "a part of the output that is not there": "```console\n$ cede doctrines\n...\nkueue\n...\n```\n",
+    "a part of the output that is not there": "```console\n$ cede doctrines\n...\nslurm\n...\n```\n",
     "Python that raises": "```python\nimport cede\n\ncede.load('nowhere.yaml')\n```\n",
     "a block that nobody would run": "```bash\ncede plan nowhere.yaml\n```\n",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cede.cli.main import COMMANDS
+from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM
 from cede.engine.catalog import BUILT, find
 from cede.model.rules import KINDS
 from docs.blocks import ROOT
@@ -60,6 +61,14 @@ def test_a_doctrine_s_page_lists_its_findings(name: str) -> None:
     listed = set(re.findall(rf"^\| `({name}\.lint\.[a-z-]+)`", page, re.MULTILINE))
 
     assert listed == set(_findings(name))
+
+
+def test_the_guide_to_kueue_explains_every_reason_and_every_rule_that_keeps_a_workload_out() -> None:
+    guide = (ROOT / "docs/guides/kueue.md").read_text(encoding="utf-8")
+    rows = {name for line in guide.splitlines() if line.startswith("| `") for name in re.findall(r"`([^`]+)`", line)}
+
+    assert {rule.id for rule in find("kueue").rules if rule.kind in ("waits", "refuses")} - rows == set()
+    assert {OWN, RECLAIM, BORROW, FAIR} - rows == set()
 
 
 def _findings(name: str) -> Iterator[str]:

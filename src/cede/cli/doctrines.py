@@ -112,4 +112,9 @@ def _print_one(out: Console, doctrine: Doctrine) -> None:
 
 
 def _plain(default: object) -> str:
+    """A value as one would write it in a file; a list or an object part by part."""
+    if isinstance(default, dict):
+        return ", ".join(f"{key}: {_plain(value)}" for key, value in default.items())
+    if isinstance(default, list):
+        return ", ".join(map(_plain, default))
     return str(default).lower() if isinstance(default, bool) else str(default)

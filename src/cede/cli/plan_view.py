@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from cede.cli.output import console, counted, lines, listed, number, styled, table, text
+from cede.cli.shares_view import print_shares
 from cede.model.plan import ACTIONS, ENDED, REQUEUED, VERDICTS, Decision, Plan, Victim
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def print_plan(made: Plan) -> None:
                 _print_candidates(out, decision, narrow)
         _print_remarks(out, shown)
     if made.shares is not None:
-        _print_shares(out, made)
+        print_shares(out, made)
     out.print(text(summary(made) if made.decisions else "Nothing is pending: there is nothing to decide.", "bold"))
 
 
@@ -55,10 +57,10 @@ def _print_left_out(out: Console, count: int) -> None:
 
 def _side_by_side(decisions: list[Decision]) -> Table:
     """One row a decision; columns that would be empty are left out."""
-    evicts, places = any(d.victims for d in decisions), any(d.nodes for d in decisions)
+    evicts, places = any(d.victims for d in decisions), any(placed(d) for d in decisions)
     made = table(
         ("action", {"no_wrap": True}),
-        ("workload", {"max_width": 24}),
+        ("workload", {"max_width": 30}),
         *([("evicts", {"max_width": 24})] if evicts else []),
         *([("on", {"max_width": 16})] if places else []),
         ("why", {"ratio": 1}),
@@ -68,7 +70,7 @@ def _side_by_side(decisions: list[Decision]) -> Table:
             styled(decision.action),
             text(decision.workload or "(nobody)", "bold"),
             *([text(evicted(decision.victims))] if evicts else []),
-            *([text(counted(decision.nodes))] if places else []),
+            *([text(placed(decision))] if places else []),
             _because(decision.why, decision.rule),
         )
     return made
@@ -79,7 +81,7 @@ def _stacked(decisions: list[Decision]) -> Table:
     made = table(("action", {"no_wrap": True}), ("workload", {"max_width": 24}), ("what and why", {"ratio": 1}))
     for decision in decisions:
         parts = [text(f"evicts {evicted(decision.victims)}")] if decision.victims else []
-        parts += [text(f"on {counted(decision.nodes)}")] if decision.nodes else []
+        parts += [text(f"on {placed(decision)}")] if placed(decision) else []
         parts.append(_because(decision.why, decision.rule))
         made.add_row(styled(decision.action), text(decision.workload or "(nobody)", "bold"), lines(*parts))
     return made
@@ -140,23 +142,21 @@ def missed(decision: Decision) -> str:
     return f"would have made room: {listed(words)}"
 
 
-def _share(value: object) -> str:
-    """A number, or amounts by resource."""
-    return ", ".join(f"{name} {amount}" for name, amount in value.items()) if isinstance(value, dict) else str(value)
+def placed(decision: Decision) -> str:
+    """Where it goes: nodes, flavors other than the default one, and how many members if fewer than asked for."""
+    parts = [counted(decision.nodes)] if decision.nodes else []
+    flavors = _flavors(decision.flavors)
+    fewer = [f"{name} ×{count}" for name, count in decision.counts.items()]
+    return "; ".join([*parts, *([", ".join(flavors)] if flavors else []), *([", ".join(fewer)] if fewer else [])])
 
 
-def _print_shares(out: Console, made: Plan) -> None:
-    for section, entries in (made.shares or {}).items():
-        if entries:
-            keys = list(dict.fromkeys(key for values in entries.values() for key in values))
-            shares = table(section, *keys)
-            for name, values in entries.items():
-                shares.add_row(text(name), *(text(_share(values.get(key, ""))) for key in keys))
-            out.print(shares)
-            out.print()
-    if not any((made.shares or {}).values()):
-        out.print(text(f"{made.doctrine} {made.edition} computes no shares."))
-        out.print()
+def _flavors(flavors: Mapping[str, Any]) -> list[str]:
+    """One name where all resources share a flavor; nothing where that is the default one."""
+    if any(isinstance(flavor, Mapping) for flavor in flavors.values()):
+        return [f"{name} {', '.join(_flavors(own)) or 'default'}" for name, own in flavors.items()]
+    if len(set(flavors.values())) < 2:
+        return sorted(set(flavors.values()) - {"default"})
+    return [f"{name}@{flavor}" for name, flavor in flavors.items()]
 
 
 def summary(made: Plan) -> str:

@@ -106,9 +106,10 @@ def print_settled(out: Console, ended: Settled) -> None:
         if rows:
             out.print()
             out.print(text(title, "bold"), text(number(len(rows), "workload"), "dim"))
-            made = table("workload", header)
+            said = any(what for _, what in rows)
+            made = table("workload", *([header] if said else []))
             for name, what in rows[:MOST_ROWS]:
-                made.add_row(text(name), text(what))
+                made.add_row(text(name), *([text(what)] if said else []))
             out.print(made)
             _print_more(out, len(rows), "workload")
     if ended.ended:

@@ -92,9 +92,24 @@ def test_shares_are_printed_or_said_to_be_none(capsys: Capture) -> None:
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     print_plan(Plan("kueue", "0.20", 0, (), shares={"queues": {}, "apps": {}, "workloads": {}}))
 
-    assert [rows[2], rows[4], rows[5]] == [["queues", "share", "free"], ["a", "0.5"], ["b", "1", "x"]]
+    assert [rows[2], rows[4], rows[5]] == [["queues", "share", "free"], ["a", "0.5", "–"], ["b", "1", "x"]]
     assert "kueue 0.20 computes no shares." in capsys.readouterr().out
     assert "queues" in called(capsys, "plan", THRESHOLD, "--shares", "--json").data
+
+
+@pytest.mark.parametrize("width", ["80", "160"])
+def test_amounts_stand_below_each_other_resource_by_resource(
+    width: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    queue = {"dominant_share": 1e9, "borrowing": True, "used": {"cpu": "99500m", "memory": 2**34}, "free": {"cpu": 0}}
+    print_plan(Plan("kueue", "0.20", 0, (), shares={"queues": {"a": queue}}))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    amounts = [["cpu", "99.5", "0"], ["memory", "16Gi"]]
+    apart = [["a", "infinite", "yes"], ["a", *amounts[0]], amounts[1]]
+    together = [["a", "infinite", "yes", *amounts[0]], amounts[1]]
+    assert [row for row in rows if row and row[0] in ("a", "memory")] == (apart if width == "80" else together)
 
 
 def test_nothing_pending_is_said(capsys: Capture) -> None:

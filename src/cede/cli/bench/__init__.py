@@ -41,3 +41,21 @@ def plan(
         emit_json(report)
     else:
         print_report(console(), report)
+
+
+@app.command(epilog="Example: cede bench kueue --quick")
+def kueue(
+    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the queues, a tenth of the victims.")] = False,
+    json: Json = False,
+) -> None:
+    """One decision that evicts 1, 100 or 20,000 of 50,000 workloads of a cohort, beside a naive search."""
+    from cede.cli.bench.kueue import measured, print_report
+    from cede.cli.bench.report import telling
+    from cede.cli.output import console, emit_json
+
+    with telling() as tell:
+        report = measured(quick=quick, tell=tell)
+    if json:
+        emit_json(report)
+    else:
+        print_report(console(), report)

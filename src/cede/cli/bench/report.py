@@ -35,7 +35,7 @@ def sizes_of(text: str) -> list[int]:
 def measured(sizes: list[int], *, quick: bool) -> dict[str, Any]:
     """Everything that `bench plan` reports, as plain data; times in seconds."""
     report: dict[str, Any] = {"decisions": [], "events": [], "load": [], "memory": []}
-    with _telling() as tell:
+    with telling() as tell:
         for nodes in sizes:
             for case in measures.CASES:
                 tell(f"{case.edition}, {case.name}, {nodes} nodes")
@@ -94,21 +94,23 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
             f"{row['edition']}, {row['case']}",
             f"{row['nodes']:,}",
             f"{row['running']:,}",
-            _time(row["p50"]),
-            _time(row["p99"]),
+            shown_time(row["p50"]),
+            shown_time(row["p99"]),
             f"{row['ratio']:.1f}{verdict}",
         )
     console.print(shown)
     stick = min(row["yardstick_p50"] for row in report["decisions"])
-    console.print(f"yardstick: np.flatnonzero((a < 5) & (b != 3)) over 100,000 int32, {_time(stick)} in this run\n")
+    console.print(
+        f"yardstick: np.flatnonzero((a < 5) & (b != 3)) over 100,000 int32, {shown_time(stick)} in this run\n"
+    )
     _print_events(console, report["events"])
     shown = table("load", ("file", right), ("load", right), ("json.loads", right), ("ratio", right))
     for row in report["load"]:
         shown.add_row(
             f"{row['workloads']:,} workloads",
             f"{row['bytes'] / 2**20:.1f} MiB",
-            _time(row["load"]),
-            _time(row["json_loads"]),
+            shown_time(row["load"]),
+            shown_time(row["json_loads"]),
             f"{row['ratio']:.1f} (bar {row['bar']})",
         )
     console.print(shown)
@@ -131,21 +133,22 @@ def _print_events(console: Console, events: list[dict[str, Any]]) -> None:
         growth = rows[sizes[-1]]["p50"] / rows[sizes[0]]["p50"]
         shown.add_row(
             kind,
-            *(_time(rows[nodes]["p50"]) for nodes in sizes),
-            _time(rows[sizes[-1]]["p99"]),
+            *(shown_time(rows[nodes]["p50"]) for nodes in sizes),
+            shown_time(rows[sizes[-1]]["p99"]),
             f"{growth:.2f} (bar {EVENT_BAR})",
         )
     console.print(shown)
 
 
-def _time(seconds: float) -> str:
+def shown_time(seconds: float) -> str:
+    """A duration in the unit that suits it."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.1f} µs"
     return f"{seconds * 1e3:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
 @contextmanager
-def _telling() -> Iterator[Any]:
+def telling() -> Iterator[Any]:
     """What is being measured, on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
