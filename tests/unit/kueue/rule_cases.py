@@ -45,6 +45,17 @@ LOOP = (cohort("pool", cpu=100), queue("a", "pool", cpu=0, **EQUAL), queue("b", 
         running("rival", queue="b", cpu=70, submitted=-30, started=-30),
         pending("in", queue="a", cpu=60, submitted=-20))  # fmt: skip
 
+LOWER = {"within": "LowerPriority", "reclaim": "LowerPriority"}
+HELD = (cohort("half", "pool"), queue("a", "pool", cpu=3, **LOWER), queue("b", "half", cpu=3, **ALL),
+        queue("c", "pool", cpu=3, **LOWER), queue("d", "half", cpu=3, reclaim="LowerPriority"),
+        queue("e", "pool", cpu=3, **ALL),
+        running("large", queue="a", cpu=6, uid="0"), running("other", queue="a", cpu=2, uid="1"),
+        running("lent", queue="b", cpu=4), preempting("gone", queue="c", cpu=2), running("kept", queue="d", cpu=2),
+        running("there", queue="e", cpu=2, priority=1),
+        pending("first", queue="e", cpu=1, priority=2, submitted=-1),
+        pending("blocked", queue="d", cpu=2, priority=2, submitted=-1),
+        pending("in", queue="a", cpu=3, priority=2))  # fmt: skip
+
 CASES: dict[str, Case] = {
     "fits": Case(kueue(A, B, pending("in", queue="a", cpu=6)),
                  "it fits now: quota of a: cpu 6 asked, 8 available; it borrows, 1 level up the tree"),
@@ -260,6 +271,12 @@ CASES: dict[str, Case] = {
         kueue(A, B, pending("in", queue="a", cpu=1, kind="interactive")),
         "interactive work cannot be suspended and resumed, and in a it may be preempted: withinClusterQueue is "
         "LowerPriority; b may reclaim what it borrows",
+        "in",
+    ),
+    "within-quota-after-all": Case(
+        kueue(*HELD),
+        "kept is in d, which is within its quota: 2 of 3 cpu; it only seems to be above it because room is held back "
+        "there for blocked",
         "in",
     ),
     "unlawful-after-sparing": Case(

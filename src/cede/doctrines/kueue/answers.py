@@ -73,7 +73,7 @@ def awaiting(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     state = snapshot.state
     names = ", ".join(sorted(state.work_names[row] for row in entry.rows))
     decision = _wait(snapshot, entry, rules.AWAITS, victims=names)
-    _take(snapshot, entry)
+    snapshot.victims.update(dict.fromkeys(entry.rows, entry.claimant.name))  # on nodes they are there till they left
     snapshot.charge(entry.claimant, entry.assignment.asked, TAKES)
     _book(snapshot, entry, nodes)
     return decision

@@ -15,21 +15,26 @@ from cede.state.admission import admitted_parts, asks_of
 from cede.state.columns import STATES
 from cede.state.state import State
 
+HOLDING = ("kueue.no-victims", "kueue.may-not-preempt", "kueue.share-recheck")
+"""Answers to heads that hold room back, by which their queue may look larger to those after them."""
+
 
 class Audit:
     """Follows a plan decision by decision, and says what is wrong with each."""
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account = Account(state)
+        self.account, self.before = Account(state), Account(state)
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
         self.awaited = False
+        self.held_back = False
         for row in state.work_index.values():
             queue = self._queue(row)
             if queue is not None and STATES[state.work.state[row]] not in ("pending", "suspended", "gone"):
-                self.account.move(queue, self._held(row))
+                for account in (self.account, self.before):
+                    account.move(queue, self._held(row))
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
@@ -39,6 +44,7 @@ class Audit:
         queue = self._queue(row)
         if made.rule == "kueue.awaits-victims":
             self._let_leave()
+        self.held_back |= made.rule in HOLDING
         if made.action not in ("start", "preempt"):
             return
         if queue is None or self.account.children[queue]:
@@ -113,7 +119,7 @@ class Audit:
             yield f"has priority {work.priority[row]} against {work.priority[claimant]}, and the policy is {policy}"
         if (mine == theirs) != (reason == "InClusterQueue"):
             yield f"is of {theirs}, and the reason is {reason}"
-        if mine != theirs and all(account.used(theirs, pair) <= account.quota(theirs, pair) for pair in asked):
+        if mine != theirs and not self.held_back and not self._above(theirs, asked):
             yield f"is of {theirs}, which is within its quota"
         fair = self.settings.get("preemption") == "FairSharing"
         if reason == "InCohortFairSharing" and not fair:
@@ -125,13 +131,21 @@ class Audit:
             if fair or borrow.get("policy", "Never") == "Never" or not lower or above:
                 yield "may not be taken while the claimant's queue borrows"
 
+    def _above(self, queue: str, asked: Amounts) -> bool:
+        """Whether the queue is above its quota in anything asked, as the file stands or as the plan left it."""
+        return any(
+            account.used(queue, pair) > account.quota(queue, pair)
+            for account in (self.before, self.account)
+            for pair in asked
+        )
+
     def _shares(self, queue: str, asked: Amounts, made: Decision) -> Iterator[str]:
         """The share rules, victim by victim, with only those of this decision gone.
 
         Asked of the first who starts or preempts: those after it were nominated on usage that nobody can tell from
         the plan alone.
         """
-        account = self.account
+        account = self.before
         strategies = self.settings.get("strategies") or ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
         account.move(queue, asked)
         gone: list[tuple[str, Amounts]] = []

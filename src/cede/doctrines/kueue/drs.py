@@ -98,40 +98,28 @@ class Shares:
     def __init__(self, book: Book) -> None:
         self.book = book
         self.scales = scales_of(book.quotas)
-        self._parts = self.scales.known
+        self._simple = self.scales.simple
         self._weighted = self.scales.weighted
 
     def share(self, node: int) -> Share:
         """The weighted share; zero for a root."""
-        scaled = 0
         used, subtree = self.book.used, self.book.quotas.subtree
-        parts = self._parts.get(node)
-        for _, pairs, _, factor in self.scales.parts(node) if parts is None else parts:
-            excess = 0
-            for pair in pairs:
-                over = used[pair][node] - subtree[pair][node]
-                if over > 0:
-                    excess += over
-            if excess * factor > scaled:
-                scaled = excess * factor
-        if not scaled:
+        one = self._simple.get(node)
+        if one is not None:
+            scaled = (used[one[0]][node] - subtree[one[0]][node]) * one[1]
+        else:
+            scaled = 0
+            for _, pairs, _, factor in self.scales.parts(node):
+                excess = 0
+                for pair in pairs:
+                    over = used[pair][node] - subtree[pair][node]
+                    if over > 0:
+                        excess += over
+                if excess * factor > scaled:
+                    scaled = excess * factor
+        if scaled <= 0:
             return ZERO
         return (0 if self._weighted[node] else 1, scaled)
-
-    def shares(self, nodes: list[int]) -> list[Share]:
-        """The shares of many nodes; quicker where a node declares but one pair."""
-        used, subtree = self.book.used, self.book.quotas.subtree
-        weighted, simple = self._weighted, self.scales.simple
-        found: list[Share] = []
-        for node in nodes:
-            one = simple.get(node)
-            if one is None:
-                found.append(self.share(node))
-                continue
-            pair, factor = one
-            over = used[pair][node] - subtree[pair][node]
-            found.append((0 if weighted[node] else 1, over * factor) if over > 0 and factor else ZERO)
-        return found
 
     def borrowing(self, node: int) -> bool:
         """Whether the node is above its quota in anything it declares; a root never is."""

@@ -9,7 +9,7 @@ from cede.doctrines.kueue.book import Asked
 from cede.doctrines.kueue.candidates import pool_of, tested
 from cede.doctrines.kueue.classical import held
 from cede.doctrines.kueue.drs import Share, Shares
-from cede.doctrines.kueue.plain import sums_are_enough
+from cede.doctrines.kueue.plain import spared_by_sums, sums_are_enough
 from cede.doctrines.kueue.recheck import breach_of, lawful_set
 from cede.doctrines.kueue.search import FAIR, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
 from cede.doctrines.kueue.settings import FINAL, INITIAL
@@ -44,7 +44,7 @@ def find(search: Search) -> Outcome:
 
 def _spared(search: Search, run: _Run, in_nominal: bool) -> Outcome:
     """Those who are left; only if own ones were spared can the others have become unlawful."""
-    spared = search.spare(run.taken, borrowing=True)
+    spared = spared_by_sums(search, run.taken) if run.plain else search.spare(run.taken, borrowing=True)
     breach = ""
     if not in_nominal and sum(one.reason == OWN for one in run.taken) > sum(one.reason == OWN for one in spared):
         breach = breach_of(search, spared)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cede.doctrines.kueue import rules
 from cede.doctrines.kueue.nominate import Entry
 from cede.doctrines.kueue.quota import Quotas
 from cede.doctrines.kueue.search import FAIR
 from cede.doctrines.kueue.settings import NEVER
-from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.doctrines.kueue.snapshot import HOLDS, Claimant, Snapshot
 from cede.model.plan import Warning
 from cede.state.columns import KINDS
 
@@ -48,9 +50,35 @@ def preemptive(quotas: Quotas, queue: int) -> str:
 
 
 def warnings_of(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
+    """Where the shipped rules break what they are meant to keep."""
+    return (*_held_back(snapshot, entry), *_unlawful(snapshot, entry))
+
+
+def _unlawful(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
     """Victims that only spared ones made lawful: the shipped rules do not look again."""
     breach = entry.found.breach
     if not breach:
         return ()
     names = ", ".join(snapshot.state.work_names[v.row] for v in entry.victims if v.reason == FAIR)
     return (Warning(rules.NEEDLESS.id, rules.NEEDLESS.because(victim=names, breach=breach)),)
+
+
+def _held_back(snapshot: Snapshot, entry: Entry) -> Iterator[Warning]:
+    """Victims of a queue that is above its quota only by what is held back for its own head."""
+    heads = {name for name, word in snapshot.log if word == HOLDS}
+    if not heads:
+        return
+    book, quotas, contested = snapshot.lasting(), snapshot.quotas, entry.assignment.contested
+    names, index = snapshot.state.work_names, snapshot.state.work_index
+    for victim in entry.victims:
+        if victim.queue == entry.claimant.queue or not book.within(victim.queue, contested):
+            continue
+        head = next((name for name in sorted(heads) if snapshot.state.work.queue[index[name]] == victim.queue), None)
+        if head is not None:
+            held = ", ".join(
+                f"{quotas.show(pair, book.used[pair][victim.queue])} of "
+                f"{quotas.show(pair, quotas.subtree[pair][victim.queue])} {quotas.name(pair)}"
+                for pair in contested
+            )
+            facts = {"victim": names[victim.row], "queue": quotas.names[victim.queue], "held": held, "head": head}
+            yield Warning(rules.HELD.id, rules.HELD.because(**facts))

@@ -58,6 +58,24 @@ def _sums_up(quotas: Quotas, pair: int, root: int) -> bool:
     return bool(found)
 
 
+def spared_by_sums(search: Search, taken: Found) -> Found:
+    """Who is left after putting back, latest but the last first, whoever is not needed; borrowing is allowed."""
+    quotas, used = search.snapshot.quotas, search.book.used
+    root = quotas.root[search.queue]
+    slack = {pair: quotas.subtree[pair][root] - used[pair][root] - amount for pair, amount in search.asked if amount}
+    kept = [taken[-1]]
+    for victim in reversed(taken[:-1]):
+        for pair, amount in victim.amounts:
+            if pair in slack and amount > slack[pair]:
+                kept.append(victim)
+                break
+        else:
+            for pair, amount in victim.amounts:
+                if pair in slack:
+                    slack[pair] -= amount
+    return kept[::-1]
+
+
 def attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found:
     """As the general attempt; the book of the search stays as it is."""
     sums = _Sums(search, reach, borrowing)

@@ -138,6 +138,11 @@ INTERACTIVE = RULES.warns(
     "interactive-may-be-preempted",
     "interactive work cannot be suspended and resumed, and in {queue} it may be preempted: {settings}",
 )
+HELD = RULES.warns(
+    "within-quota-after-all",
+    "{victim} is in {queue}, which is within its quota: {held}; it only seems to be above it because room is held back "
+    "there for {head}",
+)
 NEEDLESS = RULES.warns(
     "unlawful-after-sparing",
     "{victim} was lawful to take only before others were spared: without them {breach}; as shipped this is not "

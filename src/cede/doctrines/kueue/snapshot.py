@@ -81,10 +81,15 @@ class Snapshot:
 
     def end_pass(self) -> None:
         """What was taken for the pass only is free again: all usage is counted anew."""
-        self.book = self.base.copy()
-        for queue, asked in self.charged:
-            self.book.add_all(queue, asked)
+        self.book = self.lasting()
         self.log.append(("", ""))
+
+    def lasting(self) -> Book:
+        """The usage without what is held back for a pass only."""
+        book = self.base.copy()
+        for queue, asked in self.charged:
+            book.add_all(queue, asked)
+        return book
 
     def empty(self) -> Snapshot:
         """The same cluster with nobody in it."""

@@ -79,7 +79,7 @@ class Tournament:
         self.known.update(queues)
         parents, current = self.quotas.parent, self.current
         firsts = self.standing.firsts
-        for queue, (infinite, scaled) in zip(queues, self.shares.shares(queues), strict=True):
+        for queue, (infinite, scaled) in zip(queues, map(self.shares.share, queues), strict=True):
             if parents[queue] != NONE:
                 entry = current[queue] = (-infinite, -scaled, firsts[queue], queue)
                 self.queues.setdefault(parents[queue], []).append(entry)
@@ -116,7 +116,7 @@ class Tournament:
             queue = entry[-1]
             if queue in self.pruned or entry is not self.current.get(queue):
                 heappop(heap)
-            elif queue != self.queue and not self.shares.borrowing(queue):
+            elif not entry[1] and queue != self.queue and not self.shares.borrowing(queue):
                 self.pruned.add(queue)
                 heappop(heap)
             else:
@@ -130,7 +130,7 @@ class Tournament:
             child = entry[-1]
             if child in self.pruned or entry is not self.current.get(child):
                 heappop(heap)
-            elif child not in self.mine and not self.shares.borrowing(child):
+            elif not entry[1] and child not in self.mine and not self.shares.borrowing(child):
                 self.pruned.add(child)
                 heappop(heap)
             else:
