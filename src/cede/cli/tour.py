@@ -1,4 +1,4 @@
-"""A tour of the examples: three plans, each with a sentence before it, and what to try next."""
+"""A tour of the examples: four plans, each with a sentence before it, and what to try next."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ STOPS = (
         "nearest-miss.yaml",
         "When a job has to wait, the plan says what came nearest, and which rule stood in the way:",
     ),
+    (
+        "kueue/loop.yaml",
+        "Kubernetes objects of Kueue are read as they are. Here fair sharing, as Kueue ships it, takes a victim that only "
+        "a spared one made lawful; the plan warns, and `cede settle` shows that the two evict each other for ever:",
+    ),
 )
 
 NEXT = (
@@ -31,7 +36,9 @@ NEXT = (
     ),
     ("where does it end?", "settle {}/gang.yaml"),
     ("what the shipped release would do instead", "plan {}/threshold.yaml --doctrine backendai/26.8"),
-    ("what is wrong with a file?", "lint {}/threshold.yaml"),
+    ("does it end at all?", "settle {}/kueue/loop.yaml"),
+    ("what a Kueue setting would change", "diff {}/kueue/loop.yaml --set doctrine.recheck_final_set=true"),
+    ("what is wrong with a file?", "lint {}/kueue/loop.yaml"),
     ("every rule and setting", "doctrines backendai"),
     ("everything for programs", "plan {}/gang.yaml --explain --json"),
 )
