@@ -24,8 +24,8 @@ STOPS = (
     ),
     (
         "kueue/loop.yaml",
-        "Kubernetes objects of Kueue are read as they are. Here fair sharing, as Kueue ships it, takes a victim that only "
-        "a spared one made lawful; the plan warns, and `cede settle` shows that the two evict each other for ever:",
+        "Kubernetes objects of Kueue are read as they are. Here fair sharing, as Kueue ships it, takes a victim that "
+        "only a spared one made lawful; the plan warns, and `cede settle` shows that the two evict each other for ever:",
     ),
 )
 

@@ -6,9 +6,6 @@ workload of the nearest miss, or a warning. Rules of order say nothing; their ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import cede
 from tests.builders import (
     cluster_of,
     group,
@@ -20,17 +17,7 @@ from tests.builders import (
     shipped,
     tenant,
 )
-
-
-@dataclass(frozen=True)
-class Case:
-    """A cluster, the workload that is decided, and the sentence about `about` (the decision itself if None)."""
-
-    cluster: cede.Cluster
-    said: str
-    about: str | None = None
-    decided: str = "in"
-
+from tests.rule_case import Case, Order
 
 FULL = (node("n1", cpu=4), running("old", cpu=4, priority=1, started=-60, user="ann"))
 LIMIT = group("rg", partition="default", max={"cpu": 4})
@@ -209,7 +196,7 @@ CASES: dict[str, Case] = {
     ),
 }  # fmt: skip
 
-ORDERS: dict[str, tuple[cede.Cluster, list[str]]] = {
+ORDERS: dict[str, Order] = {
     "queue-order": (
         cluster_of(node("n1", cpu=9), pending("late", cpu=1, submitted=-1), pending("high", cpu=1, priority=11),
                    pending("b", cpu=1, submitted=-2), pending("a", cpu=1, submitted=-2, uid="z")),

@@ -6,9 +6,6 @@ Rules of order say nothing; their cases show who comes before whom.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import cede
 from tests.builders import (
     cohort,
     fair,
@@ -21,17 +18,7 @@ from tests.builders import (
     running,
     tenant,
 )
-
-
-@dataclass(frozen=True)
-class Case:
-    """A cluster, the workload that is decided, and the sentence about `about` (the decision itself if None)."""
-
-    cluster: cede.Cluster
-    said: str
-    about: str | None = None
-    decided: str = "in"
-
+from tests.rule_case import Case, Order
 
 ALL = {"within": "LowerPriority", "reclaim": "Any"}
 ALONE = queue("a", cpu=4, within="LowerPriority")
@@ -287,7 +274,7 @@ CASES: dict[str, Case] = {
     ),
 }  # fmt: skip
 
-ORDERS: dict[str, tuple[cede.Cluster, list[str]]] = {
+ORDERS: dict[str, Order] = {
     "queue-order": (
         kueue(queue("a", cpu=9), pending("late", cpu=1, submitted=-1), pending("high", cpu=1, priority=1),
               pending("b", cpu=1, submitted=-2), pending("a", cpu=1, submitted=-2, uid="z")),

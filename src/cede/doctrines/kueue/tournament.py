@@ -7,6 +7,7 @@ while a tournament lasts, so that what borrows no more, or has nobody left, is o
 
 from __future__ import annotations
 
+from collections.abc import Container
 from heapq import heapify, heappop, heappush
 
 from cede.doctrines.kueue.drs import Shares
@@ -57,10 +58,11 @@ class Tournament:
         """The queue whose turn it is; None when nobody is left."""
         if self.root == self.queue:
             return self.queue if self.has(self.queue) and self.queue not in self.pruned else None
+        queues, cohorts, own = self.queues, self.cohorts, (self.queue,)
         while self.root not in self.pruned:
             node = self.root
             while True:
-                queue, cohort = self._best_queue(node), self._best_cohort(node)
+                queue, cohort = self._best(queues.get(node), own), self._best(cohorts.get(node), self.mine)
                 if queue is None and cohort is None:
                     self.pruned.add(node)
                     break
@@ -109,29 +111,15 @@ class Tournament:
         if cohort in self.known:
             heappush(self.cohorts[self.quotas.parent[cohort]], self._entry(cohort, self._rank(cohort)))
 
-    def _best_queue(self, cohort: int) -> Entry | None:
-        heap = self.queues.get(cohort)
+    def _best(self, heap: list[Entry] | None, excused: Container[int]) -> Entry | None:
+        """The largest share that is up to date; who borrows nothing, and is not excused from that, is out."""
         while heap:
             entry = heap[0]
-            queue = entry[-1]
-            if queue in self.pruned or entry is not self.current.get(queue):
+            node = entry[-1]
+            if node in self.pruned or entry is not self.current.get(node):
                 heappop(heap)
-            elif not entry[1] and queue != self.queue and not self.shares.borrowing(queue):
-                self.pruned.add(queue)
-                heappop(heap)
-            else:
-                return entry
-        return None
-
-    def _best_cohort(self, cohort: int) -> Entry | None:
-        heap = self.cohorts.get(cohort)
-        while heap:
-            entry = heap[0]
-            child = entry[-1]
-            if child in self.pruned or entry is not self.current.get(child):
-                heappop(heap)
-            elif not entry[1] and child not in self.mine and not self.shares.borrowing(child):
-                self.pruned.add(child)
+            elif not entry[1] and node not in excused and not self.shares.borrowing(node):
+                self.pruned.add(node)
                 heappop(heap)
             else:
                 return entry
