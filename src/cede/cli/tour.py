@@ -25,7 +25,7 @@ STOPS = (
     (
         "kueue/loop.yaml",
         "Kubernetes objects of Kueue are read as they are. Here fair sharing, as Kueue ships it, takes a victim that "
-        "only a spared one made lawful; the plan warns, and `cede settle` shows that the two evict each other for ever:",
+        "only a spared one made lawful. The plan warns; `cede settle` shows that the two evict each other for ever:",
     ),
 )
 

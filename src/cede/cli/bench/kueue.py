@@ -91,17 +91,18 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
     from cede.cli.output import table
 
     right: dict[str, object] = {"justify": "right"}
-    columns = (("victims", right), ("decision, p50", right), ("p99", right), ("naive search", right), ("faster", right))
-    shown = table("preemption", "levels", *columns)
+    columns = (("victims", right), ("p50", right), ("p99", right), ("naive", right), ("faster", right), "bar")
+    shown = table(("one decision", {"no_wrap": True}), *columns)
     for row in report["decisions"]:
+        bar = "" if row["bar"] is None else f"{row['bar']}× faster"
         shown.add_row(
-            row["mode"],
-            str(row["levels"]),
+            f"{row['mode']}, {row['levels']} levels",
             f"{row['victims']:,}",
-            shown_time(row["p50"]) + ("" if row["bar_ms"] is None else f" (bar {row['bar_ms']} ms)"),
+            shown_time(row["p50"]),
             shown_time(row["p99"]),
             shown_time(row["naive"]),
-            f"{row['ratio']:.1f}×" + ("" if row["bar"] is None else f" (bar {row['bar']}×)"),
+            f"{row['ratio']:.1f}×",
+            bar if row["bar_ms"] is None else f"p50 below {row['bar_ms']} ms",
         )
     console.print(shown)
     console.print(
