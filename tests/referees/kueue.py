@@ -30,7 +30,7 @@ def plan(document: Document) -> dict[str, Answer]:
 
 
 class Cycle:
-    """One plan: `earlier` are the victims chosen so far, which hold their quota to the end."""
+    """One plan: `earlier` are the victims chosen so far in a pass, which hold their quota to its end."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -40,6 +40,7 @@ class Cycle:
         self.lines: dict[str, list[Ask]] = {}
         self.added: list[tuple[Node, Amounts, bool]] = []
         self.keepers: list[Entry] = []
+        self.left: list[Workload] = []
         for ask in sorted(board.asks, key=lambda ask: ask.key):
             if board.is_cohort(ask.queue):
                 self.answers[ask.name] = REFUSE
@@ -50,6 +51,7 @@ class Cycle:
         while any(self.lines.values()):
             heads = [line.pop(0) for line in self.lines.values() if line]
             entries = [Entry(ask, *nominate(self.board, ask)) for ask in heads]
+            self.mark_who_fits_now(entries)
             for entry in in_order(self.board, entries + self.keepers):
                 if entry in self.keepers:
                     self.keep(entry)
@@ -84,11 +86,22 @@ class Cycle:
             return WAIT, False
         if set(victims) & set(self.earlier) or not fits:
             return WAIT, False
+        if assignment.mode == FIT and not entry.now:
+            self.use(node, assignment.usage)
+            return WAIT, False
         self.earlier |= victims
         self.use(node, assignment.usage)
         if not victims:
             return answer("start", entry), True
         return answer("wait" if set(victims) <= self.board.leaving else "preempt", entry), False
+
+    def mark_who_fits_now(self, entries: list[Entry]) -> None:
+        """Whether those that fit do so though the victims of earlier passes may be there yet."""
+        self.put_back(self.left)
+        for entry in entries:
+            entry.now = self.tree.nodes[entry.ask.queue].fits(entry.assignment.usage)
+        for workload in self.left:
+            self.tree.release(workload)
 
     def fits(self, node: Node, entry: Entry) -> bool:
         """Whether the request fits once all victims, the earlier and its own, have left."""
@@ -118,7 +131,9 @@ class Cycle:
         self.added.append((node, amounts, lasting))
 
     def end_pass(self) -> None:
-        """Count all usage anew, without what was held back for this pass only."""
+        """Count all usage anew, without what was held back for this pass only; the victims of this pass have left."""
+        self.left += self.take_out(self.earlier)
+        self.earlier = {}
         for node in self.tree.nodes.values():
             node.used.clear()
         for node in self.tree.nodes.values():

@@ -18,6 +18,7 @@ class Entry:
     ask: Ask
     assignment: Assignment
     victims: dict[str, str] | None
+    now: bool = True
 
 
 def in_order(board: Board, entries: list[Entry]) -> Iterator[Entry]:

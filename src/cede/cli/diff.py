@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
@@ -86,7 +87,8 @@ def _table(found: Difference) -> Table:
 
     made = table(("workload", {"max_width": 24}), ("is", {"max_width": 24}), ("would be", {"max_width": 24}), "why")
     for change in found.changes:
-        shown = (styled(word) + text(rest) for word, rest in (_side(change.before), _side(change.after)))
+        pairs = ((change.before, change.after), (change.after, change.before))
+        shown = (styled(word) + text(rest) for word, rest in (_side(one, other) for one, other in pairs))
         why = "" if isinstance(change.after, str) else change.after.why
         made.add_row(text(change.workload or "(nobody)", "bold"), *shown, text(why))
     for eviction in found.evicted:
@@ -98,14 +100,39 @@ def _table(found: Difference) -> Table:
     return made
 
 
-def _side(side: Decision | str) -> tuple[str, str]:
+def _side(side: Decision | str, other: Decision | str) -> tuple[str, str]:
     """An action and its objects, or the state of a workload that is not decided."""
-    from cede.cli.output import counted, listed
+    from cede.engine.diff import place
 
     if isinstance(side, str):
         return ("-", "") if side == "absent" else (side, "")
-    if side.victims:
-        return side.action, f" {listed([victim.workload for victim in side.victims])}"
-    if side.action == "start" and side.nodes:
-        return side.action, f" on {counted(side.nodes)}"
-    return side.action, ""
+    there = None if isinstance(other, str) else other
+    moved = there is not None and any(place(there)) and place(side) != place(there)
+    where = _where(side, there) if side.action == "start" or moved else ""
+    return side.action, f"{_victims(side, there)}{f' on {where}' if where else ''}"
+
+
+def _victims(side: Decision, other: Decision | None) -> str:
+    """Who gives way; what becomes of them only where that is what differs."""
+    from cede.cli.output import listed
+    from cede.cli.plan_view import evicted
+
+    fates = {victim.workload: victim.fate for victim in other.victims} if other else {}
+    if any(fates.get(victim.workload, victim.fate) != victim.fate for victim in side.victims):
+        return f" {evicted(side.victims)}"
+    going = listed([victim.workload for victim in side.victims if not victim.leaving])
+    gone = evicted(tuple(victim for victim in side.victims if victim.leaving))
+    return f" {'; '.join(filter(None, (going, gone)))}" if side.victims else ""
+
+
+def _where(side: Decision, other: Decision | None) -> str:
+    """Where it goes: nodes that only this side has come first, and the default flavor is named beside another."""
+    from dataclasses import replace
+
+    from cede.cli.plan_view import placed
+
+    default = other is not None and bool(other.flavors) and side.flavors != other.flavors
+    if other is not None and placed(side) == placed(other):
+        own = list((Counter(side.nodes) - Counter(other.nodes)).elements())
+        side = replace(side, nodes=(*own, *(Counter(side.nodes) - Counter(own)).elements()))
+    return placed(side, default=default)

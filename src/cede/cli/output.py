@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from cede.cli.failures import printable
 
@@ -27,6 +28,7 @@ STYLES = {
 }
 MOST_NAMES = 6
 MOST_LETTERS = 400
+BLANKS = re.compile(r" +(?=\n)")
 
 
 def emit_json(value: object) -> None:
@@ -54,7 +56,22 @@ def console() -> Console:
     """Where tables are printed. Colour only on a terminal; NO_COLOR is honoured."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    file = None if sys.stdout.isatty() else cast("IO[str]", Trimmed(sys.stdout))
+    return Console(file=file, highlight=False, markup=False, emoji=False)
+
+
+class Trimmed:
+    """A stream that lines go to without the blanks that fill them up."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, lines: str) -> int:
+        self._stream.write(BLANKS.sub("", lines))
+        return len(lines)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def table(*columns: str | tuple[str, Mapping[str, object]]) -> Table:
@@ -74,12 +91,20 @@ def styled(word: str) -> Text:
     return text(word, STYLES.get(word, ""))
 
 
-def text(content: str, style: str = "") -> Text:
-    """Text as it stands: no markup in it, nothing a terminal would act on, and not without end."""
+def text(content: str, style: str = "", most: int | None = MOST_LETTERS) -> Text:
+    """Text as it stands: no markup in it, nothing a terminal would act on, and not without end unless asked for."""
     from rich.text import Text
 
-    short = content if len(content) <= MOST_LETTERS else f"{content[: MOST_LETTERS - 3]}..."
-    return Text(printable(short), style)
+    return Text(printable(content if most is None else cut(content, most)), style)
+
+
+def cut(content: str, most: int = MOST_LETTERS) -> str:
+    """At most so many letters, and then after a word, if there is an end of one in the last tenth."""
+    if len(content) <= most:
+        return content
+    kept = content[: most - 3]
+    end = kept.rfind(" ", most - most // 10)
+    return f"{kept if end < 0 else kept[:end]}..."
 
 
 def lines(*parts: Text) -> Text:

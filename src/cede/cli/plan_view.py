@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.output import console, counted, lines, listed, number, styled, table, text
+from cede.cli.output import console, counted, cut, lines, listed, number, styled, table, text
 from cede.cli.shares_view import print_shares
 from cede.model.plan import ACTIONS, ENDED, REQUEUED, VERDICTS, Decision, Plan, Victim
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MOST_DECISIONS = 200
 MOST_CANDIDATES = 200
+LEAVING = "leaving already"
 NARROW = 100
 """Below so many columns a table of five is unreadable."""
 
@@ -92,8 +93,10 @@ def _because(why: str, rule: str) -> Text:
 
 
 def evicted(victims: tuple[Victim, ...]) -> str:
-    """Victims by what becomes of them."""
-    fates = {fate: [victim.workload for victim in victims if victim.fate == fate] for fate in (ENDED, REQUEUED)}
+    """Victims by what becomes of them; those that are leaving already apart, for they are not evicted anew."""
+    fates: dict[str, list[str]] = {ENDED: [], REQUEUED: [], LEAVING: []}
+    for victim in victims:
+        fates[LEAVING if victim.leaving else victim.fate].append(victim.workload)
     return "; ".join(f"{listed(names)} ({fate})" for fate, names in fates.items() if names)
 
 
@@ -125,7 +128,7 @@ def _print_remarks(out: Console, decisions: list[Decision]) -> None:
         if decision.nearest_miss:
             misses.setdefault(missed(decision), []).append(name)
     for sentence, names in misses.items():
-        remarks.add_row(text("nearest miss", "bold cyan"), text(f"{listed(names)}: {sentence}"))
+        remarks.add_row(text("nearest miss", "bold cyan"), text(f"{listed(names)}: ") + text(sentence, most=None))
     if remarks.rows:
         out.print(remarks)
         out.print()
@@ -139,13 +142,16 @@ def missed(decision: Decision) -> str:
         else f"{miss.workload} (protected by {miss.rule}: {miss.why})"
         for miss in decision.nearest_miss
     ]
-    return f"would have made room: {listed(words)}"
+    return f"would have made room: {listed([cut(word) for word in words])}"
 
 
-def placed(decision: Decision) -> str:
-    """Where it goes: nodes, flavors other than the default one, and how many members if fewer than asked for."""
+def placed(decision: Decision, *, default: bool = False) -> str:
+    """Where it goes: nodes, flavors, and how many members if fewer than asked for.
+
+    Flavors other than the default one, unless that is to be named too.
+    """
     parts = [counted(decision.nodes)] if decision.nodes else []
-    flavors = _flavors(decision.flavors)
+    flavors = _flavors(decision.flavors) or (["default"] if default and decision.flavors else [])
     fewer = [f"{name} ×{count}" for name, count in decision.counts.items()]
     return "; ".join([*parts, *([", ".join(flavors)] if flavors else []), *([", ".join(fewer)] if fewer else [])])
 
@@ -162,7 +168,7 @@ def _flavors(flavors: Mapping[str, Any]) -> list[str]:
 def summary(made: Plan) -> str:
     """How many start, preempt, wait and are refused, in one line."""
     actions = [decision.action for decision in made.decisions]
-    evicted = sum(len(decision.victims) for decision in made.decisions)
+    evicted = sum(not victim.leaving for decision in made.decisions for victim in decision.victims)
     evicting = f" evicting {evicted:,}" if evicted else ""
     counts = [(word, actions.count(word)) for word in ACTIONS]
     return ", ".join(f"{count:,} {word}{evicting if word == 'preempt' else ''}" for word, count in counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cede.cli.failures import about, printable
@@ -12,6 +12,7 @@ from cede.model.errors import InputError, Problem
 if TYPE_CHECKING:
     from cede.engine.cluster import Cluster
     from cede.engine.whatif import WhatIf
+    from cede.imports.report import Imported
 
 
 def read_what_if(
@@ -30,10 +31,17 @@ def read_what_if(
     if sources.count("-") > 1:
         raise InputError([Problem("--add -", "standard input can be read once only")])
     data, *extras = (_read(source, limit) for source in sources)
+    made = _imported(file, data)
+    imports = {} if made is None else {file: made}
+    added = []
     for source, extra in zip(sources[1:], extras, strict=True):
-        _forbid_objects(source, extra)
-    return _document(file, data), WhatIf(
-        doctrine, tuple(without or ()), tuple(zip(sources[1:], extras, strict=True)), tuple(set_ or ())
+        entries = _entries(source, extra, data, made)
+        if entries is not None:
+            imports[source] = entries
+        added.append((source, extra if entries is None else entries.document["workloads"]))
+    _tell_losses(imports)
+    return data if made is None else made.document, WhatIf(
+        doctrine, tuple(without or ()), tuple(added), tuple(set_ or ())
     )
 
 
@@ -47,7 +55,12 @@ def cluster_of(file: str, data: object, what_if: WhatIf | None = None) -> Cluste
 
 def load(file: str, max_size: str) -> Cluster:
     """The cluster a file describes, as it stands."""
-    return cluster_of(file, _document(file, _read(file, size_of(max_size))))
+    data = _read(file, size_of(max_size))
+    made = _imported(file, data)
+    if made is None:
+        return cluster_of(file, data)
+    _tell_losses({file: made})
+    return cluster_of(file, made.document)
 
 
 def read_all(files: Sequence[str], max_size: str) -> list[tuple[str, object]]:
@@ -63,25 +76,42 @@ def name_of(file: str) -> str:
     return "standard input" if file == "-" else file
 
 
-def _document(file: str, data: object) -> object:
-    """The data as that of a cluster file; if it was objects, what was lost on the way is counted on standard error."""
-    from cede.engine.load import as_document
+def _imported(file: str, data: object) -> Imported | None:
+    from cede.engine.load import imported
 
     with about(name_of(file)):
-        document, notes = as_document(data)
-    if notes:
-        things = "1 thing" if len(notes) == 1 else f"{len(notes)} things"
-        command = f"cede import kueue {'FILE' if file == '-' else printable(file)}"
-        print(f"note: {things} could not be carried over; `{command}` names them", file=sys.stderr)
-    return document
+        return imported(data)
 
 
-def _forbid_objects(source: str, extra: object) -> None:
+def _entries(source: str, extra: object, data: object, made: Imported | None) -> Imported | None:
+    """What the objects of an added file become beside those of the cluster; none if it does not hold objects."""
     from cede.engine.load import holds_objects
+    from cede.imports.kueue.adding import SHORT, workloads_beside
 
-    if holds_objects(extra):
-        hint = "make one file of all objects with `cede import kueue`"
-        raise InputError([Problem(f"--add {source}", "Kubernetes objects cannot be added", hint)])
+    if not holds_objects(extra):
+        return None
+    if made is None:
+        message = "Kubernetes objects cannot be added to a cluster file"
+        raise InputError([Problem(f"--add {source}", message, f"write a workload as {SHORT}")])
+    return workloads_beside(data, made, f"--add {source}", extra)
+
+
+def _tell_losses(imports: Mapping[str, Imported]) -> None:
+    """Count on standard error what was in the objects and is not in the cluster; finished work is no loss."""
+    workloads = sum(len(made.left_out) for made in imports.values())
+    others = sum(len(made.other_notes()) for made in imports.values())
+    lost = []
+    if workloads:
+        lost.append("1 workload was left out" if workloads == 1 else f"{workloads} workloads were left out")
+    if others:
+        other = "other " if workloads else ""
+        lost.append(f"{others} {other}{'thing' if others == 1 else 'things'} could not be carried over")
+    if lost:
+        # The cluster's objects come first: without them those that were added mean nothing.
+        files = [file for number, (file, made) in enumerate(imports.items()) if made.notes or number == 0]
+        command = " ".join(["cede import kueue", *("FILE" if file == "-" else printable(file) for file in files)])
+        names = "names it" if workloads + others == 1 else "names them"
+        print(f"note: {' and '.join(lost)}; `{command}` {names}", file=sys.stderr)
 
 
 def _read(source: str, limit: int) -> object:

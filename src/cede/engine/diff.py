@@ -45,8 +45,8 @@ class Eviction:
 class Difference:
     """What differs; `unchanged` counts equal decisions.
 
-    `evicted` give way only with the changes, `spared` only without them. `displaced` ran before, and the changes
-    themselves took their place: they wait now.
+    `evicted` give way only with the changes, `spared` only without them; who is leaving already is neither.
+    `displaced` ran before, and the changes themselves took their place: they wait now.
     """
 
     before: Plan
@@ -72,15 +72,17 @@ class Difference:
 def diff(before: Cluster, after: Cluster) -> Difference:
     """What one cycle decides otherwise on `after` than on `before`."""
     old, new = plan(before, misses=False), plan(after, misses=False)
-    was, will = _evictions(old), _evictions(new)
     held, holding = _states(before), _states(after)
+    was, will = _evictions(old), _evictions(new)
+    chosen = old.victims
+    stays = {name for name, state in holding.items() if state in HOLDING} - new.victims
     changes, unchanged = _changes(old, held, new, holding)
     waiting = {decision.workload for decision in new.decisions if decision.action in ("wait", "refuse")}
     return Difference(
         before=old,
         after=new,
-        evicted=tuple(eviction for name, eviction in will.items() if name not in was),
-        spared=tuple(eviction for name, eviction in was.items() if name not in will and holding.get(name) in HOLDING),
+        evicted=tuple(eviction for name, eviction in will.items() if name not in chosen),
+        spared=tuple(eviction for name, eviction in was.items() if name in stays),
         displaced=tuple(sorted(name for name, state in held.items() if state in HOLDING and name in waiting)),
         changes=tuple(changes),
         unchanged=unchanged,
@@ -111,21 +113,26 @@ def _essence(made: Decision, same_rules: bool) -> tuple[object, ...]:
     """What must be equal for two decisions to be the same; the numbers in the sentence may differ."""
     return (
         made.action,
-        {(victim.workload, victim.fate) for victim in made.victims},
-        Counter(made.nodes),
-        made.flavors,
-        made.counts,
+        {(victim.workload, victim.fate, victim.leaving) for victim in made.victims},
+        place(made),
         made.rule if same_rules else made.rule.partition(".")[2],
     )
 
 
+def place(made: Decision) -> tuple[object, ...]:
+    """Where it goes; the order of its nodes is no part of that."""
+    return Counter(made.nodes), made.flavors, made.counts
+
+
 def _evictions(made: Plan) -> dict[str, Eviction]:
-    return {eviction.workload: eviction for decision in made.decisions for eviction in _of(decision)}
+    return {eviction.workload: eviction for decision in made.decisions for eviction in evictions(decision)}
 
 
-def _of(made: Decision) -> Iterator[Eviction]:
+def evictions(made: Decision) -> Iterator[Eviction]:
+    """Who gives way now, each by its own rule."""
     for victim in made.victims:
-        yield Eviction(victim.workload, made.workload, made.rule, victim.fate)
+        if not victim.leaving:
+            yield Eviction(victim.workload, made.workload, victim.rule or made.rule, victim.fate)
 
 
 def _states(cluster: Cluster) -> dict[str, str]:

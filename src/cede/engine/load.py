@@ -10,7 +10,7 @@ from typing import Any
 
 from cede.engine.cluster import Cluster
 from cede.imports.kueue.convert import from_kueue
-from cede.imports.report import Note
+from cede.imports.report import Imported
 from cede.model.document import parse_document
 from cede.model.errors import InputError, Problem, shown
 from cede.model.reading import is_kubernetes_object, read_text
@@ -25,16 +25,13 @@ def load(source: str | PathLike[str] | Mapping[str, Any], *, limit: int = SIZE_L
     Kueue's Kubernetes objects will do as well; what of them could not be carried over is in the cluster's `notes`.
     """
     data = dict(source) if isinstance(source, Mapping) else read_source(source, limit=limit)
-    document, notes = as_document(data)
-    return Cluster(parse_document(document), notes)
+    made = imported(data)
+    return Cluster(parse_document(data)) if made is None else Cluster(parse_document(made.document), made.notes)
 
 
-def as_document(data: object) -> tuple[object, tuple[Note, ...]]:
-    """The data as that of a cluster file, which it is already unless it is Kubernetes objects; and notes on those."""
-    if not holds_objects(data):
-        return data, ()
-    imported = from_kueue([("", data)])
-    return imported.document, imported.notes
+def imported(data: object) -> Imported | None:
+    """What Kubernetes objects become; none where the data is that of a cluster file already."""
+    return from_kueue([("", data)]) if holds_objects(data) else None
 
 
 def holds_objects(data: object) -> bool:

@@ -107,7 +107,8 @@ class _Run:
             changed |= decision.action in ("start", "preempt")
             for victim in decision.victims:
                 if not victim.leaving:
-                    self.preemptions.append(Preemption(cycle, victim.workload, decision.workload, decision.rule))
+                    rule = victim.rule or decision.rule
+                    self.preemptions.append(Preemption(cycle, victim.workload, decision.workload, rule))
                 elif not self._holds_room(victim.workload):
                     continue
                 self._leave(victim.workload, victim.fate)

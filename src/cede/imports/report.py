@@ -67,6 +67,13 @@ class Imported:
 
     document: dict[str, Any]
     notes: tuple[Note, ...] = ()
+    left_out: frozenset[Place] = frozenset()
+    """Workloads that are not in the file though they have not finished; a note says why."""
+    finished: frozenset[Place] = frozenset()
+
+    def other_notes(self) -> list[Note]:
+        """What was lost beside whole workloads."""
+        return [note for note in self.notes if note.place not in self.left_out | self.finished]
 
 
 def grouped(notes: Iterable[Note]) -> list[str]:

@@ -16,13 +16,15 @@ ENDED = "ended"
 class Victim:
     """A workload that gives way; `fate` says whether it queues again or ends.
 
-    `leaving`: it is being preempted already, so that this is no second eviction.
+    `leaving`: it is being preempted already, so that this is no second eviction. `rule` is the rule by which this one
+    goes, where that need not be the decision's.
     """
 
     workload: str
     reason: str
     fate: str = REQUEUED
     leaving: bool = False
+    rule: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "reason": self.reason, "fate": self.fate}

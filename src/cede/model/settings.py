@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from cede.model.errors import shown
 from cede.model.values import EACH_ONCE, Amount, Duration, Integer, Maybe, Number, Part, Reads, whole
@@ -30,6 +30,13 @@ Strategy = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
 Fungibility = Literal["MayStopSearch", "TryNextFlavor"]
 
 
+def _final_share_first(strategies: list[Strategy]) -> list[Strategy]:
+    """The strategies as Kueue takes them; it refuses to start with the two the other way round."""
+    if strategies[0] == "LessThanInitialShare" and len(strategies) > 1:
+        raise ValueError("LessThanOrEqualToFinalShare comes first; Kueue takes both in that order only, or one alone")
+    return strategies
+
+
 class Open(Part):
     """Any settings: what they are is for the doctrine to say."""
 
@@ -38,7 +45,7 @@ class Open(Part):
 
 class KueueSettings(Part):
     preemption: Maybe[Literal["Classical", "FairSharing"]] = None
-    strategies: Maybe[Annotated[list[Strategy], *EACH_ONCE]] = None
+    strategies: Maybe[Annotated[list[Strategy], *EACH_ONCE, AfterValidator(_final_share_first)]] = None
     recheck_final_set: Maybe[bool] = Field(
         None, description="Default false: as shipped. True: share rules hold on the final victim set too."
     )

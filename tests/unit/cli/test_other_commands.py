@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cede.cli.main import main
-from cede.cli.output import console
+from cede.cli.output import MOST_LETTERS, console, cut
 from cede.cli.settle import chain, print_settled
 from cede.cli.tour import NEXT, STOPS, tour
 from cede.engine.catalog import find
@@ -133,6 +133,18 @@ def test_a_loop_without_a_chain_is_told_in_the_order_it_happened(capsys: Capture
     ]
 
 
+def test_a_line_has_no_blanks_at_its_end(capsys: Capture) -> None:
+    out = called(capsys, "plan", GANG, "--explain").out + called(capsys, "diff", MISS, *RAISED).out
+
+    assert [line for line in out.splitlines() if line != line.rstrip()] == []
+
+
+def test_what_is_too_long_is_cut_between_words() -> None:
+    assert cut("word " * 100) == f"{' '.join(['word'] * 79)}..."
+    assert cut("x" * 500) == f"{'x' * (MOST_LETTERS - 3)}..."
+    assert cut("x" * MOST_LETTERS) == "x" * MOST_LETTERS
+
+
 def test_lint_prints_place_rule_message_and_hint(capsys: Capture, tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text("cede: 1\nnodes: [{name: n, capacity: {cpu: 1}}]\nworkloads: [{name: a, requests: {cpu: 2}}]\n")
@@ -140,9 +152,9 @@ def test_lint_prints_place_rule_message_and_hint(capsys: Capture, tmp_path: Path
 
     assert ran.out.splitlines() == [
         "workloads[a] [lint.fits-no-node]",
-        "  a fits no node it may use, even if that were empty: closest is n: cpu 2 asked, 1 free".ljust(100),
-        "  hint: lower what it requests, or add a node that is large enough and matches".ljust(100),
-        " " * 100,
+        "  a fits no node it may use, even if that were empty: closest is n: cpu 2 asked, 1 free",
+        "  hint: lower what it requests, or add a node that is large enough and matches",
+        "",
         "1 finding",
     ]
     assert (ran.code, strict.code) == (0, 1)

@@ -167,10 +167,32 @@ def test_victims_are_told_by_what_becomes_of_them() -> None:
     assert evicted(tuple(Victim(f"v{i}", "r") for i in range(376))) == "v0, v1, v2, v3, v4, v5, and 370 more (requeued)"
 
 
+def test_victims_that_are_leaving_already_stand_apart_and_are_not_counted() -> None:
+    victims = (Victim("own", "r"), Victim("bor", "r", leaving=True), Victim("end", "r", "ended"))
+
+    assert evicted(victims) == "end (ended); own (requeued); bor (leaving already)"
+    assert "1 preempt evicting 2," in summary(made(Decision("in", "preempt", "r", "w", victims)))
+
+
 def test_a_miss_that_no_rule_protects_is_told_as_such() -> None:
     decision = wait("in", Miss("a", "d.rule", "it may not"), Miss("b", None, "no rule protects it"))
 
     assert missed(decision) == "would have made room: a (protected by d.rule: it may not), b (no rule protects it)"
+
+
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_the_nearest_miss_is_told_to_its_end_and_of_many_the_first_few(
+    width: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    why = "it is in another queue, and its priority 100 is not below the claimant's priority 50"
+    misses = [Miss(f"w{i}", "kueue.reclaim-lower-priority", why) for i in range(9)]
+    print_plan(made(wait("few", *misses[:6]), wait("many", *misses)))
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert "..." not in out
+    assert out.count(f": {why})") == 12
+    assert f"{why}), and 3 more" in out
 
 
 def test_of_very_many_decisions_those_that_preempt_are_shown() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import cede
-from cede.engine.diff import Difference, diff
-from tests.builders import Entry, cluster_of, document_of, group, node, pending, running
+from cede.engine.diff import Difference, diff, evictions
+from cede.model.plan import Decision, Victim
+from tests.builders import Entry, cluster_of, document_of, group, kueue, node, pending, preempting, queue, running
 
 FULL = (
     group(preemptible_priority=5),
@@ -79,6 +80,39 @@ def test_other_numbers_in_the_sentence_are_no_change() -> None:
 
     assert found.changes == ()
     assert found.unchanged == 2
+
+
+LEAVING = (
+    queue("q", cpu=4, within="LowerPriority"),
+    preempting("gone", cpu=2),
+    running("low", cpu=2),
+    pending("in", cpu=4, priority=5),
+)
+
+
+def test_who_is_leaving_already_is_neither_evicted_nor_spared() -> None:
+    alone = kueue(*LEAVING[:3])
+    claimed = kueue(*LEAVING)
+    there, back = diff(alone, claimed), diff(claimed, alone)
+
+    assert cede.plan(claimed).victims == {"gone", "low"}
+    assert [gone.workload for gone in there.evicted] == ["low"]
+    assert [gone.workload for gone in back.spared] == ["low"]
+
+
+def test_a_victim_that_is_leaving_already_in_one_plan_only_is_a_change() -> None:
+    running_still = kueue(LEAVING[0], running("gone", cpu=2), *LEAVING[2:])
+    found = diff(running_still, kueue(*LEAVING))
+
+    assert sides(found) == {"in": ("preempt", "preempt")}
+    assert (found.evicted, found.spared) == ((), ())
+
+
+def test_an_eviction_has_the_victims_own_rule() -> None:
+    own, same = Victim("a", "", rule="d.own"), Victim("b", "")
+    made = Decision("in", "preempt", "d.rule", "", (own, same))
+
+    assert [gone.rule for gone in evictions(made)] == ["d.own", "d.rule"]
 
 
 def test_the_record_has_both_sides() -> None:

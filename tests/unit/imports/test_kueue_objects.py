@@ -115,6 +115,25 @@ def test_the_configuration_says_how_shares_count(text: str, doctrine: dict[str, 
     assert document(text)["doctrine"] == doctrine
 
 
+UNLAWFUL = {
+    "[LessThanInitialShare, LessThanOrEqualToFinalShare]": (
+        "LessThanOrEqualToFinalShare comes first; Kueue takes both in that order only, or one alone"
+    ),
+    "[LessThanInitialShare, LessThanInitialShare]": "'LessThanInitialShare' stands here twice",
+    "[LessThan]": "'LessThan' is none of LessThanOrEqualToFinalShare, LessThanInitialShare",
+}
+
+
+@pytest.mark.parametrize(("strategies", "words"), UNLAWFUL.items())
+def test_strategies_that_kueue_does_not_take_are_refused(strategies: str, words: str) -> None:
+    text = (
+        "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+        f"fairSharing: {{preemptionStrategies: {strategies}}}\n"
+    )
+
+    assert problems(text) == [f"f.yaml: Configuration: fairSharing.preemptionStrategies: {words}"]
+
+
 def test_fair_sharing_can_be_asked_for() -> None:
     assert with_queues("", fair_sharing=True).document["doctrine"] == {"name": "kueue", "preemption": "FairSharing"}
 

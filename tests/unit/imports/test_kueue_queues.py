@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+import cede
 from cede.model.document import parse_document
 from tests.unit.imports.kueue_objects import document, imported, notes, only_queue, problems
 
@@ -211,7 +212,7 @@ WRONG = {
         "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: -1 is negative; a quantity is 0 or more"
     ),
     "{preemption: {borrowWithinCohort: {policy: LowerPriority}}}": (
-        "settings.borrowWithinCohort.policy: is LowerPriority, but reclaimWithinCohort is Never"
+        "spec.preemption.borrowWithinCohort.policy: is LowerPriority, but reclaimWithinCohort is Never"
     ),
 }
 
@@ -223,12 +224,60 @@ def test_what_is_wrong_is_said_with_file_object_and_path(spec: str, words: str) 
     assert problem.startswith(f"f.yaml: ClusterQueue q: {words}")
 
 
-def test_amounts_are_capped_and_rounded_as_kubernetes_does() -> None:
+def quotas(resource: str, limits: str, flavor: str = "f") -> str:
+    named = f"{{name: {resource}, {limits}}}"
+    return f"[{{coveredResources: [{resource}], flavors: [{{name: {flavor}, resources: [{named}]}}]}}]"
+
+
+ELSEWHERE = {
+    f"resourceGroups: {quotas('cpu', 'nominalQuota: 1, borrowingLimit: 2')}": (
+        "spec.resourceGroups: there is no parent to share with (add a cohort, or leave out 'borrowingLimit')"
+    ),
+    f"resourceGroups: [{quotas('cpu', 'nominalQuota: 1')[1:-1]}, {quotas('cpu', 'nominalQuota: 1', 'g')[1:-1]}]": (
+        "spec.resourceGroups[1].coveredResources[0]: 'cpu' is in resourceGroups[0] already; a resource is in one group"
+    ),
+    "fairSharing: {weight: 1n}": "spec.fairSharing.weight: 1e-09 is too small; a weight is 0, or above 1e-09",
+}
+
+
+@pytest.mark.parametrize(("spec", "problem"), ELSEWHERE.items())
+def test_what_only_the_file_shows_to_be_wrong_is_said_with_the_path_in_the_object(spec: str, problem: str) -> None:
+    assert f"f.yaml: ClusterQueue q: {problem}" in problems(queue(f"{{{spec}}}"))
+
+
+@pytest.mark.parametrize(
+    ("resource", "most", "shown"),
+    [
+        ("cpu", 10**12, "1000000000000"),
+        ("nvidia.com/gpu", 10**12, "1000000000000"),
+        ("memory", 2**56, "64Pi"),
+        ("ephemeral-storage", 2**56, "64Pi"),
+        ("hugepages-2Mi", 2**56, "64Pi"),
+    ],
+)
+def test_more_than_can_be_counted_is_capped_and_noted(resource: str, most: int, shown: str) -> None:
+    groups = quotas(resource, "nominalQuota: 10E, borrowingLimit: 1e30, lendingLimit: 8Ei")
+    text = "\n---\n".join(
+        queue(f"{{cohortName: all, resourceGroups: {groups}}}").replace("name: q}", f"name: q{number}}}", 1)
+        for number in range(20)
+    )
+    found = imported(text)
+
+    amount = {f"{resource}@f": most}
+    for one in found.document["queues"]:
+        assert (one["guaranteed"], one["borrowing_limit"], one["lending_limit"]) == (amount, amount, amount)
+    told = [note for note in found.notes if f"treated as {shown}" in note.why]
+    assert [note.path.rpartition(".")[2] for note in told[:3]] == ["nominalQuota", "borrowingLimit", "lendingLimit"]
+    assert len(told) == 60
+    assert cede.plan(cede.load(found.document)).decisions == ()
+
+
+def test_amounts_are_capped_and_rounded_up() -> None:
     quota = "[{{coveredResources: [cpu], flavors: [{{name: f, resources: [{{name: cpu, nominalQuota: {}}}]}}]}}]"
     huge, fine, plus = (
         imported(queue(f"{{resourceGroups: {quota.format(amount)}}}")) for amount in ("1e30", "0.0000000015", '"+5"')
     )
 
     amounts = [parse_document(found.document).queues[0].guaranteed for found in (huge, fine, plus)]
-    assert amounts == [{"cpu@f": (2**63 - 1) * 10**9}, {"cpu@f": 2}, {"cpu@f": 5 * 10**9}]
-    assert "Kubernetes caps it there" in notes(huge)[0]
+    assert amounts == [{"cpu@f": 10**21}, {"cpu@f": 2}, {"cpu@f": 5 * 10**9}]
+    assert "treated as 1000000000000" in notes(huge)[0]

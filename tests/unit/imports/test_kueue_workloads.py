@@ -298,7 +298,7 @@ WRONG = {
     "f.yaml: Workload team/w: spec.podSets[0].template.spec.containers[0].resources.requests.cpu: 'lots' is no": (
         workload(pods="[{name: main, template: {spec: {containers: [{resources: {requests: {cpu: lots}}}]}}}]")
     ),
-    "f.yaml: Workload team/w: priority: 3000000000 is out of range": workload("priority: 3000000000"),
+    "f.yaml: Workload team/w: spec.priority: 3000000000 is out of range": workload("priority: 3000000000"),
 }
 
 

@@ -62,8 +62,8 @@ CASES: dict[str, Case] = {
                     borrow={"policy": "LowerPriority", "maxPriorityThreshold": 3}),
               queue("c", "pool", cpu=2), running("old", queue="c", cpu=4, priority=1),
               pending("in", queue="a", cpu=3, priority=5)),
-        "InCohortReclaimWhileBorrowing: its queue c holds 4 of 2 cpu; common ancestor pool, no advantage: the request "
-        "fits no quota below it; borrowWithinCohort LowerPriority up to priority 3: priority 1 is below 5",
+        "InCohortReclaimWhileBorrowing: its queue c holds 4 of 2 cpu; common ancestor pool, no advantage: with the "
+        "request no quota below it would be kept; borrowWithinCohort LowerPriority up to priority 3: priority 1 is below 5",
         "old",
     ),
     "fair-sharing": Case(
@@ -268,8 +268,8 @@ CASES: dict[str, Case] = {
     ),
     "unlawful-after-sparing": Case(
         fair(*LOOP),
-        "rival was lawful to take only before others were spared: without them a has share 900‰ against 700‰ of b, 0‰ "
-        "without rival; as shipped this is not checked again, and it can loop (recheck_final_set: true checks it)",
+        "lawful only before others were spared: without them a has share 900‰ against 700‰ of b, 0‰ without rival; as "
+        "shipped this is not checked again, and it can loop (recheck_final_set: true checks it)",
         "in",
     ),
 }  # fmt: skip

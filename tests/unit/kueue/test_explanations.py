@@ -126,7 +126,9 @@ def test_without_advantage_that_is_told_too() -> None:
                     queue("b", "pool", cpu=2), running("old", queue="b", cpu=4, priority=1),
                     pending("in", queue="a", cpu=3, priority=5))  # fmt: skip
 
-    assert "common ancestor pool, no advantage: the request fits no quota below it" in sentence(cluster, "old")
+    assert "common ancestor pool, no advantage: with the request no quota below it would be kept" in sentence(
+        cluster, "old"
+    )
 
 
 def test_the_cohort_that_protects_its_queues_is_named_with_its_numbers() -> None:

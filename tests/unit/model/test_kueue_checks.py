@@ -87,6 +87,21 @@ def test_it_is_let_pass(queue: dict[str, Any]) -> None:
     assert problems_of(with_queue(**queue)) == []
 
 
+FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
+
+
+@pytest.mark.parametrize("strategies", [[FINAL], [INITIAL], [FINAL, INITIAL]])
+def test_strategies_are_one_or_both_in_kueues_order(strategies: list[str]) -> None:
+    assert problems_of({"cede": 1, "doctrine": {"name": "kueue", "strategies": strategies}}) == []
+
+
+def test_strategies_in_the_other_order_are_refused() -> None:
+    assert problems_of({"cede": 1, "doctrine": {"name": "kueue", "strategies": [INITIAL, FINAL]}}) == [
+        "doctrine.strategies: LessThanOrEqualToFinalShare comes first; "
+        "Kueue takes both in that order only, or one alone"
+    ]
+
+
 def test_nothing_is_concluded_from_what_could_not_be_read() -> None:
     broken = {
         "parent": 5,

@@ -16,7 +16,7 @@ from cede.doctrines.kueue.quota import named
 from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM, Search
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import HOLDS, TAKES, Claimant, Snapshot
-from cede.model.plan import Decision, Victim
+from cede.model.plan import REQUEUED, Decision, Victim
 from cede.model.rules import Rule
 
 NAMED = 5
@@ -58,10 +58,13 @@ def preempting(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     if len(entry.victims) > NAMED:
         who += f" and {len(entry.victims) - NAMED} more"
     why = f"{short(snapshot, entry)}; it has priority {claimant.priority} and preempts {who}"
+    if entry.found.within_quota and len(entry.victims) > 1:
+        why += f"; so it stays within the quota of {snapshot.quotas.names[claimant.queue]}, which it must to take these"
     warnings = warnings_of(snapshot, entry)
     candidates = candidates_of(snapshot, entry, preempts=True)
     names, leaving = state.work_names, snapshot.leaving_rows
-    victims = [Victim(names[v.row], v.reason, leaving=v.row in leaving) for v in entry.victims]
+    ids = {reason: rule.id for reason, rule in RULE_OF.items()}
+    victims = [Victim(names[v.row], v.reason, REQUEUED, v.row in leaving, ids[v.reason]) for v in entry.victims]
     _take(snapshot, entry)
     snapshot.charge(claimant, entry.assignment.asked, TAKES)
     decision = _with_room(snapshot, entry, "preempt", rule, why, nodes)
@@ -96,7 +99,7 @@ def no_victims(snapshot: Snapshot, entry: Entry) -> Decision:
     count = len(pool.own) + len(pool.others)
     victims = "the policies of its queue let it preempt nobody who holds what is short"
     if count:
-        victims = f"of those its queue's policies let it preempt ({count}) no lawful choice makes enough room"
+        victims = f"of the {count} that its queue's policies let it look at, no lawful choice makes enough room"
     if not settings.preempts:
         names = snapshot.quotas.names
         victims = f"{names[entry.claimant.queue]} preempts nobody (withinClusterQueue and reclaimWithinCohort Never)"
@@ -127,7 +130,7 @@ def no_fit(snapshot: Snapshot, entry: Entry) -> Decision:
 
 def lost(snapshot: Snapshot, entry: Entry) -> Decision:
     """Somebody earlier in the cycle took what it was nominated for."""
-    return _wait(snapshot, entry, rules.LOST, others=_changed(snapshot, entry.seen))
+    return _wait(snapshot, entry, rules.LOST, others=_changed(snapshot, entry))
 
 
 def limited(snapshot: Snapshot, entry: Entry, over: Over) -> Decision:
@@ -224,14 +227,17 @@ def _book(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> None:
 
 
 def _others(snapshot: Snapshot) -> str:
-    return ", ".join(sorted(set(snapshot.victims.values())))
+    return ", ".join(sorted({*snapshot.victims.values(), *snapshot.left.values()}))
 
 
-def _changed(snapshot: Snapshot, since: int) -> str:
-    """Who took or held back what was free when the head was nominated."""
+def _changed(snapshot: Snapshot, entry: Entry) -> str:
+    """Who took or held back, of what is short now, what was free when the head was nominated."""
+    queue, book = entry.claimant.queue, snapshot.without_victims()
+    short = {pair for pair, amount in entry.assignment.asked if amount > book.available(pair, queue)}
     parts = []
     for word in (TAKES, HOLDS):
-        names = list(dict.fromkeys(name for name, did in snapshot.log[since:] if did == word))
+        changes = [(name, pairs) for name, did, pairs in snapshot.log[entry.seen :] if did == word]
+        names = list(dict.fromkeys(name for name, pairs in changes if not short or pairs & short))
         if names:
             shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
             parts.append(f"{word}: {shown}")

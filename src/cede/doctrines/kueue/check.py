@@ -15,8 +15,11 @@ from cede.state.admission import admitted_parts, asks_of
 from cede.state.columns import STATES
 from cede.state.state import State
 
-HOLDING = ("kueue.no-victims", "kueue.may-not-preempt", "kueue.share-recheck")
-"""Answers to heads that hold room back, by which their queue may look larger to those after them."""
+HOLDING = (
+    *("kueue.no-victims", "kueue.may-not-preempt", "kueue.share-recheck"),
+    *("kueue.deferred-fit", "kueue.awaits-victims"),
+)
+"""Answers to heads that wait and count nevertheless, by which their queue may look larger to those after them."""
 
 
 class Audit:
@@ -56,7 +59,7 @@ class Audit:
             yield from (f"{victim.workload} {complaint}" for complaint in self._about(row, other, victim.reason, asked))
             if victim.fate != REQUEUED:
                 yield f"{victim.workload} would be {victim.fate}; what is preempted queues again"
-        if self.settings.get("recheck_final_set") and not self.started:
+        if self.settings.get("recheck_final_set") and not self.started and not self.held_back:
             yield from self._shares(queue, asked, made)
         self.started = True
         for victim in made.victims:

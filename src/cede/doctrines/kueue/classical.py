@@ -29,7 +29,7 @@ def find(search: Search) -> Outcome:
             search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
         found = attempt(search, reach, walk, borrowing)
         if found:
-            return Outcome(found)
+            return Outcome(found, within_quota=not borrowing)
     return NOBODY
 
 
@@ -130,7 +130,7 @@ def _advantage(search: Search, branch: Branch) -> str:
     names = search.snapshot.quotas.names
     where = f"common ancestor {names[branch.ancestor]}"
     if not branch.advantage:
-        return f"{where}, no advantage: the request fits no quota below it"
+        return f"{where}, no advantage: with the request no quota below it would be kept"
     what = "own quota of" if branch.decided == search.queue else "quota of cohort"
     return f"{where}, advantage decided at {names[branch.decided]}: the request fits the {what} {names[branch.decided]}"
 

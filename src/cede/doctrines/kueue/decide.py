@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cede.doctrines.kueue import answers, rules
+from cede.doctrines.kueue.book import Book
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
 from cede.doctrines.kueue.limits import over_limit
 from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, memory_of
@@ -58,6 +59,8 @@ def _everyone(cycle: Cycle) -> Iterator[Decision]:
     memory = memory_of(cycle)
     yield from _line_up(snapshot, lines, memory.sticky)
     while heads := lines.heads():
+        if snapshot.log:
+            snapshot.end_pass()
         yield from _Pass(snapshot, lines, memory).decisions(heads)
     for queue in sorted(lines.waiting, key=snapshot.quotas.names.__getitem__):
         for claimant in lines.waiting[queue]:
@@ -92,11 +95,12 @@ class _Pass:
         self.snapshot = snapshot
         self.lines = lines
         self.memory = memory
-        self.held = False
+        self.now: Book | None = None
 
     def decisions(self, heads: list[Claimant]) -> Iterator[Decision]:
         snapshot = self.snapshot
         entries = [nominate(snapshot, head, tried=self.memory.tried.get(head.name)) for head in heads]
+        self.now = snapshot.still_there() if snapshot.left else None
         keepers = list(self.lines.keepers)
         for entry in in_turn(snapshot, entries + keepers):
             if entry in keepers:
@@ -106,8 +110,6 @@ class _Pass:
             self.memory.note(snapshot.cycle, entry, outcome, refused=decision.action == "refuse")
             self.lines.decided(entry.claimant, outcome)
             yield decision
-        if self.held:
-            snapshot.end_pass()
 
     def _process(self, entry: Entry) -> tuple[str, Decision]:
         snapshot = self.snapshot
@@ -126,9 +128,12 @@ class _Pass:
         nodes = self._room(entry)
         if nodes is None:
             return SKIP, answers.lost(snapshot, entry)
+        claimant = entry.claimant
         over = over_limit(snapshot, entry, nodes)
         if over is not None:
             return PARK, answers.limited(snapshot, entry, over)
+        if entry.mode == FIT and self.now is not None and not self.now.fits(claimant.queue, entry.assignment.asked):
+            return DEFER, answers.deferred(snapshot, entry, nodes)
         if entry.mode == FIT:
             return START, answers.started(snapshot, entry, nodes)
         if snapshot.leaving_rows.issuperset(entry.rows):
@@ -182,4 +187,3 @@ class _Pass:
             return
         held = book.held_back(claimant.queue, entry.assignment.asked, entry.assignment.level)
         self.snapshot.charge(claimant, held, HOLDS, lasting=False)
-        self.held = True

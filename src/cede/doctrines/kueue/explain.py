@@ -31,7 +31,9 @@ def candidates_of(snapshot: Snapshot, entry: Entry, *, preempts: bool) -> tuple[
             notes.put(row, rules.LEAVING if row in snapshot.leaving_rows else rules.TOO_LITTLE, how=how)
     victims = set(entry.rows) if preempts else set()
     names = snapshot.state.work_names
-    rows = snapshot.rows[np.flatnonzero(snapshot.roots() == snapshot.quotas.root[claimant.queue])].tolist()
+    root = snapshot.quotas.root[claimant.queue]
+    rows = snapshot.rows[np.flatnonzero(snapshot.roots() == root)].tolist()
+    rows += [row for row in snapshot.left if snapshot.quotas.root[int(snapshot.state.work.queue[row])] == root]
     return tuple(_candidate(snapshot, entry, notes, row, row in victims) for row in sorted(rows, key=names.__getitem__))
 
 
@@ -56,8 +58,9 @@ def _notes(snapshot: Snapshot, entry: Entry) -> Notes:
 
 def _candidate(snapshot: Snapshot, entry: Entry, notes: Notes, row: int, victim: bool) -> Candidate:
     rule, facts = notes.found.get(row) or _unreached(snapshot, entry, row)
-    if row in snapshot.victims:
-        rule, facts, victim = rules.TAKEN, {"other": snapshot.victims[row]}, False
+    other = snapshot.victims.get(row) or snapshot.left.get(row)
+    if other is not None:
+        rule, facts, victim = rules.TAKEN, {"other": other}, False
     verdict = "victim" if victim else {"protects": "protected", "excludes": "not-eligible"}.get(rule.kind, "not-needed")
     return Candidate(snapshot.state.work_names[row], verdict, rule.id, rule.because(**facts))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from cede.doctrines.kueue import rules
 from cede.doctrines.kueue.nominate import Entry
 from cede.doctrines.kueue.quota import Quotas
-from cede.doctrines.kueue.search import FAIR
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import HOLDS, Claimant, Snapshot
 from cede.model.plan import Warning
@@ -51,21 +50,20 @@ def preemptive(quotas: Quotas, queue: int) -> str:
 
 def warnings_of(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
     """Where the shipped rules break what they are meant to keep."""
-    return (*_held_back(snapshot, entry), *_unlawful(snapshot, entry))
+    return (*_held_back(snapshot, entry), *_unlawful(entry))
 
 
-def _unlawful(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
+def _unlawful(entry: Entry) -> tuple[Warning, ...]:
     """Victims that only spared ones made lawful: the shipped rules do not look again."""
     breach = entry.found.breach
     if not breach:
         return ()
-    names = ", ".join(snapshot.state.work_names[v.row] for v in entry.victims if v.reason == FAIR)
-    return (Warning(rules.NEEDLESS.id, rules.NEEDLESS.because(victim=names, breach=breach)),)
+    return (Warning(rules.NEEDLESS.id, rules.NEEDLESS.because(breach=breach)),)
 
 
 def _held_back(snapshot: Snapshot, entry: Entry) -> Iterator[Warning]:
     """Victims of a queue that is above its quota only by what is held back for its own head."""
-    heads = {name for name, word in snapshot.log if word == HOLDS}
+    heads = {name for name, word, _ in snapshot.log if word == HOLDS}
     if not heads:
         return
     book, quotas, contested = snapshot.lasting(), snapshot.quotas, entry.assignment.contested

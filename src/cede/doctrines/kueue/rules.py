@@ -145,6 +145,6 @@ HELD = RULES.warns(
 )
 NEEDLESS = RULES.warns(
     "unlawful-after-sparing",
-    "{victim} was lawful to take only before others were spared: without them {breach}; as shipped this is not "
-    "checked again, and it can loop (recheck_final_set: true checks it)",
+    "lawful only before others were spared: without them {breach}; as shipped this is not checked again, and it can "
+    "loop (recheck_final_set: true checks it)",
 )

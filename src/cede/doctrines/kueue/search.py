@@ -105,12 +105,13 @@ class Outcome:
     """What a search found; no victims means that there is no way.
 
     `breach` says which share rule the victims break now that others were spared. They are `unlawful` victims, and
-    not victims, where that is checked.
+    not victims, where that is checked. `within_quota`: the claimant's queue had to end within its quota.
     """
 
     victims: Found
     breach: str = ""
     unlawful: Found = field(default_factory=list)
+    within_quota: bool = False
 
 
 NOBODY = Outcome([])

@@ -47,8 +47,9 @@ class Snapshot:
 
     `rows` are the workloads that held room when the plan began, `queue` and `leaving` beside them.
 
-    A victim's usage stays in the book, as its pods are still there; `victims` says for whom it was taken. Nodes and
-    hard limits are `tracked` by the trial, where the file has any. `log` says who changed the book so far, and how.
+    A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
+    For later passes it has `left`. Nodes and hard limits are `tracked` by the trial, where the file has any. `log` says
+    who changed the book so far, how, and in which pairs.
     """
 
     cycle: Cycle
@@ -63,7 +64,8 @@ class Snapshot:
     leaving_rows: frozenset[int]
     tracked: bool
     victims: dict[int, str] = field(default_factory=dict)
-    log: list[tuple[str, str]] = field(default_factory=list)
+    left: dict[int, str] = field(default_factory=dict)
+    log: list[tuple[str, str, frozenset[int]]] = field(default_factory=list)
     charged: list[tuple[int, Asked]] = field(default_factory=list)
     _roots: Rows | None = None
 
@@ -75,14 +77,29 @@ class Snapshot:
         """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
         queue = claimant.queue
         self.book.add_all(queue, asked)
-        self.log.append((claimant.name, word))
+        self.log.append((claimant.name, word, frozenset(pair for pair, amount in asked if amount)))
         if lasting:
             self.charged.append((queue, asked))
 
     def end_pass(self) -> None:
-        """What was taken for the pass only is free again: all usage is counted anew."""
+        """What was taken for the pass only is free again, and its victims have left: all usage is counted anew."""
+        for row in self.victims:
+            self.base.remove_all(int(self.state.work.queue[row]), self.everything(row))
+        if self.victims:
+            stay = ~np.isin(self.rows, list(self.victims))
+            self.rows, self.queue, self.leaving = self.rows[stay], self.queue[stay], self.leaving[stay]
+            self._roots = None
+            self.left |= self.victims
+            self.victims = {}
         self.book = self.lasting()
-        self.log.append(("", ""))
+        self.log.append(("", "", frozenset()))
+
+    def still_there(self) -> Book:
+        """The usage with those that have left for us counted in, whose pods may be there yet."""
+        book = self.book.copy()
+        for row in self.left:
+            book.add_all(int(self.state.work.queue[row]), self.everything(row))
+        return book
 
     def lasting(self) -> Book:
         """The usage without what is held back for a pass only."""

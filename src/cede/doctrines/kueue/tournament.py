@@ -79,11 +79,10 @@ class Tournament:
         above: set[int] = set()
         queues = self.standing.queues()
         self.known.update(queues)
-        parents, current = self.quotas.parent, self.current
-        firsts = self.standing.firsts
+        parents, current, firsts = self.quotas.parent, self.current, self.standing.firsts
         for queue, (infinite, scaled) in zip(queues, map(self.shares.share, queues), strict=True):
+            entry = current[queue] = (-infinite, -scaled, firsts[queue], queue)
             if parents[queue] != NONE:
-                entry = current[queue] = (-infinite, -scaled, firsts[queue], queue)
                 self.queues.setdefault(parents[queue], []).append(entry)
         for parent in self.queues:
             above.update(self.quotas.path[parent][:-1])

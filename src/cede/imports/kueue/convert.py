@@ -9,12 +9,13 @@ from cede.imports.kueue.configuration import configuration_of
 from cede.imports.kueue.flavors import flavors_of
 from cede.imports.kueue.nodes import hosts_of, node, offered
 from cede.imports.kueue.objects import CONFIG, QUEUES, READ, Object, objects_of
+from cede.imports.kueue.origins import kubernetes_loc, kubernetes_words
 from cede.imports.kueue.placements import nodes_of, placements_of, pods_of
 from cede.imports.kueue.times import latest
 from cede.imports.kueue.tree import Tree, tree_of
-from cede.imports.kueue.workloads import Work, workload
+from cede.imports.kueue.workloads import FINISHED, Work, workload
 from cede.imports.kueue.world import World, local_queues, namespaces, owners_of, priority_classes
-from cede.imports.report import Imported, Place, Report
+from cede.imports.report import Imported, Report
 from cede.model.cluster import FORMAT
 from cede.model.document import parse_document
 from cede.model.errors import InputError, Problem
@@ -23,7 +24,7 @@ from cede.model.times import Instant, format_time, parse_time
 
 BESIDE = {"": ("Node", "Pod", "Namespace"), "scheduling.k8s.io": ("PriorityClass",), CONFIG: ("Configuration",)}
 """The kinds that are read beside Kueue's own, by group."""
-Origins = dict[str, list[Place]]
+Origins = dict[str, list[Object]]
 
 
 def from_kueue(
@@ -36,12 +37,14 @@ def from_kueue(
     wrong, with file, object and path.
     """
     with collecting_no_garbage():
-        return _imported(sources, now, fair_sharing, nodes)
+        report = Report()
+        return converted(objects_of(sources, report), report, now, fair_sharing, nodes)
 
 
-def _imported(sources: Sequence[tuple[str, object]], now: str | None, fair_sharing: bool, nodes: bool) -> Imported:
-    report = Report()
-    objects = objects_of(sources, report)
+def converted(
+    objects: Sequence[Object], report: Report, now: str | None, fair_sharing: bool = False, nodes: bool = False
+) -> Imported:
+    """The cluster file that the objects describe; an InputError lists what the report has and all that is added."""
     kinds = _by_kind(objects)
     clock = _clock(now, objects)
     world = _world(kinds, objects)
@@ -58,14 +61,17 @@ def _imported(sources: Sequence[tuple[str, object]], now: str | None, fair_shari
     document["workloads"] = [work.finished() for work in works]
     origins = {
         "nodes": node_origins,
-        "queues": [queue.object.place for queue in world.tree.queues],
-        "workloads": [work.object.place for work in works],
+        "queues": [queue.object for queue in world.tree.queues],
+        "workloads": [work.object for work in works],
+        "doctrine": kinds.get("Configuration", []),
     }
     if not report.problems:
         _check(document, origins, report)
     if report.problems:
         raise InputError(report.problems)
-    return Imported(document, tuple(report.notes))
+    finished = frozenset(note.place for note in report.notes if note.why == FINISHED)
+    left_out = {one.place for one in kinds.get("Workload", [])} - finished - {work.object.place for work in works}
+    return Imported(document, tuple(report.notes), frozenset(left_out), finished)
 
 
 def _by_kind(objects: Sequence[Object]) -> dict[str, list[Object]]:
@@ -118,7 +124,7 @@ def _note_weights(tree: Tree) -> None:
 
 def _nodes(
     kinds: Mapping[str, list[Object]], world: World, works: Sequence[Work], forced: bool
-) -> tuple[list[dict[str, Any]], list[Place]]:
+) -> tuple[list[dict[str, Any]], list[Object]]:
     """The nodes, if there are any and it is known, or must not matter, where every workload stands."""
     given = kinds.get("Node", [])
     if not given:
@@ -143,7 +149,7 @@ def _nodes(
         _constrain(work)
     offers = offered(world.tree.queues)
     entries = [node(one, offers, world.flavors, placements.others) for one in given]
-    return entries, [one.place for one in given]
+    return entries, given
 
 
 def _constrain(work: Work) -> None:
@@ -161,9 +167,12 @@ def _check(document: Mapping[str, Any], origins: Origins, report: Report) -> Non
         parse_document(document)
     except InputError as error:
         for problem in error.problems:
-            section, index, *steps = problem.steps if len(problem.steps) > 1 else ("", 0)
-            places = origins.get(str(section), [])
-            if isinstance(index, int) and index < len(places):
-                report.wrong(places[index], tuple(steps), problem.message, problem.hint)
+            section, *rest = problem.steps or ("",)
+            index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
+            found = origins.get(str(section), [])
+            if isinstance(index, int) and index < len(found):
+                one = found[index]
+                hint = None if problem.hint is None else kubernetes_words(problem.hint)
+                report.wrong(one.place, kubernetes_loc(one, tuple(steps)), kubernetes_words(problem.message), hint)
             else:
                 report.problems[problem] = None

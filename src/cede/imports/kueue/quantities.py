@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 
 from cede.imports.fields import Fields
 from cede.model.errors import Loc
-from cede.model.quantities import LARGEST, NANO, parse_quantity
+from cede.model.quantities import LARGEST, NANO, parse_quantity, show_quantity
 from cede.model.resources import parse_resources
 
 Amounts = dict[str, int]
 """In 10**-9 units by resource."""
 
-CAPPED = "it is more than 2**63 - 1, and Kubernetes caps it there"
+MOST_BYTES = 2**56 * NANO
+MOST = 10**12 * NANO
+"""More of a resource than any cluster has, and little enough that the sums of many such amounts are exact."""
+_BYTES = re.compile(r"memory|storage|hugepages|bytes|disk", re.IGNORECASE)
 _FINER = "finer than 10**-9"
 _LARGER = "above the largest"
 _SMALL = {"n": -9, "u": -6, "m": -3}
 _ROUNDING = Context(prec=60, rounding=ROUND_CEILING)
 
 
-def quantity(fields: Fields, key: str) -> int | None:
-    """The amount below the key: too much is capped, and too fine is rounded up."""
-    return _read(fields, fields.raw(key), (key,))
+def quantity(fields: Fields, key: str, resource: str = "") -> int | None:
+    """The amount of a resource below the key: too much is capped, and too fine is rounded up."""
+    return _read(fields, fields.raw(key), (key,), resource)
 
 
 def quantities(fields: Fields, key: str) -> Amounts:
@@ -46,23 +50,27 @@ def _named(fields: Fields, name: str) -> int | None:
     if not is_resource(name):
         fields.wrong((name,), "this is no name of a resource")
         return None
-    return _read(fields, fields.raw(name), (name,))
+    return _read(fields, fields.raw(name), (name,), name)
 
 
-def _read(fields: Fields, raw: object, loc: Loc) -> int | None:
+def _read(fields: Fields, raw: object, loc: Loc, resource: str) -> int | None:
     if raw is None:
         return None
     text = raw.removeprefix("+") if isinstance(raw, str) else raw
     try:
-        return parse_quantity(text)
+        found = parse_quantity(text)
     except ValueError as error:
         if _LARGER in str(error):
-            fields.remark(CAPPED, *loc)
-            return LARGEST
-        if _FINER in str(error) and (rounded := _rounded_up(text)) is not None:
-            return rounded
-        fields.wrong(loc, str(error))
-        return None
+            found = LARGEST
+        elif _FINER in str(error) and (rounded := _rounded_up(text)) is not None:
+            found = rounded
+        else:
+            fields.wrong(loc, str(error))
+            return None
+    most = MOST_BYTES if _BYTES.search(resource) else MOST
+    if found > most:
+        fields.remark(f"it is more than is counted here, and treated as {show_quantity(resource, most)}", *loc)
+    return min(found, most)
 
 
 def _rounded_up(raw: object) -> int | None:

@@ -126,7 +126,7 @@ def _quota(quota: Fields, name: str, into: tuple[Amounts, Amounts, Amounts]) -> 
         quota.wrong(("name",), f"{shown(resource)} in this flavor has a quota already")
     else:
         for key, amounts in zip(("nominalQuota", "borrowingLimit", "lendingLimit"), into, strict=True):
-            found = quantity(quota, key)
+            found = quantity(quota, key, resource)
             if found is not None:
                 amounts[name] = found
             elif key == "nominalQuota":

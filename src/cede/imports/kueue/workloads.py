@@ -24,6 +24,7 @@ ANNOTATIONS = {
     "kueue.x-k8s.io/admission-gated-by": "what gates its admission is not carried over",
     "kueue.x-k8s.io/workload-slice-replacement-for": "it replaces another workload; here both count in full",
 }
+FINISHED = "it has finished, and is left out"
 BOOSTED = "kueue.x-k8s.io/priority-boost"
 ORDER = (
     *("name", "queue", "kind", "priority", "state", "members", "requests", "pod_sets", "usage", "nodes"),
@@ -75,7 +76,7 @@ def workload(one: Object, world: World, now: int | None) -> Work | None:
         return conditions.get(name, NOT_THERE).is_true
 
     if is_true("Finished"):
-        one.fields.remark("it has finished, and is left out")
+        one.fields.remark(FINISHED)
         return None
     holds = is_true("QuotaReserved") or is_true("Admitted")
     admission = status.part("admission")

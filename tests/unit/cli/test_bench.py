@@ -1,0 +1,38 @@
+"""What `cede bench kueue` prints of its figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cede.cli.bench.kueue import print_report
+from cede.cli.output import console
+
+
+def row(p50: float, ratio: float, *, bar: int | None = None, bar_ms: int | None = None) -> dict[str, Any]:
+    figures = {"p50": p50, "p99": p50 * 1.5, "naive": p50 * ratio, "ratio": ratio}
+    return {"mode": "FairSharing", "levels": 3, "victims": 20_000, **figures, "bar": bar, "bar_ms": bar_ms}
+
+
+ROWS = {
+    "below its bar in time": (row(0.0012, 6.84, bar_ms=5), "1.2 ms 1.8 ms 8.2 ms 6.8× <5 ms"),
+    "not below its bar in time": (row(0.0068, 2, bar_ms=5), "6.8 ms 10 ms 14 ms 2.0× <5 ms missed"),
+    "as much faster as it must be": (row(0.3, 20, bar=20), "300 ms 450 ms 6.0 s 20× ≥20×"),
+    "not as much faster": (row(0.3, 19.4, bar=20), "300 ms 450 ms 5.8 s 19× ≥20× missed"),
+    "without a bar": (row(0.00012, 1234), "120 µs 180 µs 148 ms 1,234×"),
+}
+
+
+@pytest.mark.parametrize(("figures", "shown"), ROWS.values(), ids=ROWS.keys())
+def test_a_row_fits_eighty_columns_and_says_whether_it_misses_its_bar(
+    figures: dict[str, Any], shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    widest = row(0.8764, 1234, bar=20) | {"ratio": 19}
+    print_report(console(), {"queues": 1000, "running": 50_000, "decisions": [widest, figures]})
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[3].split() == ["FairSharing,", "3", "20,000", *shown.split()]
+    assert len(lines) == 5
+    assert "…" not in "".join(lines)
