@@ -11,7 +11,7 @@ from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of, plan_state
 from cede.engine.events import Ended, Marked, Requeued, Started, Ticked, apply
 from cede.engine.verify import verify_state
-from cede.model.errors import CedeError, InputError, Problem
+from cede.model.errors import InputError, Problem
 from cede.model.plan import ENDED, Decision, Plan, Preemption, Settled
 from cede.model.times import parse_duration
 from cede.state.admission import admitted_parts
@@ -57,7 +57,7 @@ def settle_state(
         made = plan_state(run.state, doctrine, misses=False, memory=run.memory)
         problems = verify_state(run.state, doctrine, made)
         if problems:
-            raise CedeError(f"cycle {cycle} made an unlawful plan: {'; '.join(problems)}")
+            raise RuntimeError(f"cycle {cycle} made an unlawful plan: {'; '.join(problems)}")
         changed = run.apply(cycle, made)
         if progress is not None:
             progress(cycle)

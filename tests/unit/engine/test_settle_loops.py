@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
+
 from cede.doctrines.backendai.doctrine import BACKENDAI
 from cede.doctrines.parts.doctrine import Cycle
 from cede.engine.settle import settle_state
@@ -52,3 +54,11 @@ def test_a_run_that_is_cut_short_is_neither_settled_nor_a_loop() -> None:
     ended = settle_state(build(cluster.document), SHAMELESS, cycles=1, step=1_000_000)
 
     assert (ended.settled, ended.loop, ended.pending) == (False, None, {"a": RULE})
+
+
+def test_an_unlawful_plan_is_a_fault_of_cede_s_own_and_nothing_is_done() -> None:
+    cluster = cluster_of(node("n1", cpu=4), running("a", cpu=4), pending("b", cpu=4))
+    suspicious = replace(BACKENDAI, decide=by_turns, audit=lambda *_: lambda _: ("that is not lawful",))
+
+    with pytest.raises(RuntimeError, match="cycle 1 made an unlawful plan: b: that is not lawful"):
+        settle_state(build(cluster.document), suspicious, cycles=100, step=1_000_000)

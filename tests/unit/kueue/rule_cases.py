@@ -63,7 +63,8 @@ CASES: dict[str, Case] = {
               queue("c", "pool", cpu=2), running("old", queue="c", cpu=4, priority=1),
               pending("in", queue="a", cpu=3, priority=5)),
         "InCohortReclaimWhileBorrowing: its queue c holds 4 of 2 cpu; common ancestor pool, no advantage: with the "
-        "request no quota below it would be kept; borrowWithinCohort LowerPriority up to priority 3: priority 1 is below 5",
+        "request no quota below it would be kept; borrowWithinCohort LowerPriority up to priority 3: priority 1 is "
+        "below 5",
         "old",
     ),
     "fair-sharing": Case(
