@@ -72,26 +72,32 @@ def _first(snapshot: Snapshot, at: Rows, count: int) -> Bools:
 
 
 class Standing:
-    """Candidates by queue. The first of every queue is known; the rest of a queue is sorted when it is its turn."""
+    """Candidates by queue. The first of a queue is found when its cohort is looked at, the rest sorted at its turn."""
 
     def __init__(self, snapshot: Snapshot, at: Rows, queue: int) -> None:
         self.snapshot = snapshot
         self.at = at
         self.own = queue
         self.queue = snapshot.queue[at]
-        self.firsts = self._firsts()
+        self.firsts: dict[int, Key] = {}
+        counts = np.bincount(self.queue, minlength=snapshot.quotas.size)
+        here = np.flatnonzero(counts)
+        self._left: dict[int, int] = dict(zip(here.tolist(), counts[here].tolist(), strict=True))
         self._lines: dict[int, Iterator[tuple[Held, Key]]] = {}
         self._next: dict[int, Held] = {}
         self._amounts: dict[tuple[int, ...], Asked] = {}
 
     def queues(self) -> list[int]:
-        return list(self.firsts)
+        """Those that have candidates left."""
+        return list(self._left)
 
     def has(self, queue: int) -> bool:
-        return queue in self.firsts
+        return queue in self._left
 
     def first(self, queue: int) -> Key:
         """The queue's first candidate as a key that compares with those of other queues."""
+        if queue not in self.firsts:
+            self._look_below(self.snapshot.quotas.parent[queue])
         return self.firsts[queue]
 
     def pop(self, queue: int) -> Held:
@@ -103,15 +109,16 @@ class Standing:
         found = self._next.pop(queue)
         following = next(line, None)
         if following is None:
-            del self.firsts[queue]
+            del self._left[queue]
         else:
+            self._left[queue] -= 1
             self._next[queue], self.firsts[queue] = following
         return found
 
     def drop(self, queue: int) -> list[Held]:
         """All candidates of the queue, who are not asked again."""
         found: list[Held] = []
-        while queue in self.firsts:
+        while queue in self._left:
             found.append(self.pop(queue))
         return found
 
@@ -130,12 +137,15 @@ class Standing:
                 known = self._amounts[amounts] = tuple(one for one in enumerate(amounts) if one[1])
             yield (row, known), (rank, since, uids[row], names[row])
 
-    def _firsts(self) -> dict[int, Key]:
-        """The first of each queue: of all keys the least in turn, until one is left."""
+    def _look_below(self, parent: int) -> None:
+        """The first of each queue of one cohort: of all keys the least in turn, until one is left."""
         snapshot = self.snapshot
-        rows = snapshot.rows[self.at]
-        queues = self.queue
-        rank = _rank(snapshot, self.at, queues == self.own)
+        at, queues = self.at, self.queue
+        if any(snapshot.quotas.parent[queue] != parent for queue in self._left):
+            here = np.array(snapshot.quotas.parent, np.intp)[queues] == parent
+            at, queues = at[here], queues[here]
+        rows = snapshot.rows[at]
+        rank = _rank(snapshot, at, queues == self.own)
         reserved = -snapshot.reserved_at(rows)
         for number in (0, 1):
             key = (rank, reserved)[number]
@@ -147,8 +157,6 @@ class Standing:
         which = rows.tolist()
         last = ([uids[row] for row in which], [names[row] for row in which])
         keys = zip(rank.tolist(), reserved.tolist(), *last, strict=True)
-        found: dict[int, Key] = {}
         for queue, first in zip(queues.tolist(), keys, strict=True):
-            if queue not in found or first < found[queue]:
-                found[queue] = first
-        return found
+            if queue not in self._lines and (queue not in self.firsts or first < self.firsts[queue]):
+                self.firsts[queue] = first

@@ -29,7 +29,7 @@ class Tournament:
         self.root = self.quotas.root[queue]
         self.mine = set(self.quotas.path[queue])
         self.pruned: set[int] = set()
-        self.known: set[int] = set()
+        self.above_queues: set[int] = set()
         self.current: dict[int, Entry] = {}
         self.queues: dict[int, list[Entry]] = {}
         self.cohorts: dict[int, list[Entry]] = {}
@@ -58,11 +58,11 @@ class Tournament:
         """The queue whose turn it is; None when nobody is left."""
         if self.root == self.queue:
             return self.queue if self.has(self.queue) and self.queue not in self.pruned else None
-        queues, cohorts, own = self.queues, self.cohorts, (self.queue,)
+        cohorts, own = self.cohorts, (self.queue,)
         while self.root not in self.pruned:
             node = self.root
             while True:
-                queue, cohort = self._best(queues.get(node), own), self._best(cohorts.get(node), self.mine)
+                queue, cohort = self._best(self._queues_of(node), own), self._best(cohorts.get(node), self.mine)
                 if queue is None and cohort is None:
                     self.pruned.add(node)
                     break
@@ -75,22 +75,27 @@ class Tournament:
     # -- heaps: the smallest key is the largest share -----------------------------------------------------------
 
     def _enter_all(self) -> None:
-        """Every queue with candidates, and every cohort on the way to one."""
-        above: set[int] = set()
-        queues = self.standing.queues()
-        self.known.update(queues)
-        parents, current, firsts = self.quotas.parent, self.current, self.standing.firsts
-        for queue, (infinite, scaled) in zip(queues, map(self.shares.share, queues), strict=True):
-            entry = current[queue] = (-infinite, -scaled, firsts[queue], queue)
-            if parents[queue] != NONE:
-                self.queues.setdefault(parents[queue], []).append(entry)
-        for parent in self.queues:
-            above.update(self.quotas.path[parent][:-1])
-        for cohort in above:
-            self.known.add(cohort)
-            self.cohorts.setdefault(self.quotas.parent[cohort], []).append(self._entry(cohort, self._rank(cohort)))
-        for heap in (*self.queues.values(), *self.cohorts.values()):
+        """Every cohort on the way to a queue with candidates; its queues when it comes to them."""
+        parents = self.quotas.parent
+        self.above_queues = {parents[queue] for queue in self.standing.queues()} - {NONE}
+        for cohort in {node for parent in self.above_queues for node in self.quotas.path[parent][:-1]}:
+            self.cohorts.setdefault(parents[cohort], []).append(self._entry(cohort, self._rank(cohort)))
+        for heap in self.cohorts.values():
             heapify(heap)
+
+    def _queues_of(self, cohort: int) -> list[Entry] | None:
+        """The queues of a cohort that have candidates, entered when they are first looked at."""
+        heap = self.queues.get(cohort)
+        if heap is None and cohort in self.above_queues:
+            heap = self.queues[cohort] = []
+            has, first, share, current = self.standing.has, self.standing.first, self.shares.share, self.current
+            for child in self.quotas.children[cohort]:
+                if has(child):
+                    infinite, scaled = share(child)
+                    entry = current[child] = (-infinite, -scaled, first(child), child)
+                    heap.append(entry)
+            heapify(heap)
+        return heap
 
     def _entry(self, node: int, then: Key | int) -> Entry:
         infinite, scaled = self.shares.share(node)
@@ -102,12 +107,12 @@ class Tournament:
         return self.quotas.children[self.quotas.parent[cohort]].index(cohort)
 
     def _enter_queue(self, queue: int) -> None:
-        parent = self.quotas.parent[queue]
-        if parent != NONE and queue in self.known and self.has(queue):
-            heappush(self.queues[parent], self._entry(queue, self.standing.first(queue)))
+        heap = self.queues.get(self.quotas.parent[queue])
+        if heap is not None and self.has(queue):
+            heappush(heap, self._entry(queue, self.standing.first(queue)))
 
     def _enter_cohort(self, cohort: int) -> None:
-        if cohort in self.known:
+        if cohort in self.current:
             heappush(self.cohorts[self.quotas.parent[cohort]], self._entry(cohort, self._rank(cohort)))
 
     def _best(self, heap: list[Entry] | None, excused: Container[int]) -> Entry | None:
