@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.imports.kueue_objects import admitted, imported, notes, with_queues, workload, workloads
+from tests.unit.imports.kueue_objects import QUEUES, admitted, imported, notes, with_queues, workload, workloads
 
 CONFIG = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nresources: {}\n---\n"
 
@@ -72,23 +72,7 @@ def test_excluded_resources_do_not_count() -> None:
 
 def test_pods_are_counted_where_the_queue_counts_them() -> None:
     text = workload().replace("cpu: 2", "cpu: 2, memory: 1")
-    queue = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: q}
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: [pods]
-    flavors: [{name: main, resources: [{name: pods, nominalQuota: 8}]}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {namespace: team, name: lq}
-spec: {clusterQueue: q}
----
-"""
-    [found] = imported(queue + text).document["workloads"]
+    [found] = imported(QUEUES.replace("cpu", "pods") + text).document["workloads"]
 
     assert found["requests"] == {"cpu": 2, "memory": 1, "pods": 1}
 
