@@ -1,0 +1,149 @@
+"""What the driver is told: what users want, and what executors and brokers saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cede.engine.drive.terms import Terms
+from cede.model.cluster import Node, Queue, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """A new workload; its entry has neither state nor nodes."""
+
+    workload: Workload
+    terms: Terms = field(default_factory=Terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    name: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """Somebody wants it out of the way until `Resume`; `force` gives up work that no checkpoint would save."""
+
+    name: str
+    by: str = ""
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    name: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskCheckpoint:
+    """Somebody wants a checkpoint written while the workload goes on."""
+
+    name: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """All processes of the attempt run."""
+
+    name: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """No process of the attempt is left, or none ever was (`lost`, or `error` says why it could not be started).
+
+    `told`: it had been signalled to end before it ended. `lost`: its node or its supervisor vanished; nobody saw how
+    it ended. `error`: what kept it from starting, in a sentence.
+    """
+
+    name: str
+    attempt: int
+    code: int | None = None
+    signal: int | None = None
+    told: bool = False
+    lost: bool = False
+    walltime: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The application gave a sign of life about checkpoint `hint`; `progress` from 0 to 1 if it said so."""
+
+    name: str
+    attempt: int
+    hint: int
+    progress: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointed:
+    """A usable checkpoint is there: answering `hint`, or of its own accord (0). `leaves`: its processes are gone or
+    going with it."""
+
+    name: str
+    attempt: int
+    hint: int = 0
+    leaves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFailed:
+    """The application answered `hint`, or the dump ended, without a usable checkpoint."""
+
+    name: str
+    attempt: int
+    hint: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """The application asks to be left alone for so long, in microseconds, before it checkpoints."""
+
+    name: str
+    attempt: int
+    hint: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetNode:
+    """A node is ready, cordoned (drained) or down; what runs on a node that is down is lost."""
+
+    node: str
+    state: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PutNode:
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class PutQueue:
+    queue: Queue
+
+
+Fact = (
+    Submit
+    | Cancel
+    | Suspend
+    | Resume
+    | AskCheckpoint
+    | Began
+    | Exited
+    | Heard
+    | Checkpointed
+    | CheckpointFailed
+    | Deferral
+    | SetNode
+    | PutNode
+    | PutQueue
+)

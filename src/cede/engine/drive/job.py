@@ -1,0 +1,85 @@
+"""One workload as the driver keeps it: everything that must survive a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cede.engine.drive.terms import Terms
+from cede.model.cluster import Workload
+from cede.model.lifecycle import Phase
+from cede.model.plan import REQUEUED
+
+
+@dataclass(slots=True)
+class Leaving:
+    """Why and how a workload is going, while it has not left yet.
+
+    `cause`: preempt, suspend, cancel, walltime, drain. `stage`: hinted, told (SIGTERM), killed.
+    """
+
+    cause: str
+    stage: str
+    decision: int | None = None
+    claimant: str | None = None
+    by: str = ""
+    fate: str = REQUEUED
+    rule: str = ""
+    hinted: int | None = None
+    heard: int | None = None
+    extended: bool = False
+    deferred: int = 0
+    """Microseconds of deferral granted so far."""
+    timed_out: bool = False
+    saved: bool = False
+    """It wrote a usable checkpoint in answer to this."""
+
+
+@dataclass(slots=True)
+class Job:
+    """Times in microseconds. `version` counts its transitions; `deadline` is when the driver must look at it next."""
+
+    workload: Workload
+    terms: Terms
+    phase: Phase = Phase.PENDING
+    version: int = 0
+    since: int = 0
+    deadline: int | None = None
+    attempt: int = 0
+    nodes: tuple[str, ...] = ()
+    flavors: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    started: int | None = None
+    """When its present or last attempt was given its room."""
+    began: int | None = None
+    ended: int | None = None
+    waits_for: tuple[str, ...] = ()
+    """Held: the victims that have not left yet."""
+    decision: int | None = None
+    """The decision that started it or holds room for it."""
+    leaving: Leaving | None = None
+    hint: int = 0
+    """Hints given in this attempt."""
+    hinted: int | None = None
+    checkpoint: int | None = None
+    """When its last usable checkpoint was written, in whatever attempt."""
+    progress: float | None = None
+    parked: str = ""
+    """Who asked to keep it from running, until `Resume`."""
+    preempted: int = 0
+    requeues: int = 0
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    rule: str = ""
+    why: str = ""
+    """Why it is where it is: of one that waits, what stands in its way; of one that ended, how."""
+
+    @property
+    def name(self) -> str:
+        return self.workload.name
+
+    @property
+    def resumes(self) -> bool:
+        """Whether its next attempt goes on from a checkpoint."""
+        return self.checkpoint is not None

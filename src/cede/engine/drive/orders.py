@@ -1,0 +1,49 @@
+"""What the driver wants done. Each order may be given twice: doing it again changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Start the processes of an attempt: one member on each of these nodes, in this order."""
+
+    name: str
+    attempt: int
+    nodes: tuple[str, ...]
+    resume: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Ask the application for a checkpoint. Hints of one attempt are numbered from 1. `leaving`: it goes afterwards."""
+
+    name: str
+    attempt: int
+    hint: int
+    leaving: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate:
+    """SIGTERM to every process group of the attempt; `grace` microseconds from now SIGKILL, by the supervisor itself.
+
+    `cause`: preempt, suspend, cancel, walltime, drain.
+    """
+
+    name: str
+    attempt: int
+    cause: str
+    grace: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """SIGKILL to every process of the attempt."""
+
+    name: str
+    attempt: int
+
+
+Order = Launch | Hint | Terminate | Kill

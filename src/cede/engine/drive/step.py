@@ -1,0 +1,65 @@
+"""What one step of the driver yields: to be stored in one transaction, then done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cede.engine.drive.job import Job
+from cede.engine.drive.orders import Order
+from cede.model.lifecycle import Phase, Signal
+from cede.model.plan import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One move of one workload. `about` names who it was for or by, `rule` and `why` the reason."""
+
+    at: int
+    name: str
+    attempt: int
+    signal: Signal | str
+    before: Phase | None
+    after: Phase
+    rule: str = ""
+    why: str = ""
+    decision: int | None = None
+    claimant: str | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A decision that was carried out, numbered, with what it was made from."""
+
+    number: int
+    at: int
+    doctrine: str
+    edition: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A fact that could not be: nothing was changed by it."""
+
+    fact: int
+    """Which of the step's facts, from 0."""
+    rule: str
+    why: str
+    unknown: bool = False
+    """There is no such workload or node."""
+
+
+@dataclass(slots=True)
+class Step:
+    """`at` and `facts` in give the same step out, on the same driver."""
+
+    at: int
+    transitions: list[Transition] = field(default_factory=list)
+    decisions: list[Made] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
+    changed: dict[str, Job] = field(default_factory=dict)
+    """Every workload whose record changed; those that ended too."""
+    refusals: list[Refusal] = field(default_factory=list)
+    wakes_at: int | None = None
+    """When the driver wants to be called again though nothing happened."""

@@ -1,0 +1,27 @@
+"""The times and rules under which one workload is started, asked to go and queued again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cede.model.times import SECOND
+
+Requeue = Literal["never", "on_node_failure", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All times in microseconds. Whoever submits works them out from cluster, queue and workload."""
+
+    checkpoint_timeout: int = 600 * SECOND
+    timeout_extension: float = 0.5
+    max_deferral: int = 300 * SECOND
+    grace_period: int = 30 * SECOND
+    start_timeout: int = 60 * SECOND
+    hold_timeout: int | None = None
+    """How long room is held; none: as long as the sequence of its victims can take, and a minute."""
+    requeue: Requeue = "on_node_failure"
+    max_requeues: int = 3
+    answers: bool = False
+    """Whether something answers a hint: a protocol of the application, or a dump of its processes."""

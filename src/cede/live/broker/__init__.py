@@ -1,0 +1,1 @@
+"""How applications are asked for checkpoints over gRPC, and whether processes can be dumped without their help."""

@@ -1,0 +1,62 @@
+"""The configuration of a server: what `cede serve --config FILE` reads, beside the cluster file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from cede.model.times import parse_duration
+
+Duration = Annotated[int, BeforeValidator(parse_duration)]
+"""Microseconds, written as in a cluster file: seconds, or 30s, 10m, 1h30m."""
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Times(Part):
+    """The times of the preemption sequence; what is left out comes from the level above."""
+
+    checkpoint_timeout: Duration | None = None
+    timeout_extension: float | None = Field(None, ge=0, le=10)
+    max_deferral: Duration | None = None
+    grace_period: Duration | None = None
+    start_timeout: Duration | None = None
+    hold_timeout: Duration | None = None
+    requeue: Literal["never", "on_node_failure", "always"] | None = None
+    max_requeues: int | None = Field(None, ge=0, le=100)
+
+
+class User(Part):
+    """Who may use the server, by name: role, projects, and the unix account that jobs run as."""
+
+    name: str = Field(min_length=1, max_length=100)
+    role: Literal["admin", "user", "viewer"] = "user"
+    projects: tuple[str, ...] = ()
+    account: str | None = None
+    """Under a server that is root: whose rights its jobs have. Without one it cannot submit there."""
+
+
+class Retention(Part):
+    """What is kept of workloads that ended. Nothing is deleted unless a time is given."""
+
+    ended: Duration | None = None
+    events: Duration | None = None
+
+
+class ServerConfig(Part):
+    """All of it has defaults: no file is needed."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8642, ge=0, le=65535)
+    data: Path | None = None
+    times: Times = Times()
+    queues: dict[str, Times] = Field(default_factory=dict)
+    users: tuple[User, ...] = ()
+    retention: Retention = Retention()
+    max_body: int = Field(1_000_000, ge=1000)
+    log_limit: int = Field(64 * 2**20, ge=4096)
+    assumed_checkpoint_age: Duration | None = None

@@ -1,0 +1,63 @@
+"""What the controller asks of an executor, whatever it runs workloads on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cede.engine.drive.facts import Fact
+from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
+from cede.live.task import Task
+
+Report = Callable[[Fact], None]
+"""Takes Began, Exited, Heard, Checkpointed, CheckpointFailed and Deferral, from any thread, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """A part of a log. `next` is the offset to go on from; `ended`: nothing more will come.
+
+    Offsets count from the first byte ever written: `data` may begin later than asked, where older bytes were rotated
+    away, and `start` says where.
+    """
+
+    data: bytes
+    start: int
+    next: int
+    ended: bool
+
+
+class Executor(Protocol):
+    """Every order may come twice, and may come for an attempt that has ended: then nothing happens.
+
+    A Launch that cannot be carried out is reported as Exited with `error`; no method raises for what a job does.
+    """
+
+    def open(self, report: Report) -> None:
+        """Begin: from now on facts are reported."""
+
+    def adopt(self, attempts: Mapping[str, int]) -> None:
+        """After a restart: these attempts were ordered. Those under way are watched again, facts missed meanwhile are
+        reported; those of which there is no trace are left alone (the Launch comes again). Processes of attempts that
+        are not listed are ended."""
+
+    def launch(self, order: Launch, task: Task) -> None: ...
+
+    def hint(self, order: Hint) -> None: ...
+
+    def terminate(self, order: Terminate) -> None: ...
+
+    def kill(self, order: Kill) -> None: ...
+
+    def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
+        """A page of `out` or `err` of one member."""
+
+    def forget(self, name: str) -> None:
+        """The workload's record is being deleted: its files go too."""
+
+    def notices(self) -> Sequence[str]:
+        """What this machine does not allow, in sentences for the admin."""
+
+    def close(self) -> None:
+        """Stop watching. Processes of workloads go on."""

@@ -1,0 +1,1 @@
+"""What survives: every workload, transition, decision and fact, in one database."""
