@@ -111,13 +111,13 @@ def _table() -> dict[tuple[Phase, Signal], Phase]:
 TABLE: dict[tuple[Phase, Signal], Phase] = _table()
 
 
-class ForbiddenMove(CedeError):
+class ForbiddenMoveError(CedeError):
     """A signal that means nothing to a workload in this phase."""
 
 
 def after(phase: Phase, signal: Signal) -> Phase:
-    """The phase that follows; ForbiddenMove if there is none."""
+    """The phase that follows; ForbiddenMoveError if there is none."""
     found = TABLE.get((phase, signal))
     if found is None:
-        raise ForbiddenMove(f"a workload that is {phase} cannot go on when {SENTENCES[signal]}")
+        raise ForbiddenMoveError(f"a workload that is {phase} cannot go on when {SENTENCES[signal]}")
     return found
