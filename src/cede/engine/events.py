@@ -9,7 +9,7 @@ from typing import Any
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError
 from cede.state.admission import admitted_parts
-from cede.state.columns import NODE_STATES, PENDING, STATES
+from cede.state.columns import NODE_STATES, PENDING, RESERVED, RUNNING, STATES, SUSPENDED
 from cede.state.state import State, holds
 
 
@@ -23,12 +23,21 @@ class Started:
     """A pending workload took its room; one node a member, none where only quota is decided.
 
     `flavors` and `counts` are a decision's: of each resource or pod set, and members where fewer were admitted.
+    `held`: the room is only kept for it, while others leave.
     """
 
     workload: str
     nodes: tuple[str, ...] = ()
     flavors: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A workload took the room that was held for it."""
+
+    workload: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +50,22 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Requeued:
-    """A workload gave its room back and waits again, with its old submission time."""
+    """A workload gave its room back and waits again, with its old submission time.
+
+    `suspended`: with a checkpoint to resume from.
+    """
 
     workload: str
     preempted: bool = True
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A workload has a usable checkpoint of this time."""
+
+    workload: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +104,7 @@ class Ticked:
     now: int
 
 
-Event = Submitted | Started | Marked | Requeued | Ended | NodePut | NodeMarked | QueuePut | Ticked
+Event = Submitted | Started | Entered | Marked | Requeued | Saved | Ended | NodePut | NodeMarked | QueuePut | Ticked
 
 
 def apply(state: State, event: Event) -> None:
@@ -91,20 +112,28 @@ def apply(state: State, event: Event) -> None:
     match event:
         case Submitted(workload):
             state.submit(workload)
-        case Started(name, nodes, flavors, counts):
+        case Started(name, nodes, flavors, counts, held):
             row = _row(state, name)
             _expect(name, int(state.work.state[row]) <= STATES.index("suspended"), "is not waiting")
             places = [_node(state, node) for node in nodes]
-            state.start(row, places, parts=admitted_parts(state, row, flavors, counts))
+            parts = admitted_parts(state, row, flavors, counts)
+            state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
+        case Entered(name):
+            row = _row(state, name)
+            _expect(name, int(state.work.state[row]) == RESERVED, "has no room that is held for it")
+            state.work.started[row] = state.now
+            state.mark(row, RUNNING)
         case Marked(name, word):
             row = _row(state, name)
             code = _code(STATES, word, "state of a workload")
             _expect(name, holds(int(state.work.state[row])) and holds(code), "holds no room")
             state.mark(row, code)
-        case Requeued(name, preempted):
+        case Requeued(name, preempted, suspended):
             row = _row(state, name)
             _expect(name, holds(int(state.work.state[row])), "holds no room")
-            state.requeue(row, state=PENDING, preempted=preempted)
+            state.requeue(row, state=SUSPENDED if suspended else PENDING, preempted=preempted)
+        case Saved(name, at):
+            state.save(_row(state, name), at)
         case Ended(name):
             state.forget(_row(state, name))
         case NodePut(node):

@@ -23,7 +23,7 @@ from cede.model.times import Instant, format_duration, format_time, parse_durati
 from cede.model.values import Part, Reads, plain_number
 from cede.model.workloads import Workload
 
-__all__ = ["SECTIONS", "dump_document", "parse_document"]
+__all__ = ["SECTIONS", "dump_document", "dump_part", "parse_document"]
 
 MOST_LEVELS = 6
 """How deep a list may stand in a document, but for settings."""
@@ -67,6 +67,11 @@ def dump_document(doc: ClusterFile, *, defaults: bool = False) -> dict[str, obje
     """The document in its one normal form: what was given, or with `defaults` everything that has a value."""
     with collecting_no_garbage():
         return _dump(doc, defaults)
+
+
+def dump_part(part: Part) -> dict[str, object]:
+    """One entry of a document in its normal form, as far as it was given; its class reads it again."""
+    return _dump(part, False)
 
 
 def _dump(part: Part, defaults: bool) -> dict[str, object]:

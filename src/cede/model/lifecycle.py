@@ -36,6 +36,7 @@ class Signal(StrEnum):
     BEGAN = "began"
     HINT = "hint"
     CHECKPOINTED = "checkpointed"
+    GIVE_UP = "give up"
     EVICT = "evict"
     CANCEL = "cancel"
     EXPIRE = "expire"
@@ -68,6 +69,7 @@ SENTENCES: dict[Signal, str] = {
     Signal.BEGAN: "its processes run",
     Signal.HINT: "it is asked for a checkpoint",
     Signal.CHECKPOINTED: "it has written a checkpoint, and goes on",
+    Signal.GIVE_UP: "no checkpoint came of it, and it goes on",
     Signal.EVICT: "it is told to go",
     Signal.CANCEL: "somebody cancels it",
     Signal.EXPIRE: "its walltime is over",
@@ -94,6 +96,7 @@ def _table() -> dict[tuple[Phase, Signal], Phase]:
         ((p.STARTING,), s.BEGAN, p.RUNNING),
         ((p.RUNNING,), s.HINT, p.CHECKPOINTING),
         ((p.CHECKPOINTING,), s.CHECKPOINTED, p.RUNNING),
+        ((p.CHECKPOINTING,), s.GIVE_UP, p.RUNNING),
         ((p.STARTING, p.RUNNING, p.CHECKPOINTING), s.EVICT, p.PREEMPTING),
         ((p.PENDING, p.HELD, p.SUSPENDED), s.CANCEL, p.CANCELLED),
         ((p.STARTING, p.RUNNING, p.CHECKPOINTING, p.PREEMPTING), s.CANCEL, p.CANCELLING),

@@ -218,6 +218,11 @@ class State:
         self.pending.add(row)
         self.version += 1
 
+    def save(self, row: int, at: int) -> None:
+        """A workload wrote a checkpoint it can resume from."""
+        self.work.checkpoint_last[row] = at
+        self.version += 1
+
     def forget(self, row: int) -> None:
         """A workload ended: its room is free, its row may be used again."""
         self.units.count({name: -nano for name, nano in load_of_row(self, row).items()})

@@ -114,11 +114,15 @@ class Deferral:
 
 @dataclass(frozen=True, slots=True)
 class SetNode:
-    """A node is ready, cordoned (drained) or down; what runs on a node that is down is lost."""
+    """A node is ready, cordoned (drained) or down; what runs on a node that is down is lost.
+
+    `evict`: what runs on a cordoned node leaves it, with its checkpoint where it has one.
+    """
 
     node: str
     state: str
     by: str = ""
+    evict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Leaving:
     deferred: int = 0
     """Microseconds of deferral granted so far."""
     timed_out: bool = False
+    failed: str = ""
+    """Why it could not write a checkpoint, if it said so."""
     saved: bool = False
     """It wrote a usable checkpoint in answer to this."""
 

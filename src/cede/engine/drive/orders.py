@@ -17,12 +17,16 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Ask the application for a checkpoint. Hints of one attempt are numbered from 1. `leaving`: it goes afterwards."""
+    """Ask the application for a checkpoint. Hints of one attempt are numbered from 1. `leaving`: it goes afterwards.
+
+    `deadline`: when the checkpoint is waited for no longer, in microseconds since 1970, to be told to the application.
+    """
 
     name: str
     attempt: int
     hint: int
     leaving: bool
+    deadline: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

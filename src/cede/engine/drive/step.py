@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Order
+from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import Phase, Signal
 from cede.model.plan import Decision
 
@@ -36,6 +37,8 @@ class Made:
     doctrine: str
     edition: str
     decision: Decision
+    cluster: ClusterFile | None = None
+    """The moment it was decided on, of one that preempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +64,12 @@ class Step:
     changed: dict[str, Job] = field(default_factory=dict)
     """Every workload whose record changed; those that ended too."""
     refusals: list[Refusal] = field(default_factory=list)
+    refused: dict[str, Decision] = field(default_factory=dict)
+    """Workloads that can never run as things are."""
+    granted: dict[str, int] = field(default_factory=dict)
+    """Deferrals asked for in this step: microseconds granted, by workload."""
+    problems: list[str] = field(default_factory=list)
+    """What was wrong with a plan that was therefore not carried out."""
+    plans: int = 0
     wakes_at: int | None = None
     """When the driver wants to be called again though nothing happened."""

@@ -1,0 +1,171 @@
+"""What people ask for: submit, cancel, suspend, resume, checkpoint, and nodes in and out of service."""
+
+from __future__ import annotations
+
+from cede.engine.drive import rules
+from cede.engine.drive.facts import AskCheckpoint, Cancel, PutNode, PutQueue, Resume, SetNode, Submit, Suspend
+from cede.engine.drive.holds import give_up, gone_nodes, release
+from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.leaving import ask_for_checkpoint, kill, saves, send_away, tell_to_go
+from cede.engine.drive.roll import Roll
+from cede.engine.events import NodeMarked, NodePut, QueuePut, apply
+from cede.model.errors import CedeError
+from cede.model.lifecycle import PRESENT, WAITING, Phase, Signal
+from cede.model.rules import Rule
+from cede.model.times import Instant, format_time
+from cede.state.columns import NODE_STATES
+
+
+class RefusedError(CedeError):
+    """What was asked for cannot be; nothing was changed."""
+
+    def __init__(self, rule: Rule, *, unknown: bool = False, **facts: object) -> None:
+        super().__init__(rule.because(**facts))
+        self.rule = rule.id
+        self.unknown = unknown
+
+
+def submit(roll: Roll, fact: Submit) -> None:
+    """A new workload waits for room."""
+    entry = fact.workload
+    if entry.name in roll.jobs:
+        raise RefusedError(rules.NAME_TAKEN, name=entry.name)
+    if entry.submitted is None:
+        entry = entry.model_copy(update={"submitted": Instant(roll.now)})
+    job = Job(entry, fact.terms, since=roll.now)
+    try:
+        roll.enter(job)
+    except CedeError as error:
+        raise RefusedError(rules.IMPOSSIBLE, why=str(error)) from None
+    roll.jobs[job.name] = job
+    why = rules.SUBMITTED.because(by=entry.user or "somebody")
+    roll.tell(job, "submit", rules.SUBMITTED.id, why, before=None)
+
+
+def cancel(roll: Roll, fact: Cancel) -> None:
+    """It ends for good: at once if it waits, after its processes are gone if it runs."""
+    job = known(roll, fact.name)
+    if job.phase is Phase.CANCELLING:
+        return
+    if job.phase in PRESENT:
+        if job.leaving is None:
+            job.leaving = Leaving("cancel", "told", by=fact.by)
+        job.leaving.cause, job.leaving.by = "cancel", fact.by
+        if job.leaving.stage == "killed":
+            roll.move(job, Signal.CANCEL, rules.CANCELLED, by=fact.by or "somebody")
+        else:
+            tell_to_go(roll, job, signal=Signal.CANCEL)
+        return
+    claimed = job.waits_for
+    roll.due_at(job, None)
+    roll.move(job, Signal.CANCEL, rules.CANCELLED, by=fact.by or "somebody")
+    job.ended = roll.now
+    job.waits_for = ()
+    roll.leave(job, preempted=False)
+    roll.jobs.pop(job.name, None)
+    release(roll, job.name, claimed)
+
+
+def suspend(roll: Roll, fact: Suspend) -> None:
+    """It gives its room back and stays away until somebody resumes it."""
+    job = known(roll, fact.name)
+    if job.parked:
+        return
+    if job.phase is Phase.CANCELLING:
+        raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence="it is ending for good")
+    if job.phase in PRESENT and not fact.force and not (saves(job) and job.terms.answers) and job.leaving is None:
+        since = format_time(job.checkpoint or job.began or job.started or roll.now, True)
+        raise RefusedError(rules.NO_CHECKPOINT, name=job.name, since=since)
+    by = fact.by or "somebody"
+    if job.phase is Phase.HELD:
+        give_up(roll, job, rules.PARKED, by=by)
+    job.parked = by
+    if job.phase in PRESENT:
+        if job.leaving is None:
+            send_away(roll, job, Leaving("suspend", "told", by=by, rule=rules.PARKED.id))
+        else:
+            roll.touch(job)
+        return
+    roll.note(job, "park", rules.PARKED, by=by)
+    roll.leave(job, preempted=False)
+
+
+def resume(roll: Roll, fact: Resume) -> None:
+    """Somebody lets a suspended workload queue again."""
+    job = known(roll, fact.name)
+    if not job.parked:
+        sentence = "nobody suspended it" if job.phase in WAITING else "it is not suspended"
+        raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=sentence)
+    job.parked = ""
+    roll.note(job, "resume", rules.RESUMED, by=fact.by or "somebody")
+    if job.phase in WAITING:
+        roll.enter(job)
+
+
+def checkpoint(roll: Roll, fact: AskCheckpoint) -> None:
+    """A checkpoint is wanted while the workload goes on."""
+    job = known(roll, fact.name)
+    if job.phase is not Phase.RUNNING or not job.terms.answers:
+        what = "nothing answers a request for a checkpoint" if job.phase is Phase.RUNNING else "it does not run"
+        raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=what)
+    ask_for_checkpoint(roll, job)
+
+
+def set_node(roll: Roll, fact: SetNode) -> None:
+    """A node comes into service or goes out of it; holds on it are lost, and what runs there is lost or sent away."""
+    if fact.node not in roll.state.node_index:
+        raise RefusedError(rules.UNKNOWN, unknown=True, what="node", name=fact.node)
+    if fact.state not in NODE_STATES:
+        raise RefusedError(rules.IMPOSSIBLE, why=f"a node is {', '.join(NODE_STATES)}, not {fact.state!r}")
+    apply(roll.state, NodeMarked(fact.node, fact.state))
+    roll.dirty = True
+    if fact.state == "ready":
+        return
+    there = sorted((job for job in roll.jobs.values() if fact.node in job.nodes), key=lambda job: job.name)
+    for job in there:
+        if job.phase is Phase.HELD and gone_nodes(roll, job):
+            give_up(roll, job, rules.HOLD_LOST, why=f"{fact.node} is {fact.state}")
+        elif job.phase not in PRESENT:
+            continue
+        elif fact.state == "down":
+            _lose(roll, job, fact.by)
+        elif fact.evict and job.leaving is None:
+            send_away(roll, job, Leaving("drain", "told", by=fact.by))
+
+
+def _lose(roll: Roll, job: Job, by: str) -> None:
+    """Its node is down: whatever is left of it is killed."""
+    if job.phase is Phase.CANCELLING:
+        return
+    if job.leaving is None:
+        job.leaving = Leaving("node", "told", by=by)
+    job.leaving.cause = "node"
+    if job.phase is not Phase.PREEMPTING:
+        tell_to_go(roll, job)
+    kill(roll, job)
+
+
+def put_node(roll: Roll, fact: PutNode) -> None:
+    """A node joined, or changed."""
+    _try(roll, NodePut(fact.node))
+
+
+def put_queue(roll: Roll, fact: PutQueue) -> None:
+    """A queue joined, or changed."""
+    _try(roll, QueuePut(fact.queue))
+
+
+def _try(roll: Roll, event: NodePut | QueuePut) -> None:
+    try:
+        apply(roll.state, event)
+    except CedeError as error:
+        raise RefusedError(rules.IMPOSSIBLE, why=str(error)) from None
+    roll.dirty = True
+
+
+def known(roll: Roll, name: str) -> Job:
+    """The workload of this name, if it is under way."""
+    job = roll.jobs.get(name)
+    if job is None:
+        raise RefusedError(rules.UNKNOWN, unknown=True, what="workload under way", name=name)
+    return job

@@ -1,0 +1,249 @@
+"""The driver: facts in, one step out. The same for virtual and for real time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cede.engine.drive import asks, rules
+from cede.engine.drive.asks import RefusedError
+from cede.engine.drive.deciding import decide
+from cede.engine.drive.ends import exited
+from cede.engine.drive.facts import (
+    AskCheckpoint,
+    Began,
+    Cancel,
+    Checkpointed,
+    CheckpointFailed,
+    Deferral,
+    Exited,
+    Fact,
+    Heard,
+    PutNode,
+    PutQueue,
+    Resume,
+    SetNode,
+    Submit,
+    Suspend,
+)
+from cede.engine.drive.holds import expired
+from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.leaving import (
+    checkpoint_failed,
+    checkpoint_overdue,
+    checkpointed,
+    defer,
+    kill,
+    tell_to_go,
+)
+from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.engine.drive.roll import Roll, walltime_end
+from cede.engine.drive.step import Refusal, Step
+from cede.engine.events import NodeMarked, Ticked, apply
+from cede.model.cluster import ClusterFile
+from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
+from cede.model.times import show_duration
+from cede.state.snapshot import snapshot
+from cede.state.state import State
+
+
+class Driver:
+    """A cluster under way. It asks no clock and does nothing itself; whoever calls `feed` carries out the orders."""
+
+    def __init__(self, document: ClusterFile, now: int) -> None:
+        self._roll = Roll(document, now)
+        self._wakes_at: int | None = now
+
+    @classmethod
+    def restore(
+        cls,
+        document: ClusterFile,
+        now: int,
+        jobs: Iterable[Job],
+        *,
+        next_decision: int = 1,
+        node_states: dict[str, str] | None = None,
+    ) -> Driver:
+        """The driver that had these jobs under way when it was last heard of."""
+        driver = cls(document, now)
+        roll = driver._roll
+        for node, word in sorted((node_states or {}).items()):
+            if node in roll.state.node_index:
+                apply(roll.state, NodeMarked(node, word))
+        under_way = sorted((job for job in jobs if job.phase not in FINAL), key=lambda job: job.name)
+        for job in under_way:
+            roll.jobs[job.name] = job
+            if job.phase is Phase.HELD:
+                roll.held[job.name] = job
+        for job in under_way:
+            driver._seat(job)
+        roll.next_decision = next_decision
+        return driver
+
+    def _seat(self, job: Job) -> None:
+        """Put a job of the record back where it was in the columns."""
+        roll = self._roll
+        if job.parked and job.phase in WAITING:
+            return
+        roll.enter(job)
+        if job.phase not in WAITING:
+            roll.settle_in(job, held=job.phase is Phase.HELD)
+            if job.started is not None:
+                roll.state.work.started[roll.state.work_index[job.name]] = job.started
+            if job.phase is not Phase.HELD:
+                roll.mark(job)
+        roll.watch(job)
+
+    # -- questions ---------------------------------------------------------------------------------------------
+
+    @property
+    def jobs(self) -> dict[str, Job]:
+        """Workloads under way, by name. To look at, not to change."""
+        return self._roll.jobs
+
+    @property
+    def state(self) -> State:
+        """The columns. To look at, not to change."""
+        return self._roll.state
+
+    def snapshot(self, at: int | None = None) -> ClusterFile:
+        """This moment as a cluster file; with a later time, nothing else having happened."""
+        if at is None or at <= self._roll.state.now:
+            return snapshot(self._roll.state)
+        before = self._roll.state.now
+        self._roll.state.now = at
+        try:
+            return snapshot(self._roll.state)
+        finally:
+            self._roll.state.now = before
+
+    def outstanding(self) -> list[Order]:
+        """The orders in force, for an executor that may not have got them."""
+        return [order for name in sorted(self.jobs) for order in _in_force(self.jobs[name])]
+
+    # -- what happens ------------------------------------------------------------------------------------------
+
+    def feed(self, at: int, facts: Sequence[Fact]) -> Step:
+        """Take in these facts, see whose time has come, decide; everything that follows, in one step.
+
+        Time that stands still or goes back counts as the time of the last step.
+        """
+        roll = self._roll
+        roll.step = Step(max(at, roll.state.now))
+        apply(roll.state, Ticked(roll.step.at))
+        for number, fact in enumerate(facts):
+            try:
+                self._take(fact)
+            except RefusedError as error:
+                roll.step.refusals.append(Refusal(number, error.rule, str(error), error.unknown))
+        for job in roll.due():
+            self._look(job)
+        if roll.dirty or (self._wakes_at is not None and self._wakes_at <= roll.now):
+            self._wakes_at = decide(roll)
+            self._turn_away(facts)
+        times = [time for time in (roll.next_due(), self._wakes_at) if time is not None]
+        roll.step.wakes_at = min(times, default=None)
+        return roll.step
+
+    def _turn_away(self, facts: Sequence[Fact]) -> None:
+        """Workloads of this step that can never run are not taken in."""
+        roll = self._roll
+        for number, fact in enumerate(facts):
+            decision = roll.step.refused.get(fact.workload.name) if isinstance(fact, Submit) else None
+            if decision is None or decision.workload not in roll.jobs or roll.jobs[decision.workload].version:
+                continue
+            job = roll.jobs.pop(decision.workload)
+            roll.forget(job)
+            roll.step.refusals.append(Refusal(number, decision.rule, decision.why))
+
+    def _take(self, fact: Fact) -> None:
+        roll = self._roll
+        match fact:
+            case Submit():
+                asks.submit(roll, fact)
+            case Cancel():
+                asks.cancel(roll, fact)
+            case Suspend():
+                asks.suspend(roll, fact)
+            case Resume():
+                asks.resume(roll, fact)
+            case AskCheckpoint():
+                asks.checkpoint(roll, fact)
+            case SetNode():
+                asks.set_node(roll, fact)
+            case PutNode():
+                asks.put_node(roll, fact)
+            case PutQueue():
+                asks.put_queue(roll, fact)
+            case Began() | Exited() | Heard() | Checkpointed() | CheckpointFailed() | Deferral():
+                job = self.jobs.get(fact.name)
+                if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
+                    self._seen(job, fact)
+
+    def _seen(self, job: Job, fact: Began | Exited | Heard | Checkpointed | CheckpointFailed | Deferral) -> None:
+        """What an executor or a broker saw of the present attempt."""
+        roll = self._roll
+        match fact:
+            case Began():
+                if job.began is None:
+                    job.began = roll.now
+                    if job.phase is Phase.STARTING:
+                        job.deadline = None
+                        roll.move(
+                            job, Signal.BEGAN, rules.BEGAN, nodes=", ".join(sorted(set(job.nodes))) or "this cluster"
+                        )
+                    roll.touch(job)
+                    roll.watch(job)
+            case Exited():
+                exited(roll, job, fact)
+            case Heard():
+                job.progress = fact.progress if fact.progress is not None else job.progress
+                if job.leaving is not None and fact.hint == job.hint:
+                    job.leaving.heard = roll.now
+                roll.touch(job)
+            case Checkpointed():
+                checkpointed(roll, job, fact.hint, fact.leaves)
+            case CheckpointFailed():
+                checkpoint_failed(roll, job, fact.hint, fact.why)
+            case Deferral():
+                granted = defer(roll, job, fact.wanted)
+                roll.step.granted[job.name] = granted
+
+    def _look(self, job: Job) -> None:
+        """The time of this workload has come."""
+        roll = self._roll
+        end = walltime_end(job)
+        if end is not None and end <= roll.now and job.phase in (Phase.RUNNING, Phase.CHECKPOINTING):
+            leaving = job.leaving or Leaving("walltime", "told")
+            leaving.cause = "walltime"
+            job.leaving = leaving
+            tell_to_go(roll, job, signal=Signal.EXPIRE)
+            return
+        if job.deadline is None or job.deadline > roll.now:
+            return
+        if job.phase is Phase.HELD:
+            expired(roll, job)
+        elif job.phase is Phase.STARTING:
+            if job.leaving is None:
+                job.leaving = Leaving("start", "told", rule=rules.START_TIMEOUT.id)
+                roll.note(job, "late", rules.START_TIMEOUT, limit=show_duration(job.terms.start_timeout))
+            kill(roll, job)
+        elif job.phase is Phase.CHECKPOINTING and (job.leaving is None or not job.leaving.saved):
+            checkpoint_overdue(roll, job)
+        elif job.phase is Phase.CHECKPOINTING:
+            tell_to_go(roll, job)
+        else:
+            kill(roll, job)
+
+
+def _in_force(job: Job) -> Iterable[Order]:
+    if job.phase not in PRESENT:
+        return
+    if job.began is None and job.leaving is None:
+        yield Launch(job.name, job.attempt, job.nodes, job.resumes)
+    stage = "" if job.leaving is None else job.leaving.stage
+    if job.phase is Phase.CHECKPOINTING and not (job.leaving is not None and job.leaving.saved):
+        yield Hint(job.name, job.attempt, job.hint, job.leaving is not None)
+    if job.leaving is not None and job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
+        yield Terminate(job.name, job.attempt, job.leaving.cause, job.terms.grace_period)
+    if stage == "killed":
+        yield Kill(job.name, job.attempt)

@@ -1,0 +1,101 @@
+"""What becomes of a workload when no process of its attempt is left."""
+
+from __future__ import annotations
+
+from cede.engine.drive import rules
+from cede.engine.drive.facts import Exited
+from cede.engine.drive.holds import someone_left
+from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.roll import Roll
+from cede.model.lifecycle import WAITING, Signal
+from cede.model.plan import ENDED
+from cede.model.rules import Rule
+from cede.model.times import format_time, show_duration
+
+
+def exited(roll: Roll, job: Job, fact: Exited) -> None:
+    """Its room is free. By itself, or told to: the way it ended decides whether it ends, fails or queues again."""
+    leaving = job.leaving
+    job.exit_code, job.exit_signal = fact.code, fact.signal
+    roll.due_at(job, None)
+    by_itself = not fact.told and not fact.lost
+    evicted = leaving is not None and leaving.cause in ("preempt", "drain")
+    if leaving is not None and leaving.saved and leaving.cause != "cancel":
+        _left(roll, job, leaving)
+    elif by_itself and fact.code == 0 and not fact.error:
+        roll.move(job, Signal.COMPLETE, rules.COMPLETED)
+        evicted = False
+    elif fact.walltime and leaving is None:
+        _over_walltime(roll, job)
+    elif leaving is None or by_itself or fact.lost or fact.error:
+        evicted = evicted and not by_itself
+        _failed(roll, job, *_failure(fact), node=fact.lost)
+    else:
+        _left(roll, job, leaving)
+    job.ended = roll.now
+    job.preempted += evicted
+    job.leaving = None
+    if job.phase in WAITING:
+        job.nodes, job.decision = (), None
+        if job.parked:
+            roll.note(job, "park", rules.PARKED, by=job.parked)
+    roll.leave(job, preempted=evicted)
+    someone_left(roll, job.name)
+
+
+def _left(roll: Roll, job: Job, leaving: Leaving) -> None:
+    """It went because it had to."""
+    if leaving.cause == "cancel":
+        roll.move(job, Signal.END, rules.CANCELLED, by=leaving.by or "somebody")
+    elif leaving.cause == "walltime":
+        if leaving.saved and leaving.claimant is not None:
+            _suspended(roll, job)
+        else:
+            _over_walltime(roll, job)
+    elif leaving.cause == "start":
+        limit = show_duration(job.terms.start_timeout)
+        _failed(roll, job, rules.START_TIMEOUT, {"limit": limit}, node=True)
+    elif leaving.cause == "node":
+        _failed(roll, job, rules.NODE_DOWN, {"node": ", ".join(sorted(set(job.nodes)))}, node=True)
+    elif leaving.timed_out and not leaving.saved:
+        limit = show_duration(roll.now - (leaving.hinted or roll.now))
+        _failed(roll, job, rules.UNRESPONSIVE, {"limit": limit}, node=False)
+    elif leaving.fate == ENDED or (job.terms.requeue == "never" and leaving.cause == "preempt"):
+        why = "the doctrine ends what it preempts" if leaving.fate == ENDED else "its policy is never"
+        roll.move(job, Signal.END, rules.PREEMPTED, claimant=leaving.claimant or "nobody", why=why)
+    elif job.resumes:
+        _suspended(roll, job)
+    elif leaving.failed:
+        _failed(roll, job, rules.CHECKPOINT_FAILED, {"why": leaving.failed}, node=False)
+    else:
+        roll.move(job, Signal.REQUEUE, rules.REQUEUED)
+
+
+def _over_walltime(roll: Roll, job: Job) -> None:
+    _failed(roll, job, rules.WALLTIME, {"limit": show_duration(job.workload.walltime or 0)}, node=False)
+
+
+def _suspended(roll: Roll, job: Job) -> None:
+    assert job.checkpoint is not None, "only with a usable checkpoint"
+    roll.move(job, Signal.SUSPEND, rules.SUSPENDED, at=format_time(job.checkpoint, True))
+
+
+def _failure(fact: Exited) -> tuple[Rule, dict[str, object]]:
+    if fact.error:
+        return rules.NOT_STARTED, {"why": fact.error}
+    if fact.lost:
+        return rules.LOST, {}
+    if fact.signal is not None:
+        return rules.SIGNALLED, {"signal": fact.signal}
+    return rules.EXIT_CODE, {"code": fact.code}
+
+
+def _failed(roll: Roll, job: Job, rule: Rule, facts: dict[str, object], *, node: bool) -> None:
+    """A failure, and the way back into the queue if its policy has one."""
+    roll.move(job, Signal.FAIL, rule, **facts)
+    policy = job.terms.requeue
+    wanted = policy == "always" or (policy == "on_node_failure" and node)
+    if not wanted or job.requeues >= job.terms.max_requeues:
+        return
+    job.requeues += 1
+    roll.move(job, Signal.REQUEUE, rules.AGAIN, policy=policy, count=job.requeues, most=job.terms.max_requeues)

@@ -1,0 +1,159 @@
+"""Room that is held for a claimant while its victims leave, and whether it is there yet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.engine.drive import rules
+from cede.engine.drive.job import Job
+from cede.engine.drive.leaving import withdraw
+from cede.engine.drive.orders import Launch
+from cede.engine.drive.roll import Roll
+from cede.model.lifecycle import Phase, Signal
+from cede.model.rules import Rule
+from cede.model.times import SECOND, show_duration
+from cede.state.columns import NODE_STATES, Int64s
+
+MARGIN = 60 * SECOND
+
+
+def hold(roll: Roll, job: Job, victims: list[Job]) -> None:
+    """Keep the room of its record for this claimant until these have left, but not for ever."""
+    job.waits_for = tuple(victim.name for victim in victims)
+    job.started = roll.now
+    limit = job.terms.hold_timeout
+    if limit is None:
+        limit = max((sequence_of(victim) for victim in victims), default=0) + MARGIN
+    roll.move(job, Signal.HOLD)
+    job.rule, job.why = rules.HELD.id, rules.HELD.because(**_words(job))
+    roll.settle_in(job, held=True)
+    roll.due_at(job, roll.now + limit)
+
+
+def sequence_of(job: Job) -> int:
+    """The longest that this workload may take to leave."""
+    terms = job.terms
+    asked = int(terms.checkpoint_timeout * (1 + terms.timeout_extension)) + terms.max_deferral if terms.answers else 0
+    return asked + terms.grace_period
+
+
+def someone_left(roll: Roll, name: str) -> None:
+    """A workload's room is free: who waited for it may enter."""
+    for job in sorted(roll.held.values(), key=lambda held: (held.since, held.name)):
+        if name in job.waits_for:
+            job.waits_for = tuple(other for other in job.waits_for if other != name)
+            job.why = rules.HELD.because(**_words(job)) if job.waits_for else job.why
+            roll.touch(job)
+        enter_if_free(roll, job)
+
+
+def enter_if_free(roll: Roll, job: Job) -> None:
+    """A claimant starts when the last one in its way has left."""
+    if job.waits_for:
+        return
+    if lost := gone_nodes(roll, job):
+        give_up(roll, job, rules.HOLD_LOST, why=f"{', '.join(lost)} is not ready")
+    elif has_room(roll, job):
+        roll.move(job, Signal.FREED, rules.FREED, nodes=_words(job)["nodes"])
+        roll.take_hold(job)
+        launch(roll, job)
+    elif not still_leaving(roll, job):
+        give_up(roll, job, rules.HOLD_LOST, why=f"{', '.join(sorted(set(job.nodes)))} has too little left")
+
+
+def launch(roll: Roll, job: Job) -> None:
+    """Order the next attempt of a workload that has its room."""
+    job.attempt += 1
+    job.started = roll.now
+    job.began = job.ended = None
+    job.leaving = None
+    job.hint = 0
+    job.exit_code = job.exit_signal = None
+    job.waits_for = ()
+    roll.due_at(job, roll.now + job.terms.start_timeout)
+    roll.order(Launch(job.name, job.attempt, job.nodes, job.resumes))
+
+
+def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:
+    """The hold ends without its claimant: it waits again, and those who only wrote a checkpoint for it go on."""
+    roll.due_at(job, None)
+    claimed = job.waits_for
+    job.waits_for, job.nodes = (), ()
+    roll.move(job, Signal.SUSPEND if job.resumes else Signal.REQUEUE, rule, **facts)
+    roll.leave(job, preempted=False)
+    release(roll, job.name, claimed)
+
+
+def release(roll: Roll, claimant: str, victims: tuple[str, ...]) -> None:
+    """Victims whose claimant is gone, unless somebody else waits for them."""
+    wanted = {name for held in roll.held.values() for name in held.waits_for}
+    for name in victims:
+        victim = roll.jobs.get(name)
+        if victim is not None and name not in wanted:
+            withdraw(roll, victim, claimant)
+
+
+def expired(roll: Roll, job: Job) -> None:
+    """The hold's deadline is over."""
+    give_up(roll, job, rules.HOLD_EXPIRED, limit=show_duration(roll.now - job.since))
+
+
+def gone_nodes(roll: Roll, job: Job) -> list[str]:
+    """Those of its nodes that take no work any more."""
+    state = roll.state
+    ready = NODE_STATES.index("ready")
+    return sorted({n for n in job.nodes if state.nodes.state[state.node_index[n]] != ready})
+
+
+def still_leaving(roll: Roll, job: Job) -> list[str]:
+    """Who stands on its nodes and is on the way out."""
+    state = roll.state
+    found: set[str] = set()
+    for node in set(job.nodes):
+        for resident in state.node_residents[state.node_index[node]]:
+            other = roll.jobs.get(state.work_names[int(state.residents.work[resident])])
+            if other is not None and other.leaving is not None:
+                found.add(other.name)
+    return sorted(found)
+
+
+def has_room(roll: Roll, job: Job, needs: list[Int64s] | None = None) -> bool:
+    """Whether its members fit beside everybody whose processes are there, and beside what is held for others.
+
+    Of the room held for another claimant, what its own victims still fill is no second claim.
+    """
+    state = roll.state
+    if not job.nodes:
+        return True
+    members = state.members_of(state.work_index[job.name]) if needs is None else needs
+    wanted: dict[int, Int64s] = {}
+    for name, need in zip(job.nodes, members, strict=True):
+        node = state.node_index[name]
+        wanted[node] = need + wanted[node] if node in wanted else need.copy()
+    return all(bool((_open(roll, node, job)[need > 0] >= need[need > 0]).all()) for node, need in wanted.items())
+
+
+def _open(roll: Roll, node: int, claimant: Job) -> Int64s:
+    state, nodes = roll.state, roll.state.nodes
+    taken = nodes.occupied[:, node] + nodes.used[:, node] + nodes.leaving[:, node]
+    held: dict[str, Int64s] = {}
+    making_way: dict[str, Int64s] = {}
+    for resident in state.node_residents[node]:
+        job = roll.jobs.get(state.work_names[int(state.residents.work[resident])])
+        if job is None or job is claimant:
+            continue
+        amount = state.residents.amount[:, resident]
+        if job.phase is Phase.HELD:
+            held[job.name] = held.get(job.name, 0) + amount
+        elif job.leaving is not None and job.leaving.claimant is not None:
+            name = job.leaving.claimant
+            making_way[name] = making_way.get(name, 0) + amount
+    for name, amount in held.items():
+        taken = taken + np.maximum(0, amount - making_way.get(name, 0))
+    found: Int64s = nodes.capacity[:, node] - taken
+    return found
+
+
+def _words(job: Job) -> dict[str, str]:
+    nodes = ", ".join(sorted(set(job.nodes))) or "its queue"
+    return {"nodes": nodes, "who": " and ".join(job.waits_for) or "they"}

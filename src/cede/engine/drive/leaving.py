@@ -1,0 +1,176 @@
+"""The preemption sequence: asked for a checkpoint, given time, told to go, killed."""
+
+from __future__ import annotations
+
+from cede.engine.drive import rules
+from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.orders import Hint, Kill, Terminate
+from cede.engine.drive.roll import Roll
+from cede.model.lifecycle import Phase, Signal
+from cede.model.rules import Rule
+from cede.model.times import SECOND, show_duration
+
+KILL_AGAIN = 10 * SECOND
+"""How long a killed workload may take to be gone before it is killed once more."""
+
+CAUSES = {
+    "preempt": "{claimant} takes its room",
+    "suspend": "{by} suspends it",
+    "cancel": "{by} cancels it",
+    "walltime": "its walltime is over",
+    "drain": "its node is drained",
+    "node": "its node went down",
+}
+
+
+def send_away(roll: Roll, job: Job, leaving: Leaving) -> None:
+    """Begin the sequence for a workload that has its room and is not leaving yet.
+
+    One that can write a checkpoint is asked for it first; the others are told to go at once.
+    """
+    job.leaving = leaving
+    if job.phase is Phase.CHECKPOINTING:
+        leaving.stage, leaving.hinted = "hinted", job.hinted
+        roll.tell(job, leaving.cause, leaving.rule, because(job), before=job.phase)
+        roll.mark(job)
+    elif job.phase is Phase.RUNNING and saves(job) and job.terms.answers:
+        ask_for_checkpoint(roll, job)
+    else:
+        if job.phase is Phase.STARTING:
+            rule: Rule | None = rules.NOT_BEGUN
+        else:
+            rule = rules.NOBODY_ANSWERS if saves(job) else None
+        tell_to_go(roll, job, rule)
+
+
+def saves(job: Job) -> bool:
+    """Whether the workload says that it writes checkpoints."""
+    return job.workload.checkpoint is not None and job.workload.checkpoint.mode != "none"
+
+
+def ask_for_checkpoint(roll: Roll, job: Job) -> None:
+    """Hint; the workload has its checkpoint timeout to answer."""
+    job.hint += 1
+    job.hinted = roll.now
+    leaving = job.leaving
+    if leaving is not None:
+        leaving.stage, leaving.hinted = "hinted", roll.now
+    roll.due_at(job, roll.now + job.terms.checkpoint_timeout)
+    roll.move(job, Signal.HINT, rules.HINTED, limit=show_duration(job.terms.checkpoint_timeout))
+    roll.mark(job)
+    roll.order(Hint(job.name, job.attempt, job.hint, leaving is not None))
+
+
+def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Signal = Signal.EVICT) -> None:
+    """SIGTERM now, SIGKILL after the grace period."""
+    leaving = job.leaving
+    assert leaving is not None, "somebody wants it gone"
+    leaving.stage = "told"
+    grace = job.terms.grace_period
+    roll.due_at(job, roll.now + grace)
+    why = because(job) if because_of is None else f"{because(job)}; {because_of.because()}"
+    roll.move(job, signal, rules.TOLD, why=why, limit=show_duration(grace))
+    roll.mark(job)
+    roll.order(Terminate(job.name, job.attempt, leaving.cause, grace))
+
+
+def kill(roll: Roll, job: Job) -> None:
+    """SIGKILL, and once more if it is still there some time later."""
+    assert job.leaving is not None, "somebody wants it gone"
+    job.leaving.stage = "killed"
+    roll.due_at(job, roll.now + KILL_AGAIN)
+    roll.order(Kill(job.name, job.attempt))
+
+
+def because(job: Job) -> str:
+    """Why it must go, in words."""
+    leaving = job.leaving
+    if leaving is None:
+        return ""
+    return CAUSES[leaving.cause].format(claimant=leaving.claimant or "nobody", by=leaving.by or "somebody")
+
+
+def checkpoint_overdue(roll: Roll, job: Job) -> None:
+    """The time to write a checkpoint is over: once more for who is merely slow, the end for who is silent."""
+    leaving = job.leaving
+    if leaving is None:
+        roll.due_at(job, None)
+        limit = show_duration(job.terms.checkpoint_timeout)
+        roll.move(job, Signal.GIVE_UP, rules.NO_SAVE, why=f"nothing came within {limit}")
+        roll.mark(job)
+        return
+    more = int(job.terms.checkpoint_timeout * job.terms.timeout_extension)
+    if leaving.heard is not None and not leaving.extended and not leaving.deferred and more > 0:
+        leaving.extended = True
+        roll.due_at(job, roll.now + more)
+        roll.note(job, "extend", rules.EXTENDED, limit=show_duration(more))
+        return
+    leaving.timed_out = True
+    tell_to_go(roll, job)
+
+
+def defer(roll: Roll, job: Job, wanted: int) -> int:
+    """The application asked for time before it checkpoints; how much of it was granted."""
+    leaving = job.leaving
+    if leaving is None or job.phase is not Phase.CHECKPOINTING or job.deadline is None:
+        return 0
+    most = job.terms.max_deferral
+    granted = max(0, min(wanted, most - leaving.deferred))
+    leaving.heard = roll.now
+    words = {"wanted": show_duration(wanted), "most": show_duration(most)}
+    if granted == 0:
+        roll.note(job, "defer", rules.NOT_DEFERRED, **words)
+        return 0
+    leaving.deferred += granted
+    roll.due_at(job, job.deadline + granted)
+    roll.note(job, "defer", rules.DEFERRED, granted=show_duration(granted), **words)
+    return granted
+
+
+def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool) -> None:
+    """A usable checkpoint is there; who was asked for it in order to leave is told to go."""
+    roll.saved(job, roll.now)
+    leaving = job.leaving
+    if hint == 0 or hint != job.hint:
+        return
+    if job.phase in (Phase.CANCELLING, Phase.PREEMPTING) and leaving is not None:
+        leaving.saved = True
+        return
+    if job.phase is not Phase.CHECKPOINTING:
+        return
+    took = show_duration(roll.now - (job.hinted or roll.now))
+    if leaving is None:
+        roll.due_at(job, None)
+        roll.move(job, Signal.CHECKPOINTED, rules.SAVES)
+        roll.mark(job)
+        return
+    leaving.saved = True
+    roll.note(job, "saved", rules.SAVED, took=took)
+    if not leaves:
+        tell_to_go(roll, job)
+    else:
+        roll.due_at(job, roll.now + job.terms.grace_period)
+
+
+def checkpoint_failed(roll: Roll, job: Job, hint: int, why: str) -> None:
+    """The application answered that there will be no checkpoint."""
+    if job.phase is not Phase.CHECKPOINTING or hint != job.hint:
+        return
+    if job.leaving is None:
+        roll.due_at(job, None)
+        roll.move(job, Signal.GIVE_UP, rules.NO_SAVE, why=why or "it could not write one")
+        roll.mark(job)
+        return
+    job.leaving.failed = why or "it did not say why"
+    tell_to_go(roll, job)
+
+
+def withdraw(roll: Roll, job: Job, claimant: str) -> None:
+    """Its room is not needed any more: one that was only asked for a checkpoint goes on when that is written."""
+    leaving = job.leaving
+    if leaving is None or leaving.claimant != claimant:
+        return
+    if job.phase is Phase.CHECKPOINTING and not leaving.saved:
+        job.leaving = None
+        roll.note(job, "withdraw", rules.WITHDRAWN, claimant=claimant)
+    roll.mark(job)

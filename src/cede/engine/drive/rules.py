@@ -1,0 +1,56 @@
+"""What stands in the way of a workload, or befell it, beside what a doctrine decides."""
+
+from __future__ import annotations
+
+from cede.model.rules import RuleSet
+
+RULES = RuleSet("live")
+
+UNKNOWN = RULES.refuses("unknown", "there is no {what} called {name}")
+NAME_TAKEN = RULES.refuses("name-taken", "a workload called {name} was there before; names are used once")
+NOT_NOW = RULES.refuses("not-now", "{name} is {phase}: {sentence}")
+IMPOSSIBLE = RULES.refuses("impossible", "{why}")
+NO_CHECKPOINT = RULES.refuses(
+    "would-lose-work", "{name} writes no checkpoint, so that suspending it would lose its work since {since}"
+)
+UNLAWFUL = RULES.warns("unlawful-plan", "a plan broke a rule and was not carried out: {problems}")
+
+PARKED = RULES.waits("parked", "{by} suspended it; it waits to be resumed")
+STILL_LEFT = RULES.waits("still-left", "its room on {nodes} is still being left by {who}")
+HELD = RULES.waits("held", "its room on {nodes} is held for it until {who} left")
+FREED = RULES.admits("freed", "the last one in its way has left {nodes}")
+HOLD_EXPIRED = RULES.waits("hold-expired", "its victims did not leave within {limit}; the hold is given up")
+HOLD_LOST = RULES.waits("hold-lost", "the room held for it is no longer there: {why}")
+
+BEGAN = RULES.admits("began", "its processes run on {nodes}")
+COMPLETED = RULES.admits("completed", "it ended by itself with exit code 0")
+EXIT_CODE = RULES.excludes("exit-code", "it ended with exit code {code}")
+SIGNALLED = RULES.excludes("exit-signal", "it was ended by signal {signal}, which nobody here sent")
+NOT_STARTED = RULES.excludes("cannot-start", "it could not be started: {why}")
+START_TIMEOUT = RULES.excludes("start-timeout", "it did not begin within {limit}")
+LOST = RULES.excludes("node-failure", "nobody saw how it ended: its node or its supervisor went away")
+NODE_DOWN = RULES.excludes("node-down", "its node {node} went down")
+WALLTIME = RULES.excludes("walltime", "it ran into its walltime of {limit}")
+UNRESPONSIVE = RULES.excludes(
+    "unresponsive", "it wrote no checkpoint within {limit} after it was asked, and had to be ended"
+)
+CHECKPOINT_FAILED = RULES.excludes("checkpoint-failed", "it could not write a checkpoint: {why}")
+CANCELLED = RULES.excludes("cancelled", "{by} cancelled it")
+
+HINTED = RULES.admits("hint", "it was asked for a checkpoint, with {limit} to write it")
+TOLD = RULES.admits("told", "it was told to go ({why}), with {limit} before it is killed")
+NOBODY_ANSWERS = RULES.admits("no-protocol", "nothing answers a request for a checkpoint")
+NOT_BEGUN = RULES.admits("not-begun", "it had not begun")
+SAVED = RULES.admits("saved", "it wrote its checkpoint after {took}")
+SAVES = RULES.admits("checkpoint", "it wrote a checkpoint")
+NO_SAVE = RULES.admits("no-checkpoint", "{why}; it goes on without a checkpoint")
+EXTENDED = RULES.admits("extended", "it answers but is slow: it has {limit} more, once")
+DEFERRED = RULES.admits("deferral", "it asked for {wanted} more time and was given {granted} of at most {most}")
+NOT_DEFERRED = RULES.admits("no-deferral", "it asked for {wanted} more time; all of {most} was given already")
+WITHDRAWN = RULES.admits("withdrawn", "{claimant} no longer needs its room; it goes on once its checkpoint is written")
+SUSPENDED = RULES.waits("suspended", "it left with its checkpoint of {at} and waits to resume from it")
+REQUEUED = RULES.waits("requeued", "it left without a checkpoint and waits to begin anew")
+AGAIN = RULES.waits("queued-again", "its policy {policy} queues it again, {count} of at most {most} times")
+PREEMPTED = RULES.excludes("preempted", "it gave way to {claimant} and does not queue again: {why}")
+SUBMITTED = RULES.admits("submitted", "{by} submitted it")
+RESUMED = RULES.admits("resumed", "{by} resumed it")

@@ -1,0 +1,351 @@
+"""The controller: one thread that takes in what happens, commits what follows, and only then acts."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cede.engine.clock import Clock
+from cede.engine.drive import rules
+from cede.engine.drive.driver import Driver
+from cede.engine.drive.facts import Fact, Submit
+from cede.engine.drive.job import Job
+from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.engine.drive.step import Refusal, Step
+from cede.live.executors.executor import Executor, Report
+from cede.live.hashes import settings_hash
+from cede.live.metrics import Metrics
+from cede.live.store.errors import StaleError
+from cede.live.store.records import Asked, Entry, Event
+from cede.live.store.store import Store
+from cede.live.task import Task
+from cede.live.view import ClusterState, describe
+from cede.model.cluster import ClusterFile
+from cede.model.errors import CedeError
+from cede.model.lifecycle import PRESENT
+
+__all__ = ["Answer", "ClusterState", "Controller", "UnavailableError"]
+
+log = logging.getLogger("cede.controller")
+
+ATTEMPTS = 3
+RETRY_S = 1.0
+MOST_TRIES = 60
+MOST_AT_ONCE = 500
+"""Facts of one step; the rest follows in the next."""
+
+
+class UnavailableError(CedeError):
+    """What was asked for could not be made durable; nothing of it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a question, once that is durable. `job` is the workload it was about, as it was then."""
+
+    refusal: Refusal | None
+    job: Job | None
+    version: int
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Ask:
+    fact: Fact
+    asked: Asked | None = None
+    task: Task | None = None
+    future: Future[Answer] | None = None
+    tries: int = 0
+
+
+Granted = Callable[[str, int, int, int], None]
+"""Told of every deferral: workload, attempt, hint, microseconds granted."""
+
+
+class Controller:
+    """Owns the driver and the writing side of the store. Everybody else asks, from any thread."""
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        document: ClusterFile,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        granted: Granted | None = None,
+        reporting: Report | None = None,
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._document = document
+        self._clock = clock
+        self._metrics = metrics
+        self._granted = granted
+        self._reporting = reporting or self.report
+        self._settings = settings_hash(document)
+        self._inbox: deque[_Ask | Future[Any]] = deque()
+        self._calls: dict[int, Callable[[], Any]] = {}
+        self._ready = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="controller", daemon=True)
+        self._subscribers: list[Callable[[Sequence[Event]], None]] = []
+        self._wakes_at: int | None = None
+        self._version = 0
+        self._driver: Driver
+        self.adopted = 0
+        """Workloads that were under way when the server began."""
+        self.problem = ""
+        """What keeps the scheduler from its work, in a sentence; empty while all is well."""
+
+    # -- from any thread ---------------------------------------------------------------------------------------
+
+    @property
+    def ground(self) -> ClusterFile:
+        """The cluster without its workloads, as it was configured."""
+        return self._document
+
+    def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]:
+        """The answer comes when what follows is durable."""
+        future: Future[Answer] = Future()
+        self._put(_Ask(fact, asked, task, future))
+        return future
+
+    def report(self, fact: Fact) -> None:
+        """An executor or a broker saw this."""
+        self._put(_Ask(fact))
+
+    def snapshot(self) -> Future[ClusterFile]:
+        """The live state as a cluster file."""
+        return self._call(self._moment)
+
+    def describe(self) -> Future[ClusterState]:
+        """The live state for people."""
+        return self._call(self._described)
+
+    def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
+        """Call this with the events of every commit, from the controller's thread; it must not take long."""
+        self._subscribers = [*self._subscribers, callback]
+
+    def unsubscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
+        self._subscribers = [other for other in self._subscribers if other is not callback]
+
+    # -- beginning and end -------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take up what was under way, adopt what still runs, give the orders in force again, and go on."""
+        self._reload()
+        self._executor.open(self._reporting)
+        present = {job.name: job.attempt for job in self._driver.jobs.values() if job.phase in PRESENT}
+        self.adopted = len(present)
+        self._executor.adopt(present)
+        self._give(self._driver.outstanding())
+        self._wakes_at = self._clock.now()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the step under way. Workloads go on."""
+        with self._ready:
+            self._stopping = True
+            self._ready.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout=30)
+        for item in self._inbox:
+            future = item if isinstance(item, Future) else item.future
+            if future is not None and not future.done():
+                future.set_exception(UnavailableError("the server is stopping"))
+
+    def _reload(self) -> None:
+        saved = self._store.load()
+        self._document = saved.document or self._document
+        self._version = saved.version
+        self._driver = Driver.restore(
+            self._document,
+            self._clock.now(),
+            saved.jobs,
+            next_decision=saved.next_decision,
+            node_states=dict(saved.node_states),
+        )
+        self._metrics.restore(saved.jobs)
+
+    # -- the thread --------------------------------------------------------------------------------------------
+
+    def _put(self, item: _Ask | Future[Any]) -> None:
+        with self._ready:
+            self._inbox.append(item)
+            self._ready.notify()
+
+    def _call(self, what: Callable[[], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._calls[id(future)] = what
+        self._put(future)
+        return future
+
+    def _run(self) -> None:
+        while True:
+            items = self._collect()
+            if items is None:
+                return
+            asks = [item for item in items if isinstance(item, _Ask)]
+            try:
+                if asks or self._due():
+                    self._take(asks)
+            except Exception:
+                log.exception("a step failed")
+                self.problem = "a step failed; the log says how"
+                self._recover(asks)
+            for item in items:
+                if isinstance(item, Future):
+                    self._answer_call(item)
+
+    def _due(self) -> bool:
+        return self._wakes_at is not None and self._wakes_at <= self._clock.now()
+
+    def _collect(self) -> list[_Ask | Future[Any]] | None:
+        """What has come in; waits for something, or for the time the driver wants to be called."""
+        with self._ready:
+            while not self._inbox and not self._stopping:
+                wait = None if self._wakes_at is None else (self._wakes_at - self._clock.now()) / 1e6
+                if wait is not None and wait <= 0:
+                    break
+                self._ready.wait(wait)
+            if self._stopping:
+                return None
+            return [self._inbox.popleft() for _ in range(min(len(self._inbox), MOST_AT_ONCE))]
+
+    def _take(self, asks: list[_Ask]) -> None:
+        """One step: feed, commit, answer, act."""
+        asks = [ask for ask in asks if not self._is_taken(ask)]
+        facts = [ask.fact for ask in asks]
+        for _ in range(ATTEMPTS):
+            began = time.perf_counter()
+            step = self._driver.feed(self._clock.now(), facts)
+            decided = time.perf_counter()
+            self._wakes_at = step.wakes_at
+            if not facts and not step.changed and not step.decisions:
+                return
+            try:
+                entry = self._entry(step, asks)
+                self._version = self._store.commit(entry)
+            except StaleError:
+                log.warning("another writer moved the store; deciding again")
+                self._reload()
+                continue
+            committed = time.perf_counter()
+            try:
+                self._metrics.observe(step, decided - began, committed - decided)
+                self._after(step, asks, entry.tasks)
+            except Exception:
+                log.exception("a step was stored, but not all of it was carried out")
+                self._give(self._driver.outstanding())
+            return
+        raise UnavailableError("another writer keeps moving the store")
+
+    def _is_taken(self, ask: _Ask) -> bool:
+        """A submission whose name was used before is answered here: only the store knows those that ended."""
+        if not isinstance(ask.fact, Submit) or ask.fact.workload.name in self._driver.jobs:
+            return False
+        name = ask.fact.workload.name
+        if not self._store.taken(name):
+            return False
+        rule = rules.NAME_TAKEN
+        if ask.asked is not None:
+            self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.now())
+        if ask.future is not None:
+            ask.future.set_result(Answer(Refusal(0, rule.id, rule.because(name=name)), None, self._version))
+        return True
+
+    def _entry(self, step: Step, asks: Sequence[_Ask]) -> Entry:
+        refused = {refusal.fact for refusal in step.refusals}
+        tasks = {
+            ask.fact.workload.name: ask.task
+            for at, ask in enumerate(asks)
+            if isinstance(ask.fact, Submit) and ask.task is not None and at not in refused
+        }
+        asked = [replace(ask.asked, fact=at) for at, ask in enumerate(asks) if ask.asked is not None]
+        return Entry(self._version, step, [ask.fact for ask in asks], tasks, asked, self._settings)
+
+    def _after(self, step: Step, asks: Sequence[_Ask], tasks: Mapping[str, Task]) -> None:
+        """What follows a commit: answers, orders, and word to those who listen."""
+        self.problem = f"a plan was not carried out: {step.problems[0]}" if step.problems else ""
+        for problem in step.problems:
+            log.error("unlawful plan: %s", problem)
+        refused = {refusal.fact: refusal for refusal in step.refusals}
+        for at, ask in enumerate(asks):
+            if ask.future is not None:
+                job = step.changed.get(_name_of(ask.fact)) or self._driver.jobs.get(_name_of(ask.fact))
+                seen = None if job is None else replace(job)
+                ask.future.set_result(Answer(refused.get(at), seen, self._version))
+        self._give(step.orders, tasks)
+        if self._granted is not None:
+            for name, granted in step.granted.items():
+                job = step.changed[name]
+                self._granted(name, job.attempt, job.hint, granted)
+        if step.transitions and self._subscribers:
+            events = self._store.events_of(self._version)
+            for callback in self._subscribers:
+                callback(events)
+
+    def _give(self, orders: Sequence[Order], tasks: Mapping[str, Task] | None = None) -> None:
+        for order in orders:
+            match order:
+                case Launch():
+                    task = (tasks or {}).get(order.name)
+                    if task is None and (record := self._store.workload(order.name)) is not None:
+                        task = record.task
+                    if task is not None:
+                        self._executor.launch(order, task)
+                case Hint():
+                    self._executor.hint(order)
+                case Terminate():
+                    self._executor.terminate(order)
+                case Kill():
+                    self._executor.kill(order)
+
+    def _recover(self, asks: Sequence[_Ask]) -> None:
+        """The step is not in the store: forget it, tell who asked, and take in again what was seen."""
+        for ask in asks:
+            if ask.future is not None and not ask.future.done():
+                ask.future.set_exception(UnavailableError("it could not be stored; nothing of it happened"))
+        seen = [ask for ask in asks if ask.future is None]
+        for ask in seen:
+            ask.tries += 1
+            if ask.tries > MOST_TRIES:
+                log.error("given up, it could not be taken in: %r", ask.fact)
+        seen = [ask for ask in seen if ask.tries <= MOST_TRIES]
+        with self._ready:
+            self._inbox.extendleft(reversed(seen))
+            if not self._stopping:
+                self._ready.wait(RETRY_S)
+        try:
+            self._reload()
+            self._give(self._driver.outstanding())
+            self._wakes_at = self._clock.now()
+        except Exception:
+            log.exception("the store cannot be read")
+            self._wakes_at = self._clock.now() + int(RETRY_S * 1e6)
+
+    # -- answers -----------------------------------------------------------------------------------------------
+
+    def _answer_call(self, future: Future[Any]) -> None:
+        what = self._calls.pop(id(future))
+        try:
+            future.set_result(what())
+        except Exception as error:
+            future.set_exception(error)
+
+    def _moment(self) -> ClusterFile:
+        return self._driver.snapshot(self._clock.now())
+
+    def _described(self) -> ClusterState:
+        return describe(self._driver, self._version)
+
+
+def _name_of(fact: Fact) -> str:
+    return fact.workload.name if isinstance(fact, Submit) else getattr(fact, "name", "")

@@ -1,0 +1,84 @@
+"""The data directory: where it is, that one server has it at a time, and how others find that server."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from cede.model.errors import CedeError
+
+VARIABLE = "CEDE_DATA"
+NOTE = "server.json"
+
+
+def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a server keeps what it must not lose, unless it is told otherwise."""
+    if given := environ.get(VARIABLE):
+        return Path(given)
+    state = environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "cede"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """How to reach the server of a data directory from the same account."""
+
+    url: str
+    token: str
+    pid: int
+
+
+class Place:
+    """A data directory that this process has for itself."""
+
+    def __init__(self, path: Path, lock: TextIO) -> None:
+        self.path = path
+        self._lock = lock
+
+    @classmethod
+    def take(cls, path: Path) -> Place:
+        """The directory, made if need be; an error if another server has it."""
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.chmod(0o700)
+            lock = (path / "server.lock").open("a+")
+        except OSError as error:
+            raise CedeError(f"{path}: cannot be used for data: {(error.strerror or str(error)).lower()}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            note = read_note(path)
+            where = f" at {note.url} (process {note.pid})" if note else ""
+            hint = "stop it, or give another directory with --data"
+            raise CedeError(f"{path}: a server{where} is using it already ({hint})") from None
+        return cls(path.resolve(), lock)
+
+    def announce(self, note: Note) -> None:
+        """Leave word of the server, for this account only."""
+        text = json.dumps({"url": note.url, "token": note.token, "pid": note.pid})
+        fresh = self.path / f"{NOTE}.new"
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
+        fresh.replace(self.path / NOTE)
+
+    def leave(self) -> None:
+        """Another server may have it."""
+        with suppress(FileNotFoundError):
+            (self.path / NOTE).unlink()
+        self._lock.close()
+
+
+def read_note(path: Path) -> Note | None:
+    """The word left by the server of this directory, if one runs or was killed."""
+    try:
+        found = json.loads((path / NOTE).read_text())
+        return Note(str(found["url"]), str(found["token"]), int(found["pid"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

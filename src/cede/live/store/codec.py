@@ -1,0 +1,93 @@
+"""Jobs, tasks, facts, transitions, decisions and documents as JSON text and back, exactly.
+
+Entries of a cluster file are in its contract form, and all times beside them are whole microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, get_args
+
+from cede.engine.drive.facts import Fact
+from cede.engine.drive.job import Job
+from cede.engine.drive.step import Refusal, Transition
+from cede.live.store.shapes import Shape
+from cede.live.task import Task
+from cede.model.cluster import ClusterFile
+from cede.model.document import dump_document, parse_document
+from cede.model.plan import Decision
+
+# Everything but ASCII is escaped, so that any text a job or user came up with can be stored.
+text_of = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+plain_of = json.loads
+
+
+def _kind(cls: type) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+_JOB = Shape(Job)
+_TRANSITION = Shape(Transition)
+_DECISION = Shape(Decision)
+_REFUSAL = Shape(Refusal)
+_FACTS: dict[str, Shape[Any]] = {_kind(cls): Shape(cls) for cls in get_args(Fact)}
+_KINDS: dict[type, str] = {cls: _kind(cls) for cls in get_args(Fact)}
+
+
+def dump_job(job: Job) -> str:
+    return text_of(_JOB.dump(job))
+
+
+def parse_job(text: str) -> Job:
+    return _JOB.parse(plain_of(text))
+
+
+def dump_task(task: Task) -> str:
+    return text_of(task.model_dump(exclude_unset=True))
+
+
+def parse_task(text: str) -> Task:
+    return Task.model_validate(plain_of(text))
+
+
+def dump_facts(facts: Iterable[Fact]) -> str:
+    """The facts in order, each as its kind and what it says."""
+    return text_of([[kind := _KINDS[type(fact)], _FACTS[kind].dump(fact)] for fact in facts])
+
+
+def parse_facts(text: str) -> list[Fact]:
+    return [_FACTS[kind].parse(data) for kind, data in plain_of(text)]
+
+
+def dump_refusals(refusals: Iterable[Refusal]) -> str:
+    return text_of([_REFUSAL.dump(refusal) for refusal in refusals])
+
+
+def parse_refusals(text: str) -> list[Refusal]:
+    return [_REFUSAL.parse(data) for data in plain_of(text)]
+
+
+def dump_transition(transition: Transition) -> str:
+    return text_of(_TRANSITION.dump(transition))
+
+
+def parse_transition(text: str) -> Transition:
+    return _TRANSITION.parse(plain_of(text))
+
+
+def dump_decision(decision: Decision) -> str:
+    return text_of(_DECISION.dump(decision))
+
+
+def parse_decision(text: str) -> Decision:
+    return _DECISION.parse(plain_of(text))
+
+
+def dump_cluster(document: ClusterFile) -> str:
+    return text_of(dump_document(document))
+
+
+def parse_cluster(text: str) -> ClusterFile:
+    return parse_document(plain_of(text))

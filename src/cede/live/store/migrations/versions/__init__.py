@@ -1,0 +1,1 @@
+"""One module a revision, named for what it brings."""

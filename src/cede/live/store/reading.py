@@ -1,0 +1,107 @@
+"""Workloads as they are stored: all that a driver goes on with, one, or a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+
+from cede.live.store import codec
+from cede.live.store.errors import UnknownError
+from cede.live.store.records import Record, Saved
+from cede.live.store.tables import CONFIGURATIONS, DECISIONS, NODE_STATES, STATE, WORKLOADS, bounded, column
+from cede.model.cluster import ClusterFile
+from cede.model.lifecycle import FINAL, Phase
+
+Viewer = tuple[str, tuple[str, ...]]
+"""A user and the user's projects: they see what is theirs."""
+
+_RECORD = select(WORKLOADS.c.job, WORKLOADS.c.task)
+_LIVE = [str(phase) for phase in Phase if phase not in FINAL]
+
+
+def load(connection: Connection) -> Saved:
+    state = connection.execute(select(STATE.c.version, STATE.c.document)).one()
+    live = select(WORKLOADS.c.job).where(WORKLOADS.c.phase.in_(_LIVE)).order_by(WORKLOADS.c.sequence)
+    nodes = connection.execute(select(NODE_STATES.c.node, NODE_STATES.c.state).order_by(NODE_STATES.c.node))
+    return Saved(
+        version=state.version,
+        document=None if state.document is None else codec.parse_cluster(state.document),
+        jobs=tuple(codec.parse_job(job) for job in connection.execute(live).scalars()),
+        next_decision=(connection.execute(select(func.max(DECISIONS.c.number))).scalar() or 0) + 1,
+        node_states={row.node: row.state for row in nodes},
+    )
+
+
+def configurations(connection: Connection) -> tuple[tuple[int, ClusterFile], ...]:
+    """Every document that was given, with the version it made, in order."""
+    rows = connection.execute(select(CONFIGURATIONS).order_by(CONFIGURATIONS.c.version))
+    return tuple((row.version, codec.parse_cluster(row.document)) for row in rows)
+
+
+def workload(connection: Connection, name: str) -> Record | None:
+    row = connection.execute(_RECORD.where(WORKLOADS.c.name == column(name))).first()
+    return None if row is None else _record(row)
+
+
+def taken(connection: Connection, name: str) -> bool:
+    return _sequence(connection, name) is not None
+
+
+def workloads(
+    connection: Connection,
+    *,
+    phases: Collection[Phase],
+    queue: str | None,
+    users: Collection[str] | None,
+    projects: Collection[str] | None,
+    visible_to: Viewer | None,
+    after: str | None,
+    limit: int,
+    newest_first: bool,
+) -> tuple[Record, ...]:
+    """Those that match everything given, by submission; the page begins behind the workload named `after`."""
+    columns = WORKLOADS.c
+    asked: list[ColumnElement[bool]] = []
+    if phases:
+        asked.append(columns.phase.in_([str(phase) for phase in phases]))
+    if queue is not None:
+        asked.append(columns.queue == column(queue))
+    if users is not None:
+        asked.append(columns.owner.in_([column(user) for user in users]))
+    if projects is not None:
+        asked.append(columns.project.in_([column(project) for project in projects]))
+    if visible_to is not None:
+        asked.append(visible(visible_to))
+    if after is not None:
+        place = _sequence(connection, after)
+        if place is None:
+            raise UnknownError(f"there is no workload '{after}' to go on after")
+        asked.append(columns.sequence < place if newest_first else columns.sequence > place)
+    order = columns.sequence.desc() if newest_first else columns.sequence
+    rows = connection.execute(_RECORD.where(*asked).order_by(order).limit(bounded(limit)))
+    return tuple(_record(row) for row in rows)
+
+
+def counts(connection: Connection) -> Mapping[str, Mapping[Phase, int]]:
+    """How many workloads of each queue are in each phase; those without a queue are under the empty name."""
+    phase, queue = WORKLOADS.c.phase, WORKLOADS.c.queue
+    found: dict[str, dict[Phase, int]] = {}
+    for row in connection.execute(select(phase, queue, func.count().label("number")).group_by(phase, queue)):
+        found.setdefault(row.queue or "", {})[Phase(row.phase)] = row.number
+    return found
+
+
+def visible(viewer: Viewer) -> ColumnElement[bool]:
+    """Which workloads this viewer may see."""
+    user, projects = viewer
+    return or_(WORKLOADS.c.owner == column(user), WORKLOADS.c.project.in_([column(one) for one in projects]))
+
+
+def _record(row: Row[*tuple[Any, ...]]) -> Record:
+    return Record(codec.parse_job(row.job), codec.parse_task(row.task))
+
+
+def _sequence(connection: Connection, name: str) -> int | None:
+    return connection.execute(select(WORKLOADS.c.sequence).where(WORKLOADS.c.name == column(name))).scalar()

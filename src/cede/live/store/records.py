@@ -1,0 +1,150 @@
+"""What goes into the store and comes out of it, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cede.engine.drive.facts import Fact
+from cede.engine.drive.job import Job
+from cede.engine.drive.step import Step, Transition
+from cede.live.task import Task
+from cede.model.cluster import ClusterFile
+from cede.model.plan import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asked for fact number `fact` of the step, for the audit trail."""
+
+    fact: int
+    by: str
+    role: str
+    what: str
+    about: str
+    detail: str = ""
+    allowed: bool = True
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One transaction: a step, and all that is kept beside it."""
+
+    expected: int
+    """The store's version that the step was made from."""
+    step: Step
+    facts: Sequence[Fact]
+    """The inputs as fed, in order; those that were refused too."""
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    """Of the workloads that were submitted in this step, and not refused."""
+    asked: Sequence[Asked] = ()
+    settings_hash: str = ""
+    cluster_hash: str = ""
+    """Of the cluster file that the decisions were made from; one that carries its own has its own hash."""
+    cluster: bytes | None = None
+    """That file as compressed JSON, where it shall be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A workload with what it runs."""
+
+    job: Job
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """All that a driver needs to go on, at one version."""
+
+    version: int
+    document: ClusterFile | None
+    jobs: tuple[Job, ...]
+    """Those that have not ended, in the order of their submission."""
+    next_decision: int
+    node_states: Mapping[str, str]
+    """Of nodes whose state was set since the document was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A transition with its place among all of them; `version` is that of the step it belongs to."""
+
+    sequence: int
+    transition: Transition
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRecord:
+    """A decision with what it was made from. `victims` are names; all the rest of it is in `decision`."""
+
+    number: int
+    at: int
+    claimant: str | None
+    action: str
+    victims: tuple[str, ...]
+    rule: str
+    why: str
+    decision: Decision
+    doctrine: str
+    edition: str
+    settings_hash: str
+    cluster_hash: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What became of one workload: its events and the decisions that name it, each in order."""
+
+    name: str
+    record: Record | None
+    events: tuple[Event, ...]
+    decisions: tuple[DecisionRecord, ...]
+
+    @property
+    def told(self) -> tuple[Event | DecisionRecord, ...]:
+        """Both together, as they happened: a decision comes before what followed from it in the same step."""
+        both: list[Event | DecisionRecord] = [*self.decisions, *self.events]
+        return tuple(sorted(both, key=lambda one: one.version))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Who asked for what. `version` is that of the step it became part of, none if it never became a fact."""
+
+    sequence: int
+    at: int
+    by: str
+    role: str
+    what: str
+    about: str
+    detail: str
+    allowed: bool
+    """Whether it was done; `rule` says why not."""
+    rule: str
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Who a token stands for; the token itself is not kept, only its hash."""
+
+    id: int
+    name: str
+    role: str
+    projects: tuple[str, ...]
+    at: int
+    revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was deleted; the files of these workloads can go too."""
+
+    workloads: tuple[str, ...] = ()
+    events: int = 0
+    steps: int = 0
+    clusters: int = 0

@@ -1,0 +1,159 @@
+"""The tables. Bodies are JSON text; what is looked for by its value stands in a column beside them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+METADATA = MetaData()
+
+# Only an INTEGER primary key counts up by itself in SQLite.
+Sequence = BigInteger().with_variant(Integer(), "sqlite")
+
+STATE = Table(
+    "state",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
+    Column("document", Text),
+)
+"""One row: the version, and the cluster without its workloads as it is now."""
+
+CONFIGURATIONS = Table(
+    "configurations",
+    METADATA,
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("document", Text, nullable=False),
+)
+"""The documents that were given, by the version they made."""
+
+NODE_STATES = Table(
+    "node_states",
+    METADATA,
+    Column("node", Text, primary_key=True),
+    Column("state", String(20), nullable=False),
+)
+
+WORKLOADS = Table(
+    "workloads",
+    METADATA,
+    Column("sequence", Sequence, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("submitted_in", BigInteger, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("project", Text),
+    Column("queue", Text),
+    Column("phase", String(20), nullable=False),
+    Column("ended", BigInteger),
+    Column("job", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Index("workloads_by_phase", "phase", "queue"),
+    Index("workloads_by_owner", "owner", "sequence"),
+    sqlite_autoincrement=True,
+)
+
+STEPS = Table(
+    "steps",
+    METADATA,
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("facts", Text, nullable=False),
+    Column("refusals", Text, nullable=False),
+)
+
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("sequence", Sequence, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("name", Text, ForeignKey("workloads.name", name="events_workload"), nullable=False),
+    Column("body", Text, nullable=False),
+    Index("events_by_name", "name", "sequence"),
+    Index("events_by_version", "version"),
+    sqlite_autoincrement=True,
+)
+
+DECISIONS = Table(
+    "decisions",
+    METADATA,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("claimant", Text),
+    Column("doctrine", Text, nullable=False),
+    Column("edition", Text, nullable=False),
+    Column("settings_hash", String(64), nullable=False),
+    Column("cluster_hash", String(64), nullable=False),
+    Column("body", Text, nullable=False),
+    Index("decisions_by_claimant", "claimant", "number"),
+    Index("decisions_by_cluster", "cluster_hash"),
+)
+
+VICTIMS = Table(
+    "victims",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("number", BigInteger, ForeignKey("decisions.number", name="victims_decision"), primary_key=True),
+)
+
+CLUSTERS = Table(
+    "clusters",
+    METADATA,
+    Column("hash", String(64), primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+AUDIT = Table(
+    "audit",
+    METADATA,
+    Column("sequence", Sequence, primary_key=True),
+    Column("version", BigInteger),
+    Column("at", BigInteger, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("about", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("allowed", Boolean, nullable=False),
+    Column("rule", Text, nullable=False),
+    Index("audit_by_whom", "by", "sequence"),
+    Index("audit_about", "about", "sequence"),
+    sqlite_autoincrement=True,
+)
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", Sequence, primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("role", String(20), nullable=False),
+    Column("projects", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("revoked", Boolean, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+
+def column(text: str) -> str:
+    """The text as every database can hold it; only what no Unicode file could hold, and NUL, is written out."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+
+
+def bounded(number: int) -> int:
+    """The number as every database can compare it; beyond that no row has one."""
+    return max(-(2**63), min(number, 2**63 - 1))

@@ -1,0 +1,279 @@
+"""Whatever happens to a driver: nothing runs twice, nothing is overfilled, nothing is forgotten."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+import cede
+from cede.engine.drive.driver import Driver
+from cede.engine.drive.facts import (
+    AskCheckpoint,
+    Cancel,
+    Checkpointed,
+    CheckpointFailed,
+    Deferral,
+    Heard,
+    Resume,
+    SetNode,
+    Suspend,
+)
+from cede.engine.drive.terms import Terms
+from cede.model.document import dump_document
+from cede.model.lifecycle import FINAL, PRESENT, TABLE, Phase, Signal
+from cede.model.times import SECOND
+from cede.state.columns import STATES
+from tests.drive_world import World
+
+WORDS = {
+    Phase.PENDING: {"pending"},
+    Phase.SUSPENDED: {"suspended"},
+    Phase.HELD: {"reserved"},
+    Phase.STARTING: {"running"},
+    Phase.RUNNING: {"running"},
+    Phase.CHECKPOINTING: {"checkpointing", "preempting"},
+    Phase.PREEMPTING: {"checkpointing", "preempting"},
+    Phase.CANCELLING: {"checkpointing", "preempting"},
+}
+MODES = st.sampled_from(["none", "auto", "auto", "manual"])
+ASKS = ["cancel", "suspend", "force", "resume", "checkpoint", "checkpoint"]
+CLUSTERS: dict[str, dict[str, Any]] = {
+    "backendai": {
+        "cede": 1,
+        "doctrine": "backendai",
+        "nodes": [{"name": "n", "count": 3, "capacity": {"cpu": 4}}],
+        "queues": [{"name": "q", "settings": {"preemptible_priority": 5, "preemption_mode": "suspend"}}],
+    },
+    "backendai 26.8": {
+        "cede": 1,
+        "doctrine": {"name": "backendai", "edition": "26.8"},
+        "nodes": [{"name": "n", "count": 2, "capacity": {"cpu": 4}}],
+        "queues": [{"name": "q", "settings": {"enabled": True}}],
+    },
+    "kueue": {
+        "cede": 1,
+        "doctrine": "kueue",
+        "nodes": [{"name": "n", "count": 2, "capacity": {"cpu": 4}}],
+        "queues": [
+            {"name": "pool"},
+            {
+                "name": "q",
+                "parent": "pool",
+                "guaranteed": {"cpu": 4},
+                "settings": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
+            },
+            {
+                "name": "r",
+                "parent": "pool",
+                "guaranteed": {"cpu": 4},
+                "settings": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
+            },
+        ],
+    },
+}
+
+
+def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
+    document = cede.load(data).document
+    queues = [queue.name for queue in document.queues if queue.name != "pool"]
+    nodes = [node.name for node in document.nodes]
+
+    class Drive(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.world = World(document)
+            self.numbers = itertools.count(1)
+            self.names: list[str] = []
+
+        @initialize()
+        def begin(self) -> None:
+            self.world.wait(0)
+
+        def pick(self, data: st.DataObject, names: list[str]) -> str:
+            return data.draw(st.sampled_from(sorted(names)))
+
+        def running(self, **having: bool) -> list[str]:
+            found = self.world.processes.values()
+            return [p.name for p in found if all(bool(getattr(p, key)) == value for key, value in having.items())]
+
+        @rule(
+            cpu=st.integers(1, 4),
+            members=st.integers(1, 3),
+            priority=st.integers(0, 9),
+            mode=MODES,
+            answers=st.sampled_from([True, True, False]),
+            begins=st.sampled_from([True, True, False]),
+            requeue=st.sampled_from(["never", "on_node_failure", "always"]),
+            queue=st.sampled_from(queues),
+            walltime=st.sampled_from([None, None, 50, 2000]),
+            hold=st.sampled_from([None, 20]),
+        )
+        def submit(self, cpu: int, members: int, priority: int, mode: str, begins: bool, **more: Any) -> None:
+            name = f"w{next(self.numbers)}"
+            requeue, hold, answers = more.pop("requeue"), more.pop("hold"), more.pop("answers")
+            limit = None if hold is None else hold * SECOND
+            terms = Terms(answers=answers, requeue=requeue, hold_timeout=limit)
+            more = {key: value for key, value in more.items() if value is not None}
+            self.world.submit(
+                name, terms=terms, members=members, cpu=cpu, priority=priority, checkpoint={"mode": mode}, **more
+            )
+            self.names.append(name)
+            for waiting in self.running(began=False) if begins else ():
+                self.world.begin(waiting)
+
+        @precondition(lambda self: self.running(began=False))
+        @rule(data=st.data())
+        def begins(self, data: st.DataObject) -> None:
+            self.world.begin(self.pick(data, self.running(began=False)))
+
+        @precondition(lambda self: self.world.processes)
+        @rule(data=st.data(), code=st.sampled_from([0, 0, 3]), lost=st.booleans())
+        def exits(self, data: st.DataObject, code: int, lost: bool) -> None:
+            name = self.pick(data, self.running())
+            if lost and code:
+                self.world.exit(name, None, lost=True, told=False, signal=None)
+            else:
+                self.world.exit(name, code)
+
+        @precondition(lambda self: self.running(told=True))
+        @rule(data=st.data())
+        def obeys(self, data: st.DataObject) -> None:
+            self.world.exit(self.pick(data, self.running(told=True)))
+
+        @precondition(lambda self: self.world.processes)
+        @rule(data=st.data(), what=st.sampled_from(["done", "done", "own", "failed", "heard", "defer"]))
+        def answers(self, data: st.DataObject, what: str) -> None:
+            asked = [p.name for p in self.world.processes.values() if p.hint and not p.told]
+            process = self.world.process(self.pick(data, asked or self.running()))
+            name, attempt, hint = process.name, process.attempt, process.hint
+            facts = {
+                "done": Checkpointed(name, attempt, hint),
+                "own": Checkpointed(name, attempt, 0),
+                "failed": CheckpointFailed(name, attempt, hint, "disk full"),
+                "heard": Heard(name, attempt, hint, 0.5),
+                "defer": Deferral(name, attempt, hint, 100 * SECOND),
+            }
+            self.world.feed(facts[what])
+
+        @precondition(lambda self: self.world.driver.jobs)
+        @rule(data=st.data(), what=st.sampled_from(ASKS))
+        def asks(self, data: st.DataObject, what: str) -> None:
+            name = self.pick(data, list(self.world.driver.jobs))
+            facts = {
+                "cancel": Cancel(name, "ann"),
+                "suspend": Suspend(name, "ann"),
+                "force": Suspend(name, "ann", force=True),
+                "resume": Resume(name, "ann"),
+                "checkpoint": AskCheckpoint(name, "ann"),
+            }
+            self.world.feed(facts[what])
+
+        @rule(node=st.sampled_from(nodes), word=st.sampled_from(["ready", "cordoned", "down"]), evict=st.booleans())
+        def sets_node(self, node: str, word: str, evict: bool) -> None:
+            self.world.feed(SetNode(node, word, "ann", evict))
+
+        @rule(seconds=st.sampled_from([0.001, 1, 5, 31, 301, 700]))
+        def waits(self, seconds: float) -> None:
+            self.world.wait(seconds)
+
+        @rule()
+        def restarts(self) -> None:
+            before = dump_document(self.world.driver.snapshot())
+            self.world.restart()
+            after = dump_document(self.world.driver.snapshot())
+            before["now"] = after["now"]
+            assert after == before
+
+        @invariant()
+        def no_node_is_overfilled(self) -> None:
+            capacity = {node.name: node.capacity["cpu"] for node in document.nodes}
+            for process in self.world.processes.values():
+                job = self.world.driver.jobs.get(process.name)
+                assert job is not None, f"{process.name} runs and nobody knows it"
+                assert job.phase in PRESENT
+                assert job.attempt == process.attempt
+                for node in process.nodes:
+                    capacity[node] -= job.workload.requests["cpu"]
+            assert min(capacity.values()) >= 0
+
+        @invariant()
+        def columns_and_phases_agree(self) -> None:
+            state = self.world.driver.state
+            for name, job in self.world.driver.jobs.items():
+                assert job.phase not in FINAL
+                if job.parked and job.phase in (Phase.PENDING, Phase.SUSPENDED):
+                    assert name not in state.work_index
+                else:
+                    assert STATES[state.work.state[state.work_index[name]]] in WORDS[job.phase]
+            assert set(state.work_index) <= set(self.world.driver.jobs)
+
+        @invariant()
+        def who_is_present_has_processes(self) -> None:
+            alive = {process.name for process in self.world.processes.values()}
+            assert {name for name, job in self.world.driver.jobs.items() if job.phase in PRESENT} == alive
+
+        @invariant()
+        def only_with_a_checkpoint_is_one_suspended(self) -> None:
+            for job in self.world.driver.jobs.values():
+                assert job.phase is not Phase.SUSPENDED or job.checkpoint is not None
+
+        @invariant()
+        def every_hold_waits_for_somebody_and_ends(self) -> None:
+            for job in self.world.driver.jobs.values():
+                if job.phase is Phase.HELD:
+                    assert job.deadline is not None
+                    assert set(job.waits_for) <= {p.name for p in self.world.processes.values()}
+
+        @invariant()
+        def every_move_is_in_the_table(self) -> None:
+            step = self.world.steps[-1] if self.world.steps else None
+            for one in step.transitions if step else ():
+                if isinstance(one.signal, Signal) and one.before is not None:
+                    assert TABLE[one.before, one.signal] is one.after
+                assert one.why
+
+        @invariant()
+        def plans_are_lawful(self) -> None:
+            assert not any(step.problems for step in self.world.steps[-1:])
+
+        @invariant()
+        def nobody_is_preempted_twice_for_one_decision(self) -> None:
+            taken = [
+                (made.number, victim.workload)
+                for step in self.world.steps
+                for made in step.decisions
+                for victim in made.decision.victims
+            ]
+            assert len(taken) == len(set(taken))
+
+        def teardown(self) -> None:
+            """What the driver was told, told again to another one, gives the same steps."""
+            if any(step.plans for step in self.world.steps) and not self.restarted():
+                again = Driver(document, 1000 * SECOND)
+                for step, (at, facts) in zip(self.world.steps, self.world.inputs, strict=True):
+                    repeated = again.feed(at, facts)
+                    assert repeated.transitions == step.transitions
+                    assert repeated.orders == step.orders
+
+        def restarted(self) -> bool:
+            return len(self.world.steps) != len(self.world.inputs) or self.world.restarts > 0
+
+    return Drive
+
+
+@pytest.mark.parametrize("which", sorted(CLUSTERS))
+def test_nothing_runs_twice_or_is_lost_whatever_happens(which: str) -> None:
+    quick = settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+    run_state_machine_as_test(machine_of(CLUSTERS[which]), settings=quick)  # type: ignore[no-untyped-call]
