@@ -10,14 +10,30 @@ if TYPE_CHECKING:
     from cede.engine.load import load
     from cede.engine.settle import settle
     from cede.engine.verify import verify
+    from cede.live.client import Client, ClientError
     from cede.model.errors import CedeError, InputError
     from cede.model.plan import Decision, Plan, Settled
 
 __version__ = "0.1.0"
-__all__ = ["CedeError", "Cluster", "Decision", "InputError", "Plan", "Settled", "load", "plan", "settle", "verify"]
+__all__ = [
+    "CedeError",
+    "Client",
+    "ClientError",
+    "Cluster",
+    "Decision",
+    "InputError",
+    "Plan",
+    "Settled",
+    "load",
+    "plan",
+    "settle",
+    "verify",
+]
 
 _HOMES = {
     "CedeError": "cede.model.errors",
+    "Client": "cede.live.client",
+    "ClientError": "cede.live.client",
     "Cluster": "cede.engine.cluster",
     "Decision": "cede.model.plan",
     "InputError": "cede.model.errors",

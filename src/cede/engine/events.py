@@ -62,10 +62,11 @@ class Requeued:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A workload has a usable checkpoint of this time."""
+    """A workload has a usable checkpoint of time `at`, and one takes so long to write; each where it is known."""
 
     workload: str
-    at: int
+    at: int | None = None
+    takes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,8 @@ def apply(state: State, event: Event) -> None:
             row = _row(state, name)
             _expect(name, holds(int(state.work.state[row])), "holds no room")
             state.requeue(row, state=SUSPENDED if suspended else PENDING, preempted=preempted)
-        case Saved(name, at):
-            state.save(_row(state, name), at)
+        case Saved(name, at, takes):
+            state.save(_row(state, name), at, takes)
         case Ended(name):
             state.forget(_row(state, name))
         case NodePut(node):

@@ -156,10 +156,10 @@ def _unreserved(node: Any, workload: str) -> Any:
 
 
 def _with_workloads(data: dict[str, Any], source: str, extra: object) -> dict[str, Any]:
-    return {**data, "workloads": [*_list(data, "workloads"), *_entries_of(source, extra)]}
+    return {**data, "workloads": [*_list(data, "workloads"), *entries_of(source, extra)]}
 
 
-def _entries_of(source: str, extra: object) -> Iterator[object]:
+def entries_of(source: str, extra: object) -> Iterator[dict[str, Any]]:
     """The workload entries of a file that is one, a list of them, or a document that has some."""
     if isinstance(extra, dict) and "workloads" in extra:
         extra = extra["workloads"]

@@ -21,7 +21,7 @@ from cede.engine.drive.step import Refusal, Step
 from cede.live.executors.executor import Executor, Report
 from cede.live.hashes import settings_hash
 from cede.live.metrics import Metrics
-from cede.live.store.errors import StaleError
+from cede.live.store.errors import StaleError, TakenError
 from cede.live.store.records import Asked, Entry, Event
 from cede.live.store.store import Store
 from cede.live.task import Task
@@ -221,9 +221,8 @@ class Controller:
 
     def _take(self, asks: list[_Ask]) -> None:
         """One step: feed, commit, answer, act."""
-        asks = [ask for ask in asks if not self._is_taken(ask)]
-        facts = [ask.fact for ask in asks]
         for _ in range(ATTEMPTS):
+            facts = [ask.fact for ask in asks]
             began = time.perf_counter()
             step = self._driver.feed(self._clock.now(), facts)
             decided = time.perf_counter()
@@ -237,6 +236,10 @@ class Controller:
                 log.warning("another writer moved the store; deciding again")
                 self._reload()
                 continue
+            except TakenError:
+                self._reload()
+                asks = self._turn_away(asks)
+                continue
             committed = time.perf_counter()
             try:
                 self._metrics.observe(step, decided - began, committed - decided)
@@ -247,19 +250,19 @@ class Controller:
             return
         raise UnavailableError("another writer keeps moving the store")
 
-    def _is_taken(self, ask: _Ask) -> bool:
-        """A submission whose name was used before is answered here: only the store knows those that ended."""
-        if not isinstance(ask.fact, Submit) or ask.fact.workload.name in self._driver.jobs:
-            return False
-        name = ask.fact.workload.name
-        if not self._store.taken(name):
-            return False
-        rule = rules.NAME_TAKEN
-        if ask.asked is not None:
-            self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.now())
-        if ask.future is not None:
-            ask.future.set_result(Answer(Refusal(0, rule.id, rule.because(name=name)), None, self._version))
-        return True
+    def _turn_away(self, asks: list[_Ask]) -> list[_Ask]:
+        """Those that are left when submissions whose names were used before are answered: only the store knows them."""
+        left = []
+        for ask in asks:
+            if isinstance(ask.fact, Submit) and self._store.taken(ask.fact.workload.name):
+                rule, name = rules.NAME_TAKEN, ask.fact.workload.name
+                if ask.asked is not None:
+                    self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.now())
+                if ask.future is not None:
+                    ask.future.set_result(Answer(Refusal(0, rule.id, rule.because(name=name)), None, self._version))
+            else:
+                left.append(ask)
+        return left
 
     def _entry(self, step: Step, asks: Sequence[_Ask]) -> Entry:
         refused = {refusal.fact for refusal in step.refusals}

@@ -46,7 +46,6 @@ class Place:
         """The directory, made if need be; an error if another server has it."""
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.chmod(0o700)
             lock = (path / "server.lock").open("a+")
         except OSError as error:
             raise CedeError(f"{path}: cannot be used for data: {(error.strerror or str(error)).lower()}") from None

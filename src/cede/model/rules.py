@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 KINDS = ("admits", "excludes", "protects", "orders", "waits", "refuses", "warns")
 
 
-class _Open(string.Formatter):
+class _Open(dict[str, object]):
     """Leaves a placeholder standing, in angle quotes, where no value is known."""
 
-    def get_value(self, key: int | str, args: object, kwargs: Mapping[str, object]) -> object:
-        return kwargs.get(str(key), f"‹{key}›")
-
-
-_OPEN = _Open()
+    def __missing__(self, key: str) -> object:
+        return f"‹{key}›"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +31,11 @@ class Rule:
 
     def because(self, **facts: object) -> str:
         """The sentence with its numbers filled in."""
-        return _OPEN.vformat(self.sentence, (), facts)
+        return self.sentence.format_map(_Open(facts))
 
     def general(self) -> str:
         """The sentence with its placeholders shown as such, for lists of rules."""
-        return _OPEN.vformat(self.sentence, (), {})
+        return self.sentence.format_map(_Open())
 
 
 class RuleSet:

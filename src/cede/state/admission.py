@@ -53,17 +53,19 @@ def asks_of(state: State, row: int) -> Parts:
     return (pod_set(MAIN, ask.members, ask.requests),)
 
 
-def admitted_parts(state: State, row: int, flavors: Mapping[str, Any], counts: Mapping[str, int]) -> Parts | None:
+def admitted_parts(
+    state: State, row: int, flavors: Mapping[str, Any], counts: Mapping[str, int], asks: Parts | None = None
+) -> Parts | None:
     """The members that a decision's flavors and counts make of what the workload asks for; None if it gets just that.
 
     A request that names its flavor keeps it. `default` is the plain name where nothing is known in that flavor, that
-    is, where no node has any of the resource.
+    is, where no node has any of the resource. `asks` is what it asks for, where that is at hand.
     """
     if not state.static.flavored_quota or not (flavors or counts):
         return None
     known = state.units.index
     parts = []
-    for part in asks_of(state, row):
+    for part in asks_of(state, row) if asks is None else asks:
         own = flavors.get(part.name)
         chosen: Mapping[str, Any] = own if isinstance(own, Mapping) else flavors
         requests: dict[str, int] = {}

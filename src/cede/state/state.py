@@ -218,9 +218,12 @@ class State:
         self.pending.add(row)
         self.version += 1
 
-    def save(self, row: int, at: int) -> None:
-        """A workload wrote a checkpoint it can resume from."""
-        self.work.checkpoint_last[row] = at
+    def save(self, row: int, at: int | None, takes: int | None = None) -> None:
+        """A workload wrote a checkpoint it can resume from, or it is known how long that takes."""
+        if at is not None:
+            self.work.checkpoint_last[row] = at
+        if takes is not None:
+            self.work.checkpoint_time[row] = takes
         self.version += 1
 
     def forget(self, row: int) -> None:

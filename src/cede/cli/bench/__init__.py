@@ -59,3 +59,21 @@ def kueue(
         emit_json(report)
     else:
         print_report(console(), report)
+
+
+@app.command(epilog="Example: cede bench live --quick")
+def live(
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the jobs and rounds.")] = False,
+    json: Json = False,
+) -> None:
+    """A real server: gangs that preempt, submissions at a fixed rate, many short jobs, and an idle one."""
+    from cede.cli.bench.live import measured, print_report
+    from cede.cli.bench.report import telling
+    from cede.cli.output import console, emit_json
+
+    with telling() as tell:
+        report = measured(quick=quick, tell=tell)
+    if json:
+        emit_json(report)
+    else:
+        print_report(console(), report)

@@ -73,7 +73,8 @@ def suspend(roll: Roll, fact: Suspend) -> None:
         return
     if job.phase is Phase.CANCELLING:
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence="it is ending for good")
-    if job.phase in PRESENT and not fact.force and not (saves(job) and job.terms.answers) and job.leaving is None:
+    safe = job.began is None or job.leaving is not None or (saves(job) and job.terms.answers)
+    if job.phase in PRESENT and not fact.force and not safe:
         since = format_time(job.checkpoint or job.began or job.started or roll.now, True)
         raise RefusedError(rules.NO_CHECKPOINT, name=job.name, since=since)
     by = fact.by or "somebody"
@@ -105,8 +106,14 @@ def resume(roll: Roll, fact: Resume) -> None:
 def checkpoint(roll: Roll, fact: AskCheckpoint) -> None:
     """A checkpoint is wanted while the workload goes on."""
     job = known(roll, fact.name)
-    if job.phase is not Phase.RUNNING or not job.terms.answers:
-        what = "nothing answers a request for a checkpoint" if job.phase is Phase.RUNNING else "it does not run"
+    what = ""
+    if job.phase is Phase.CHECKPOINTING:
+        what = "it was asked for one already"
+    elif job.phase is not Phase.RUNNING:
+        what = "it does not run"
+    elif not job.terms.answers:
+        what = "nothing answers a request for a checkpoint"
+    if what:
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=what)
     ask_for_checkpoint(roll, job)
 
@@ -122,15 +129,26 @@ def set_node(roll: Roll, fact: SetNode) -> None:
     if fact.state == "ready":
         return
     there = sorted((job for job in roll.jobs.values() if fact.node in job.nodes), key=lambda job: job.name)
+    # Holds first: whom they let go on may have to leave because of the node.
     for job in there:
         if job.phase is Phase.HELD and gone_nodes(roll, job):
             give_up(roll, job, rules.HOLD_LOST, why=f"{fact.node} is {fact.state}")
-        elif job.phase not in PRESENT:
+    for job in there:
+        if job.phase not in PRESENT:
             continue
-        elif fact.state == "down":
+        if fact.state == "down":
             _lose(roll, job, fact.by)
         elif fact.evict and job.leaving is None:
             send_away(roll, job, Leaving("drain", "told", by=fact.by))
+        elif fact.evict and job.phase is Phase.CHECKPOINTING and job.leaving is not None:
+            _drain_too(roll, job, job.leaving, fact.by)
+
+
+def _drain_too(roll: Roll, job: Job, leaving: Leaving, by: str) -> None:
+    """It makes way for somebody; now it leaves even if that one is no longer interested."""
+    if leaving.cause == "preempt":
+        leaving.cause, leaving.by = "drain", by
+        roll.touch(job)
 
 
 def _lose(roll: Roll, job: Job, by: str) -> None:
@@ -139,7 +157,8 @@ def _lose(roll: Roll, job: Job, by: str) -> None:
         return
     if job.leaving is None:
         job.leaving = Leaving("node", "told", by=by)
-    job.leaving.cause = "node"
+    if not job.leaving.saved:
+        job.leaving.cause = "node"
     if job.phase is not Phase.PREEMPTING:
         tell_to_go(roll, job)
     kill(roll, job)

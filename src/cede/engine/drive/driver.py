@@ -15,6 +15,7 @@ from cede.engine.drive.facts import (
     Checkpointed,
     CheckpointFailed,
     Deferral,
+    Estimated,
     Exited,
     Fact,
     Heard,
@@ -32,10 +33,11 @@ from cede.engine.drive.leaving import (
     checkpoint_overdue,
     checkpointed,
     defer,
+    hint_of,
     kill,
     tell_to_go,
 )
-from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.engine.drive.orders import Kill, Launch, Order, Terminate
 from cede.engine.drive.roll import Roll, walltime_end
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.events import NodeMarked, Ticked, apply
@@ -44,6 +46,9 @@ from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
 from cede.model.times import show_duration
 from cede.state.snapshot import snapshot
 from cede.state.state import State
+
+Seen = Began | Exited | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated
+"""What an executor or a broker may see of an attempt."""
 
 
 class Driver:
@@ -174,19 +179,19 @@ class Driver:
                 asks.put_node(roll, fact)
             case PutQueue():
                 asks.put_queue(roll, fact)
-            case Began() | Exited() | Heard() | Checkpointed() | CheckpointFailed() | Deferral():
+            case Began() | Exited() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
                 job = self.jobs.get(fact.name)
                 if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
                     self._seen(job, fact)
 
-    def _seen(self, job: Job, fact: Began | Exited | Heard | Checkpointed | CheckpointFailed | Deferral) -> None:
+    def _seen(self, job: Job, fact: Seen) -> None:
         """What an executor or a broker saw of the present attempt."""
         roll = self._roll
         match fact:
             case Began():
                 if job.began is None:
                     job.began = roll.now
-                    if job.phase is Phase.STARTING:
+                    if job.phase is Phase.STARTING and job.leaving is None:
                         job.deadline = None
                         roll.move(
                             job, Signal.BEGAN, rules.BEGAN, nodes=", ".join(sorted(set(job.nodes))) or "this cluster"
@@ -200,19 +205,22 @@ class Driver:
                 if job.leaving is not None and fact.hint == job.hint:
                     job.leaving.heard = roll.now
                 roll.touch(job)
+            case Estimated():
+                roll.saved(job, None, fact.takes)
             case Checkpointed():
                 checkpointed(roll, job, fact.hint, fact.leaves)
             case CheckpointFailed():
                 checkpoint_failed(roll, job, fact.hint, fact.why)
             case Deferral():
-                granted = defer(roll, job, fact.wanted)
-                roll.step.granted[job.name] = granted
+                if fact.hint == job.hint:
+                    roll.step.granted[job.name] = defer(roll, job, fact.wanted)
+                    roll.touch(job)
 
     def _look(self, job: Job) -> None:
         """The time of this workload has come."""
         roll = self._roll
         end = walltime_end(job)
-        if end is not None and end <= roll.now and job.phase in (Phase.RUNNING, Phase.CHECKPOINTING):
+        if end is not None and end <= roll.now:
             leaving = job.leaving or Leaving("walltime", "told")
             leaving.cause = "walltime"
             job.leaving = leaving
@@ -242,7 +250,7 @@ def _in_force(job: Job) -> Iterable[Order]:
         yield Launch(job.name, job.attempt, job.nodes, job.resumes)
     stage = "" if job.leaving is None else job.leaving.stage
     if job.phase is Phase.CHECKPOINTING and not (job.leaving is not None and job.leaving.saved):
-        yield Hint(job.name, job.attempt, job.hint, job.leaving is not None)
+        yield hint_of(job)
     if job.leaving is not None and job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
         yield Terminate(job.name, job.attempt, job.leaving.cause, job.terms.grace_period)
     if stage == "killed":

@@ -12,26 +12,30 @@ from cede.model.plan import ENDED
 from cede.model.rules import Rule
 from cede.model.times import format_time, show_duration
 
+EVICTIONS = ("preempt", "drain", "withdrawn")
+
 
 def exited(roll: Roll, job: Job, fact: Exited) -> None:
     """Its room is free. By itself, or told to: the way it ended decides whether it ends, fails or queues again."""
-    leaving = job.leaving
+    leaving = _leaving(roll, job)
     job.exit_code, job.exit_signal = fact.code, fact.signal
     roll.due_at(job, None)
     by_itself = not fact.told and not fact.lost
-    evicted = leaving is not None and leaving.cause in ("preempt", "drain")
-    if leaving is not None and leaving.saved and leaving.cause != "cancel":
-        _left(roll, job, leaving)
-    elif by_itself and fact.code == 0 and not fact.error:
+    cause = "" if leaving is None else leaving.cause
+    saved = leaving is not None and leaving.saved
+    evicted = leaving is not None and cause in EVICTIONS and (saved or leaving.stage != "hinted")
+    if by_itself and fact.code == 0 and not fact.error and not saved:
         roll.move(job, Signal.COMPLETE, rules.COMPLETED)
         evicted = False
-    elif fact.walltime and leaving is None:
+    elif fact.walltime and cause != "cancel" and not saved:
         _over_walltime(roll, job)
-    elif leaving is None or by_itself or fact.lost or fact.error:
-        evicted = evicted and not by_itself
-        _failed(roll, job, *_failure(fact), node=fact.lost)
-    else:
+        evicted = False
+    elif leaving is not None and (saved or _obeyed(job, leaving, fact)):
         _left(roll, job, leaving)
+        evicted = evicted or (cause == "walltime" and saved and leaving.claimant is not None)
+    else:
+        _failed(roll, job, *_failure(fact), node=fact.lost)
+        evicted = evicted and not by_itself
     job.ended = roll.now
     job.preempted += evicted
     job.leaving = None
@@ -43,12 +47,33 @@ def exited(roll: Roll, job: Job, fact: Exited) -> None:
     someone_left(roll, job.name)
 
 
+def _leaving(roll: Roll, job: Job) -> Leaving | None:
+    """Why it left, if that is why it ended; also of one that was let off when it had already packed."""
+    if job.leaves_until is None or roll.now > job.leaves_until:
+        return job.leaving
+    if job.leaving is None:
+        job.leaving = Leaving("withdrawn", "told")
+        roll.move(job, Signal.EVICT, rules.LEFT_ANYWAY)
+    job.leaving.saved = True
+    return job.leaving
+
+
+def _obeyed(job: Job, leaving: Leaving, fact: Exited) -> bool:
+    """Whether it ended because it was told to. Nobody saw the end of one that was lost; but what was cancelled, or
+    was over its time, does not come back for that, and one that never began had nothing to lose."""
+    if fact.lost:
+        return leaving.cause in ("cancel", "walltime") or (fact.told and job.began is None)
+    if fact.error:
+        return leaving.cause == "cancel"
+    return fact.told and leaving.stage != "hinted"
+
+
 def _left(roll: Roll, job: Job, leaving: Leaving) -> None:
     """It went because it had to."""
     if leaving.cause == "cancel":
         roll.move(job, Signal.END, rules.CANCELLED, by=leaving.by or "somebody")
     elif leaving.cause == "walltime":
-        if leaving.saved and leaving.claimant is not None:
+        if leaving.saved and leaving.hinted is not None:
             _suspended(roll, job)
         else:
             _over_walltime(roll, job)
@@ -94,7 +119,8 @@ def _failed(roll: Roll, job: Job, rule: Rule, facts: dict[str, object], *, node:
     """A failure, and the way back into the queue if its policy has one."""
     roll.move(job, Signal.FAIL, rule, **facts)
     policy = job.terms.requeue
-    wanted = policy == "always" or (policy == "on_node_failure" and node)
+    cancelled = job.leaving is not None and job.leaving.cause == "cancel"
+    wanted = not cancelled and (policy == "always" or (policy == "on_node_failure" and node))
     if not wanted or job.requeues >= job.terms.max_requeues:
         return
     job.requeues += 1

@@ -103,6 +103,15 @@ class CheckpointFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimated:
+    """The application says how long it takes to write a checkpoint, in microseconds."""
+
+    name: str
+    attempt: int
+    takes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Deferral:
     """The application asks to be left alone for so long, in microseconds, before it checkpoints."""
 
@@ -147,6 +156,7 @@ Fact = (
     | Checkpointed
     | CheckpointFailed
     | Deferral
+    | Estimated
     | SetNode
     | PutNode
     | PutQueue

@@ -67,7 +67,8 @@ def launch(roll: Roll, job: Job) -> None:
     job.started = roll.now
     job.began = job.ended = None
     job.leaving = None
-    job.hint = 0
+    job.hint = job.withdrawn = 0
+    job.leaves_until = None
     job.exit_code = job.exit_signal = None
     job.waits_for = ()
     roll.due_at(job, roll.now + job.terms.start_timeout)
@@ -86,11 +87,17 @@ def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:
 
 def release(roll: Roll, claimant: str, victims: tuple[str, ...]) -> None:
     """Victims whose claimant is gone, unless somebody else waits for them."""
-    wanted = {name for held in roll.held.values() for name in held.waits_for}
     for name in victims:
         victim = roll.jobs.get(name)
-        if victim is not None and name not in wanted:
+        if victim is None or victim.leaving is None:
+            continue
+        waiting = [held for held in roll.held.values() if name in held.waits_for]
+        if not waiting:
             withdraw(roll, victim, claimant)
+        elif victim.leaving.claimant == claimant:
+            victim.leaving.claimant = min(waiting, key=lambda held: (held.since, held.name)).name
+            roll.touch(victim)
+            roll.mark(victim)
 
 
 def expired(roll: Roll, job: Job) -> None:

@@ -64,8 +64,14 @@ class Job:
     hint: int = 0
     """Hints given in this attempt."""
     hinted: int | None = None
+    withdrawn: int = 0
+    """The hint of this attempt that asked it to leave for one who no longer needs its room."""
+    leaves_until: int | None = None
+    """It answered that hint, and may be on its way out all the same: until then its end counts as leaving."""
     checkpoint: int | None = None
     """When its last usable checkpoint was written, in whatever attempt."""
+    takes: int | None = None
+    """How long it takes to write one, as it said or as was seen last."""
     progress: float | None = None
     parked: str = ""
     """Who asked to keep it from running, until `Resume`."""

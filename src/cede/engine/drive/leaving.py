@@ -20,6 +20,7 @@ CAUSES = {
     "walltime": "its walltime is over",
     "drain": "its node is drained",
     "node": "its node went down",
+    "withdrawn": "it was asked to",
 }
 
 
@@ -31,6 +32,9 @@ def send_away(roll: Roll, job: Job, leaving: Leaving) -> None:
     job.leaving = leaving
     if job.phase is Phase.CHECKPOINTING:
         leaving.stage, leaving.hinted = "hinted", job.hinted
+        # What it was given beyond its timeout for somebody before counts: nobody defers for ever.
+        asked = (job.hinted or roll.now) + job.terms.checkpoint_timeout
+        leaving.deferred = max(0, (job.deadline or 0) - asked)
         roll.tell(job, leaving.cause, leaving.rule, because(job), before=job.phase)
         roll.mark(job)
     elif job.phase is Phase.RUNNING and saves(job) and job.terms.answers:
@@ -58,7 +62,12 @@ def ask_for_checkpoint(roll: Roll, job: Job) -> None:
     roll.due_at(job, roll.now + job.terms.checkpoint_timeout)
     roll.move(job, Signal.HINT, rules.HINTED, limit=show_duration(job.terms.checkpoint_timeout))
     roll.mark(job)
-    roll.order(Hint(job.name, job.attempt, job.hint, leaving is not None))
+    roll.order(hint_of(job))
+
+
+def hint_of(job: Job) -> Hint:
+    """What the application is asked for at present."""
+    return Hint(job.name, job.attempt, job.hint, job.leaving is not None, job.deadline)
 
 
 def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Signal = Signal.EVICT) -> None:
@@ -67,7 +76,10 @@ def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Sig
     assert leaving is not None, "somebody wants it gone"
     leaving.stage = "told"
     grace = job.terms.grace_period
-    roll.due_at(job, roll.now + grace)
+    until = roll.now + grace
+    if job.phase is Phase.PREEMPTING and job.deadline is not None:
+        until = min(until, job.deadline)
+    roll.due_at(job, until)
     why = because(job) if because_of is None else f"{because(job)}; {because_of.because()}"
     roll.move(job, signal, rules.TOLD, why=why, limit=show_duration(grace))
     roll.mark(job)
@@ -104,6 +116,7 @@ def checkpoint_overdue(roll: Roll, job: Job) -> None:
         leaving.extended = True
         roll.due_at(job, roll.now + more)
         roll.note(job, "extend", rules.EXTENDED, limit=show_duration(more))
+        roll.order(hint_of(job))
         return
     leaving.timed_out = True
     tell_to_go(roll, job)
@@ -124,12 +137,14 @@ def defer(roll: Roll, job: Job, wanted: int) -> int:
     leaving.deferred += granted
     roll.due_at(job, job.deadline + granted)
     roll.note(job, "defer", rules.DEFERRED, granted=show_duration(granted), **words)
+    roll.order(hint_of(job))
     return granted
 
 
 def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool) -> None:
     """A usable checkpoint is there; who was asked for it in order to leave is told to go."""
-    roll.saved(job, roll.now)
+    answers = hint == job.hint and hint > 0 and job.hinted is not None
+    roll.saved(job, roll.now, roll.now - job.hinted if answers and job.hinted is not None else None)
     leaving = job.leaving
     if hint == 0 or hint != job.hint:
         return
@@ -139,6 +154,10 @@ def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool) -> None:
     if job.phase is not Phase.CHECKPOINTING:
         return
     took = show_duration(roll.now - (job.hinted or roll.now))
+    if job.withdrawn == hint:
+        job.leaves_until = roll.now + job.terms.grace_period
+        if leaves and leaving is None:
+            leaving = job.leaving = Leaving("withdrawn", "hinted", hinted=job.hinted)
     if leaving is None:
         roll.due_at(job, None)
         roll.move(job, Signal.CHECKPOINTED, rules.SAVES)
@@ -166,11 +185,21 @@ def checkpoint_failed(roll: Roll, job: Job, hint: int, why: str) -> None:
 
 
 def withdraw(roll: Roll, job: Job, claimant: str) -> None:
-    """Its room is not needed any more: one that was only asked for a checkpoint goes on when that is written."""
+    """Its room is not needed any more: one that was only asked for a checkpoint goes on when that is written.
+
+    Unless it must leave for another reason too: somebody suspended it, or its node is drained.
+    """
     leaving = job.leaving
     if leaving is None or leaving.claimant != claimant:
         return
     if job.phase is Phase.CHECKPOINTING and not leaving.saved:
-        job.leaving = None
-        roll.note(job, "withdraw", rules.WITHDRAWN, claimant=claimant)
+        leaving.claimant = None
+        if leaving.cause == "preempt" and job.parked:
+            leaving.cause, leaving.by = "suspend", job.parked
+        elif leaving.cause == "preempt":
+            job.leaving = None
+            job.withdrawn = job.hint
+            roll.note(job, "withdraw", rules.WITHDRAWN, claimant=claimant)
+            roll.order(hint_of(job))
+        roll.touch(job)
     roll.mark(job)

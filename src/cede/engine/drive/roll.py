@@ -12,7 +12,7 @@ from cede.engine.drive.orders import Order
 from cede.engine.drive.step import Made, Step, Transition
 from cede.engine.events import Ended, Entered, Event, Marked, Requeued, Saved, Started, Submitted, apply
 from cede.model.cluster import Checkpoint, ClusterFile, Workload
-from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal, after
+from cede.model.lifecycle import FINAL, WAITING, Phase, Signal, after
 from cede.model.rules import Rule
 from cede.model.times import Instant
 from cede.state.build import build
@@ -137,10 +137,12 @@ class Roll:
     def settle_in(self, job: Job, *, held: bool) -> None:
         """A waiting workload takes the room its record names, or has it held."""
         self._apply(Started(job.name, job.nodes, job.flavors, job.counts, held))
+        self._guard(job)
 
     def take_hold(self, job: Job) -> None:
         """A workload enters the room that was held for it."""
         self._apply(Entered(job.name))
+        self._guard(job)
 
     def mark(self, job: Job) -> None:
         """The columns show the phase of a workload that has its room."""
@@ -148,12 +150,13 @@ class Roll:
         if STATES[self.state.work.state[self.state.work_index[job.name]]] != word:
             self._apply(Marked(job.name, word))
 
-    def saved(self, job: Job, at: int) -> None:
-        """The workload has a usable checkpoint of this time."""
-        job.checkpoint = at
+    def saved(self, job: Job, at: int | None, takes: int | None = None) -> None:
+        """The workload has a usable checkpoint of this time, or it is known how long one takes."""
+        job.checkpoint = job.checkpoint if at is None else at
+        job.takes = job.takes if takes is None else takes
         self.touch(job)
         if job.name in self.state.work_index:
-            self._apply(Saved(job.name, at))
+            self._apply(Saved(job.name, at, takes))
 
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or somebody parked it."""
@@ -161,10 +164,16 @@ class Roll:
             return
         if job.phase in WAITING and not job.parked:
             self._apply(Requeued(job.name, preempted, job.phase is Phase.SUSPENDED))
+            self._guard(job)
         else:
             self._apply(Ended(job.name))
         if job.phase in FINAL:
             self.jobs.pop(job.name, None)
+
+    def _guard(self, job: Job) -> None:
+        """Nobody takes room away that is held: no doctrine may choose a claimant whose victims leave as a victim."""
+        row = self.state.work_index[job.name]
+        self.state.work.preemptible[row] = job.workload.preemptible and job.phase is not Phase.HELD
 
     def forget(self, job: Job) -> None:
         """A workload of this step was not taken in after all: no word of it stays."""
@@ -178,8 +187,8 @@ class Roll:
 
 
 def walltime_end(job: Job) -> int | None:
-    """When the attempt's walltime is over."""
-    if job.began is None or job.workload.walltime is None or job.phase not in PRESENT:
+    """When the attempt's walltime is over, of one that was not told to go before."""
+    if job.began is None or job.workload.walltime is None or job.phase not in (Phase.RUNNING, Phase.CHECKPOINTING):
         return None
     return job.began + job.workload.walltime
 
@@ -188,7 +197,8 @@ def as_entered(job: Job) -> Workload:
     """The entry of a workload that waits, as the columns take it."""
     entry = job.workload
     asked = entry.checkpoint or Checkpoint()
-    checkpoint = asked if job.checkpoint is None else asked.model_copy(update={"last": job.checkpoint})
+    known = {"last": job.checkpoint, "time": job.takes}
+    checkpoint = asked.model_copy(update={key: value for key, value in known.items() if value is not None})
     word = "suspended" if job.phase is Phase.SUSPENDED else "pending"
     return entry.model_copy(update={"state": word, "preempted": job.preempted, "checkpoint": checkpoint})
 

@@ -47,6 +47,7 @@ NO_SAVE = RULES.admits("no-checkpoint", "{why}; it goes on without a checkpoint"
 EXTENDED = RULES.admits("extended", "it answers but is slow: it has {limit} more, once")
 DEFERRED = RULES.admits("deferral", "it asked for {wanted} more time and was given {granted} of at most {most}")
 NOT_DEFERRED = RULES.admits("no-deferral", "it asked for {wanted} more time; all of {most} was given already")
+LEFT_ANYWAY = RULES.admits("left-anyway", "it left as it had been asked to, though its room was no longer needed")
 WITHDRAWN = RULES.admits("withdrawn", "{claimant} no longer needs its room; it goes on once its checkpoint is written")
 SUSPENDED = RULES.waits("suspended", "it left with its checkpoint of {at} and waits to resume from it")
 REQUEUED = RULES.waits("requeued", "it left without a checkpoint and waits to begin anew")

@@ -1,0 +1,104 @@
+"""The signal protocol: a hint is a file and a signal, an answer is a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from cede.checkpoint.asked import Asked
+from cede.checkpoint.files import replace
+from cede.checkpoint.place import Place
+
+LOOK_EVERY = 1.0
+"""Seconds between looks at the file without a signal: one that came before the handler was there is not missed."""
+
+
+class BySignal:
+    """The file is the truth; the signal only says that it is time to look."""
+
+    def __init__(self, place: Place) -> None:
+        if place.control is None:
+            raise ValueError("CEDE_PROTOCOL is signal, and CEDE_CONTROL_DIR is not set")
+        self._control = place.control
+        self._signal = place.hint_signal
+        self._call: Callable[[], object] | None = None
+        self._latest: Asked | None = None
+        self._look_at = 0.0
+        self._process = os.getpid()
+        self._came = threading.Event()
+        # Python hands signals to the main thread alone. Elsewhere the file is looked at.
+        self.interrupts = threading.current_thread() is threading.main_thread()
+        self._before: Any = signal.signal(self._signal, self._arrived) if self.interrupts else None
+        self._look()
+
+    def latest(self) -> Asked | None:
+        if time.monotonic() >= self._look_at:
+            self._look()
+        return self._latest
+
+    def granted(self, hint: int) -> float | None:
+        return None
+
+    def wait(self, seconds: float) -> None:
+        self._came.wait(min(seconds, LOOK_EVERY if self.interrupts else LOOK_EVERY / 10))
+        self._came.clear()
+        self._look()
+
+    def seen(self, hint: int) -> None:
+        self._answer("progress", f"{hint} 0")
+
+    def progress(self, hint: int, part: float) -> None:
+        self._answer("progress", f"{hint} {part:g}")
+
+    def defer(self, hint: int, seconds: float) -> None:
+        self._answer("defer", f"{hint} {seconds:g}")
+
+    def done(self, hint: int) -> None:
+        self._answer("done", f"{hint}")
+
+    def failed(self, hint: int, why: str) -> None:
+        self._answer("failed", f"{hint} {why}")
+
+    def call_on_hint(self, call: Callable[[], object]) -> None:
+        """From now on `call` is called, in the main thread between two instructions, when a hint may have come."""
+        self._call = call
+        call()
+
+    def close(self) -> None:
+        self._call = None
+        if self.interrupts and self._before is not None:
+            # By default the signal would end the process. A hint that nobody waits for any more must not.
+            before = signal.SIG_IGN if self._before == signal.SIG_DFL else self._before
+            signal.signal(self._signal, before)
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._process:
+            return  # a child that was forked off: its parent answers
+        self._look()
+        self._came.set()
+        if self._call is not None:
+            self._call()
+
+    def _look(self) -> None:
+        self._look_at = time.monotonic() + LOOK_EVERY
+        # No program dies of a hint that cannot be read.
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            told = json.loads((self._control / "hint").read_bytes())
+            deadline = told.get("deadline")
+            until = None if deadline is None else float(deadline)
+            self._latest = Asked(int(told["hint"]), bool(told["leaving"]), until)
+
+    def _answer(self, name: str, text: str) -> None:
+        replace(self._control / name, text.encode(), durable=False)
+
+
+def opened(place: Place, estimate: float, interval: float) -> BySignal:  # noqa: ARG001  files say nothing of these
+    """The channel, with the signal's handler in place."""
+    return BySignal(place)

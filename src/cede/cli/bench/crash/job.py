@@ -1,0 +1,181 @@
+"""One member of a job of the crash test: it counts, saves, leaves and ends as it was told, and writes all of it down.
+
+A program by itself: `python -I -S job.py FOLDER WISH`. Its interpreter may be another than Cede's, so that of Cede it
+knows only `cede.checkpoint`, which needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cede.checkpoint import Checkpoint
+
+SOURCES = os.path.abspath(__file__).rsplit("/cede/", 1)[0]
+PROCESSES = ("begin", "stray")
+"""What is written down by a process that has just begun."""
+
+
+def started(pid: int) -> int | None:
+    """When this process started, in ticks since the machine did; none if it is not there or has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+
+
+class Evidence:
+    """A file of this job in a folder that Cede knows nothing of. Lines are only ever added, each in one write."""
+
+    def __init__(self, folder: str) -> None:
+        environ = os.environ
+        self._path = f"{folder}/{environ['CEDE_JOB']}.log"
+        self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._attempt = environ["CEDE_ATTEMPT"]
+        self._member = environ["CEDE_RANK"]
+
+    def note(self, what: str, *details: object, durable: bool = True) -> None:
+        now, pid = time.clock_gettime_ns(time.CLOCK_MONOTONIC), os.getpid()
+        words = (now, self._attempt, self._member, pid, started(pid) or 0, what, *details)
+        os.write(self._fd, (" ".join(map(str, words)) + "\n").encode())
+        if durable:
+            os.fsync(self._fd)
+
+    def others(self) -> list[str]:
+        """Processes of other attempts that are still there."""
+        found = []
+        with open(self._path) as file:
+            for line in file:
+                _, attempt, _, pid, start, what = line.split()[:6]
+                if attempt != self._attempt and what in PROCESSES and started(int(pid)) == int(start):
+                    found.append(f"{attempt}:{pid}")
+        return found
+
+
+class Member:
+    """What it does between its first line and its last."""
+
+    def __init__(self, evidence: Evidence, wish: dict[str, Any]) -> None:
+        self._evidence = evidence
+        self._wish = wish
+        self._told = False
+        self._state = f"state-{os.environ['CEDE_RANK']}"
+
+    def run(self) -> None:
+        signal.signal(signal.SIGTERM, self._hear)
+        if self._wish.get("stray"):
+            self._let_go()
+        if self._wish.get("deaf"):
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        if os.environ["CEDE_PROTOCOL"] == "none" or self._wish.get("deaf"):
+            self._work(None)
+        sys.path.append(SOURCES)
+        from cede.checkpoint import listening  # noqa: PLC0415 - most jobs save nothing, and start the faster
+
+        with listening() as ck:
+            self._work(ck)
+
+    def _work(self, ck: Checkpoint | None) -> None:
+        step = self._resumed(ck)
+        while step < self._wish["steps"]:
+            if ck is None:
+                time.sleep(self._wish["tick"])
+            else:
+                ck.wait(self._wish["tick"])
+            if self._told:
+                self._leave()
+            step += 1
+            self._evidence.note("step", step, durable=False)
+            if ck is not None and ck.wanted():
+                self._answer(ck, step)
+            elif ck is not None and self._wish.get("own") and step % self._wish["own"] == 0:
+                self._save(ck, step)
+                ck.saved()
+        self._end()
+
+    def _resumed(self, ck: Checkpoint | None) -> int:
+        if ck is None or not ck.resuming:
+            return 0
+        try:
+            step = int(ck.read(self._state))
+        except FileNotFoundError:  # another member saved, this one did not
+            step = -1
+        self._evidence.note("resumed", step)
+        return max(0, step)
+
+    def _answer(self, ck: Checkpoint, step: int) -> None:
+        hint, leaving = ck.hint, ck.leaving
+        self._evidence.note("hint", hint, int(leaving))
+        time.sleep(self._wish.get("takes", 0.0))
+        if self._wish.get("refuses"):
+            ck.failed("it never can")
+            return
+        self._save(ck, step)
+        ck.done()
+        self._evidence.note("done", hint)
+        if leaving and self._wish.get("goes"):
+            self._evidence.note("left")
+            os._exit(0)
+
+    def _save(self, ck: Checkpoint, step: int) -> None:
+        self._evidence.note("saving", step)
+        ck.write(self._state, str(step).encode())
+        self._evidence.note("saved", step)
+
+    def _hear(self, *_: object) -> None:
+        self._told = True
+        self._evidence.note("told")
+
+    def _leave(self) -> None:
+        end = time.monotonic() + self._wish.get("lingers", 0.0)
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, 0.05))
+            self._evidence.note("lingers", durable=False)
+        self._evidence.note("left", durable=False)
+        os._exit(143)
+
+    def _end(self) -> None:
+        """The end it came for, unless it was told to go before; from then to the exit there is next to no time."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        if self._told or signal.SIGTERM in signal.sigpending():
+            self._leave()
+        code = self._wish.get("code", 0)
+        self._evidence.note("complete" if code == 0 else "fail", code, durable=False)
+        os._exit(code)
+
+    def _let_go(self) -> None:
+        """A process that nobody waits for, that minds no SIGTERM, and that must not outlive the attempt."""
+        if os.fork():
+            return
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.setsid()
+        self._evidence.note("stray")
+        while True:
+            time.sleep(60)
+
+
+def main(folder: str, wish: str) -> None:
+    evidence = Evidence(folder)
+    evidence.note("begin", os.environ["CEDE_RESUME"])
+    for other in evidence.others():
+        evidence.note("overlap", other)
+    Member(evidence, json.loads(wish)).run()
+
+
+def check() -> None:
+    """Whether this interpreter, under this account, can run a job."""
+    sys.path.append(SOURCES)
+    from cede.checkpoint import listening  # noqa: PLC0415 - this is what is checked
+
+    assert callable(listening)
+
+
+if __name__ == "__main__":
+    check() if sys.argv[1:] == ["--check"] else main(*sys.argv[1:])

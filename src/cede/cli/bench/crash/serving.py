@@ -1,0 +1,191 @@
+"""The server under test: started on one data directory again and again, killed, and found out about from outside."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cede.live.place import read_note
+from cede.model.errors import CedeError
+
+PATIENCE_S = 60.0
+LOOK_S = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A supervisor, by the folder it stands in."""
+
+    pid: int
+    name: str
+    attempt: int
+    member: int
+
+
+class Servers:
+    """All the servers of one run, one at a time, forked from a process that has the modules in memory already."""
+
+    def __init__(self, folder: Path, cluster: dict[str, Any], account: str) -> None:
+        self.data = folder / "data"
+        self.log = folder / "server.log"
+        file = folder / "cluster.json"
+        file.write_text(json.dumps(cluster))
+        user = {"name": getpass.getuser(), "role": "admin", "account": account if os.geteuid() == 0 else None}
+        config = {"port": 0, "data": str(self.data), "users": [user]}
+        settings = json.dumps({"log": str(self.log), "cluster": str(file), "config": config})
+        self._nursery = subprocess.Popen(
+            [sys.executable, "-m", "cede.cli.bench.crash.nursery", settings],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            # No pool of threads for arithmetic: a fork would take one of them along.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+            start_new_session=True,
+        )
+        if self._answer() != "ready":
+            raise CedeError("the modules of the server could not be loaded")
+
+    def _answer(self) -> str:
+        assert self._nursery.stdout is not None, "it was asked for"
+        return self._nursery.stdout.readline().strip()
+
+    def start(self) -> Server:
+        assert self._nursery.stdin is not None, "it was asked for"
+        began = time.monotonic()
+        self._nursery.stdin.write("\n")
+        self._nursery.stdin.flush()
+        return Server(self.data, int(self._answer()), began)
+
+    def close(self) -> None:
+        """The last server is gone, and so is what it was forked from."""
+        self._nursery.communicate(timeout=PATIENCE_S)
+
+
+class Server:
+    """One server, from its fork to its end."""
+
+    def __init__(self, data: Path, pid: int, began: float) -> None:
+        self._data = data
+        self._began = began
+        self.pid = pid
+        try:
+            self._pidfd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._pidfd = -1
+        self.ready_s: float | None = None
+        """How long it took until it answered; none while it does not."""
+
+    def lives(self) -> bool:
+        if self._pidfd < 0:
+            return False
+        ended = select.poll()
+        ended.register(self._pidfd, select.POLLIN)
+        return not ended.poll(0)
+
+    def wait(self, most_s: float) -> bool:
+        """Whether it answers requests, at once when it does, or after so long."""
+        until = time.monotonic() + most_s
+        while self.ready_s is None:
+            note = read_note(self._data)
+            if note is not None and note.pid == self.pid:
+                self.ready_s = time.monotonic() - self._began
+            elif not self.lives():
+                raise CedeError("the server ended by itself; its log says why")
+            elif time.monotonic() > until:
+                return False
+            else:
+                time.sleep(LOOK_S)
+        return True
+
+    def kill(self) -> None:
+        """Only the server: what it started goes on."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """It ends as an admin would end it."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: int) -> None:
+        if self._pidfd < 0:
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, number)
+        ended = select.poll()
+        ended.register(self._pidfd, select.POLLIN)
+        if not ended.poll(PATIENCE_S * 1000):
+            raise CedeError(f"the server did not end within {PATIENCE_S:g} s of signal {number}")
+        os.close(self._pidfd)
+        self._pidfd = -1
+
+    def zygote(self) -> int | None:
+        """The process that forks supervisors for it, if there is one just now."""
+        for pid in _pids():
+            if _parent(pid) == self.pid and b"guard.zygote" in _read(pid, "cmdline"):
+                return pid
+        return None
+
+
+def guards(data: Path) -> Iterator[Guard]:
+    """The supervisors of this data directory that live, whoever their server was."""
+    for pid in _pids():
+        with suppress(OSError, ValueError):
+            words = Path(f"/proc/{pid}/cwd").readlink().relative_to(data / "jobs").parts
+            if len(words) == 4 and words[1] == "attempts" and b"guard.zygote" in _read(pid, "cmdline"):
+                yield Guard(pid, words[0], int(words[2]), int(words[3]))
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A process that is still there."""
+
+    pid: int
+    what: str
+
+
+def remains(data: Path) -> list[Left]:
+    """Every process of this data directory that lives: supervisors, and whatever they started."""
+    found = [Left(guard.pid, f"the supervisor of {guard.name}, attempt {guard.attempt}") for guard in guards(data)]
+    place = f"CEDE_CHECKPOINT_DIR={data}/jobs/".encode()
+    for pid in _pids():
+        mine = [variable for variable in _read(pid, "environ").split(b"\0") if variable.startswith(place)]
+        if mine:
+            found.append(Left(pid, f"a process of {mine[0][len(place) :].decode().partition('/')[0]}"))
+    return found
+
+
+def end_remains(data: Path) -> None:
+    """Nothing is left of this data directory; for a run that is over, however it ended."""
+    until = time.monotonic() + PATIENCE_S
+    while (found := remains(data)) and time.monotonic() < until:
+        for left in found:
+            with suppress(ProcessLookupError):
+                os.kill(left.pid, signal.SIGKILL)
+        time.sleep(LOOK_S)
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _read(pid: int, what: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes()
+    except OSError:
+        return b""
+
+
+def _parent(pid: int) -> int | None:
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if fields else None

@@ -1,0 +1,166 @@
+"""The stream of jobs: submitted, cancelled, suspended and resumed by lot, whether the server is there or not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from cede.cli.bench.crash import wishes
+from cede.cli.bench.crash.wishes import Wish
+from cede.live.client import Client, ClientError
+from cede.live.client.results import Workload
+
+UNDER_WAY = ("pending", "held", "starting", "running", "checkpointing", "preempting", "suspended", "cancelling")
+MOST_UNDER_WAY = 14
+PACE_S = 0.1
+TIMEOUT_S = 20.0
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What was asked for, and what the server said to it, as whoever asked knows it."""
+
+    tried: dict[str, Wish] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    """Submissions that the server acknowledged, the first time or when asked again."""
+    lost: set[str] = field(default_factory=set)
+    """Submissions whose answer never came, and that nobody asked about again."""
+    cancelled: set[str] = field(default_factory=set)
+    """Those that somebody tried to cancel."""
+    unanswered: int = 0
+    """Requests that a kill left without an answer."""
+    there: int = 0
+    """Submissions whose answer was lost although they had been taken in."""
+    faults: list[str] = field(default_factory=list)
+    """Answers that no server should give."""
+
+
+class Stream:
+    """One thread. `serve` tells it of a server, and `serve(None)` that there is none."""
+
+    def __init__(self, seed: int, command: Callable[[Wish], list[str]], data: Path) -> None:
+        self.ledger = Ledger()
+        self._draw = Random(f"stream {seed}")
+        self._command = command
+        self._data = data
+        self._again: list[Wish] = []
+        self._stopping = threading.Event()
+        self._served = threading.Event()
+        self._client: Client | None = None
+        self._fresh = False
+        self._seen: list[Workload] = []
+        self._seen_at = 0.0
+        self._thread = threading.Thread(target=self._run, name="stream", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def serve(self, *, there: bool) -> None:
+        """A new server answers, or none does."""
+        if there:
+            self._fresh = True
+            self._served.set()
+        else:
+            self._served.clear()
+
+    def stop(self) -> None:
+        """Nothing new is submitted; what was left open has been asked about again."""
+        self._stopping.set()
+        self._thread.join()
+        if self._client is not None:
+            self._client.close()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set() or self._again:
+            if not self._served.wait(0.1):
+                continue
+            try:
+                self._turn(self._reached())
+            except ClientError as error:
+                if error.status not in (0, 503):
+                    self.ledger.faults.append(f"the server answered {error.status}: {error}")
+                time.sleep(PACE_S / 4)
+
+    def _reached(self) -> Client:
+        if self._client is None or self._fresh:
+            self._fresh = False
+            if self._client is not None:
+                self._client.close()
+            self._client = Client(data=self._data, timeout_s=TIMEOUT_S)
+        return self._client
+
+    def _turn(self, client: Client) -> None:
+        if self._again:
+            self._submit(client, self._again.pop(0), again=True)
+            return
+        if time.monotonic() - self._seen_at > PACE_S * 2:
+            self._seen, self._seen_at = client.jobs(state=UNDER_WAY), time.monotonic()
+        lot = self._draw.random()
+        if lot < 0.15 and self._seen:
+            self._meddle(client, self._draw.choice(self._seen), lot / 0.15)
+        elif len(self._seen) < MOST_UNDER_WAY:
+            self._submit(client, wishes.wish(self._draw, len(self.ledger.tried)), again=False)
+        self._stopping.wait(self._draw.uniform(0, 2 * PACE_S))
+
+    def _submit(self, client: Client, wish: Wish, *, again: bool) -> None:
+        ledger = self.ledger
+        ledger.tried[wish.name] = wish
+        try:
+            client.submit(self._command(wish), name=wish.name, cwd="/", **wish.asks)
+        except ClientError as error:
+            if again and error.status == 409:
+                ledger.there += 1
+                ledger.taken.add(wish.name)
+            elif error.status not in (0, 503):
+                ledger.faults.append(f"{wish.name} was refused with {error.status}: {error}")
+            else:
+                ledger.unanswered += 1
+                # Now and then nobody asks again: then it is there once, or not at all.
+                if again or self._draw.random() < 0.8:
+                    self._again.append(wish)
+                else:
+                    ledger.lost.add(wish.name)
+                raise
+        else:
+            ledger.taken.add(wish.name)
+
+    def _meddle(self, client: Client, job: Workload, lot: float) -> None:
+        """Somebody changes their mind about a job; what can no longer be is refused, and that is fine."""
+        name = job["name"]
+        try:
+            if job["parked"] or lot < 0.1:
+                client.resume(name)
+            elif lot < 0.4:
+                self.ledger.cancelled.add(name)
+                client.cancel(name)
+            elif lot < 0.7:
+                client.suspend(name, force=lot < 0.5)
+            else:
+                client.checkpoint(name)
+        except ClientError as error:
+            if error.status not in (404, 409):
+                self.ledger.unanswered += error.status == 0
+                raise
+
+
+def drain(client: Client, patience_s: float, tell: Callable[[int], object]) -> list[Workload]:
+    """Waits until every job has ended; those that did not, if for so long nothing moved at all."""
+    last, since = -1, time.monotonic()
+    while left := client.jobs(state=UNDER_WAY):
+        for job in left:
+            if job["parked"]:
+                with suppress(ClientError):
+                    client.resume(job["name"])
+        now = sum(job["version"] for job in left)
+        if (len(left), now) != last:
+            last, since = (len(left), now), time.monotonic()
+        elif time.monotonic() - since > patience_s:
+            return left
+        tell(len(left))
+        time.sleep(0.1)
+    return []

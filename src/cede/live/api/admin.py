@@ -1,0 +1,85 @@
+"""Paths for admins: tokens and the audit trail."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from cede.live.api.access import Whoever
+from cede.live.api.bodies import TokenBody
+from cede.live.api.paging import MOST_NUMBER, Numbered
+from cede.live.api.problems import declared, refusal
+from cede.live.api.rules import NOTHING
+from cede.live.api.server import Here
+from cede.live.api.tokens import hash_of, new_token
+from cede.live.api.values import Label
+from cede.live.api.views import AuditList, NewToken, TokenList, TokenView, audit_view, shown_moment, token_view
+
+router = APIRouter(tags=["admin"])
+
+
+class Wanted(Numbered):
+    """Which entries of the audit trail."""
+
+    by: Label | None = Field(None, description="Only of this user.")
+    about: Label | None = Field(None, description="Only about this workload, node or user.")
+
+
+@router.get("/audit", responses=declared(401, 403, 422), summary="Who asked for what")
+async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> AuditList:
+    """Every change that was asked for, allowed or refused, oldest first."""
+    caller.needs("admin", "reading the audit trail")
+    read = partial(server.store.audit, after=wanted.after, limit=wanted.limit + 1, by=wanted.by, about=wanted.about)
+    found = await run_in_threadpool(read)
+    views = [audit_view(entry) for entry in found[: wanted.limit]]
+    return AuditList(entries=views, next=views[-1].number if len(found) > wanted.limit else None)
+
+
+@router.get("/tokens", responses=declared(401, 403), summary="List tokens")
+async def tokens(server: Here, caller: Whoever) -> TokenList:
+    caller.needs("admin", "listing tokens")
+    found = await run_in_threadpool(server.store.tokens)
+    return TokenList(tokens=[token_view(token) for token in found])
+
+
+@router.post(
+    "/tokens", status_code=201, responses=declared(400, 401, 403, 408, 413, 422), summary="Make a token for a user"
+)
+async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
+    """The token is shown in this answer and never again. What the configuration says of the user counts more."""
+    asked = caller.asks("make token", body.user)
+    async with server.asked_for(asked):
+        caller.needs("admin", "making tokens")
+    known = next((user for user in server.config.users if user.name == body.user), None)
+    role = body.role or ("user" if known is None else known.role)
+    token, now = new_token(), server.clock.now()
+    add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now)
+    number = await run_in_threadpool(add)
+    await run_in_threadpool(server.note, asked)
+    return NewToken(
+        id=number,
+        user=body.user,
+        role=role,
+        projects=body.projects,
+        at=shown_moment(now),
+        revoked=False,
+        token=token,
+    )
+
+
+@router.delete("/tokens/{number}", responses=declared(401, 403, 404, 422), summary="Revoke a token")
+async def revoke(server: Here, caller: Whoever, number: Annotated[int, Path(ge=1, le=MOST_NUMBER)]) -> TokenView:
+    """From now on it stands for nobody."""
+    asked = caller.asks("revoke token", str(number))
+    async with server.asked_for(asked):
+        caller.needs("admin", "revoking tokens")
+        if not await run_in_threadpool(server.store.revoke, number):
+            raise refusal(404, NOTHING, what="token in force", name=number)
+        server.tokens.clear()
+    await run_in_threadpool(server.note, asked)
+    found = await run_in_threadpool(server.store.tokens)
+    return next(token_view(token) for token in found if token.id == number)

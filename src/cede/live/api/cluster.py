@@ -1,0 +1,150 @@
+"""Paths of the cluster: queues, nodes, and the live state as a cluster file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from starlette.concurrency import run_in_threadpool
+
+from cede.engine.drive.facts import SetNode
+from cede.live.api.access import Caller, Whoever, authenticated
+from cede.live.api.bodies import DrainBody
+from cede.live.api.problems import declared
+from cede.live.api.server import Here, Server
+from cede.live.api.values import Quantities, View, amounts, moment
+from cede.live.api.waiting import in_time
+from cede.live.view import NodeView as Node
+from cede.live.view import QueueView as Queue
+from cede.model.document import dump_document
+
+router = APIRouter(tags=["cluster"])
+
+
+class QueueView(View):
+    """A queue, what it is promised and what it uses with all below it."""
+
+    name: str
+    parent: str | None
+    guaranteed: Quantities
+    max: Quantities
+    usage: Quantities
+    pending: int
+    held: int
+    running: int
+
+
+class QueueList(View):
+    doctrine: str
+    edition: str
+    now: str
+    queues: list[QueueView]
+
+
+class NodeView(View):
+    """A node. `used` by who runs there, `leaving` by who makes way, `held` for who comes; these two overlap."""
+
+    name: str
+    state: str
+    partition: str
+    capacity: Quantities
+    occupied: Quantities
+    used: Quantities
+    held: Quantities
+    leaving: Quantities
+    workloads: list[str]
+    others: int
+
+
+class NodeList(View):
+    now: str
+    nodes: list[NodeView]
+
+
+Named = Annotated[str, Path(min_length=1, max_length=253, description="The node's name.")]
+
+
+@router.get("/queues", responses=declared(401), summary="List queues", dependencies=[Depends(authenticated)])
+async def queues(server: Here) -> QueueList:
+    state = await in_time(server.controller.describe())
+    views = [_queue(queue) for queue in state.queues]
+    return QueueList(doctrine=state.doctrine, edition=state.edition, now=moment(state.now) or "", queues=views)
+
+
+def _queue(queue: Queue) -> QueueView:
+    return QueueView(
+        name=queue.name,
+        parent=queue.parent,
+        guaranteed=amounts(queue.guaranteed),
+        max=amounts(queue.max),
+        usage=amounts(queue.usage),
+        pending=queue.pending,
+        held=queue.held,
+        running=queue.running,
+    )
+
+
+@router.get("/nodes", responses=declared(401), summary="List nodes")
+async def nodes(server: Here, caller: Whoever) -> NodeList:
+    """`workloads` names those that the caller may see; `others` counts the rest."""
+    state = await in_time(server.controller.describe())
+    seen = None
+    if not caller.sees_all:
+        names = {name for node in state.nodes for name in node.workloads}
+        seen = await run_in_threadpool(_seen, server, caller, names)
+    return NodeList(now=moment(state.now) or "", nodes=[_node(node, seen) for node in state.nodes])
+
+
+def _seen(server: Server, caller: Caller, names: set[str]) -> set[str]:
+    records = ((name, server.store.workload(name)) for name in sorted(names))
+    return {name for name, record in records if record is not None and caller.sees(record)}
+
+
+def _node(node: Node, seen: set[str] | None) -> NodeView:
+    shown = [name for name in node.workloads if seen is None or name in seen]
+    return NodeView(
+        name=node.name,
+        state=node.state,
+        partition=node.partition,
+        capacity=amounts(node.capacity),
+        occupied=amounts(node.occupied),
+        used=amounts(node.used),
+        held=amounts(node.held),
+        leaving=amounts(node.leaving),
+        workloads=shown,
+        others=len(node.workloads) - len(shown),
+    )
+
+
+_CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
+
+
+@router.post("/nodes/{name:path}/drain", responses=_CHANGES, summary="Take a node out of service")
+async def drain(server: Here, caller: Whoever, name: Named, body: DrainBody | None = None) -> NodeView:
+    """Nothing new starts there. What runs there may end, unless `evict` sends it away."""
+    evict = body is not None and body.evict
+    fact = SetNode(name, "cordoned", caller.name, evict=evict)
+    return await _set(server, caller, fact, "drain", "evict" if evict else "")
+
+
+@router.post("/nodes/{name:path}/undrain", responses=_CHANGES, summary="Bring a node back into service")
+async def undrain(server: Here, caller: Whoever, name: Named) -> NodeView:
+    return await _set(server, caller, SetNode(name, "ready", caller.name), "undrain")
+
+
+async def _set(server: Server, caller: Caller, fact: SetNode, what: str, detail: str = "") -> NodeView:
+    asked = caller.asks(what, fact.node, detail)
+    async with server.asked_for(asked):
+        caller.needs("admin", f"to {what} a node")
+        await server.ask(fact, asked)
+    state = await in_time(server.controller.describe())
+    return next(_node(node, None) for node in state.nodes if node.name == fact.node)
+
+
+@router.get("/snapshot", responses=declared(401, 403), summary="The live state as a cluster file")
+async def snapshot(server: Here, caller: Whoever) -> dict[str, Any]:
+    """For admins, and viewers of everything: it names all workloads and whose they are."""
+    if not caller.sees_all:
+        caller.needs("admin", "a snapshot of everything")
+    document = await in_time(server.controller.snapshot())
+    return await run_in_threadpool(dump_document, document)

@@ -1,0 +1,108 @@
+"""Paths of decisions: what was decided, why, and from what."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.paging import MOST_NUMBER, Numbered
+from cede.live.api.problems import Responses, declared, refusal
+from cede.live.api.rules import NOTHING
+from cede.live.api.server import Here, Server
+from cede.live.api.values import Label
+from cede.live.api.views import DecisionList, DecisionView, decision_view
+from cede.live.store.records import DecisionRecord
+
+router = APIRouter(tags=["decisions"])
+
+MOST_LOOKED_AT = 5000
+"""Decisions read for one page by a caller who may see few of them."""
+_FILE: Responses = {200: {"content": {"application/json": {"schema": {"type": "object"}}}}}
+
+Number = Annotated[int, Path(ge=1, le=MOST_NUMBER)]
+
+
+class Wanted(Numbered):
+    """Which decisions to list."""
+
+    workload: Label | None = Field(None, description="Only those with this claimant or victim.")
+
+
+@router.get("/decisions", responses=declared(401, 404, 422), summary="List decisions")
+async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> DecisionList:
+    """Oldest first. A caller sees those about workloads it may see; a decision is for both sides, so it names all."""
+    if wanted.workload is not None:
+        await visible(server, caller, wanted.workload)
+    found, following = await run_in_threadpool(_page, server, caller, wanted)
+    return DecisionList(decisions=[decision_view(record) for record in found], next=following)
+
+
+def _page(server: Server, caller: Caller, wanted: Wanted) -> tuple[list[DecisionRecord], int | None]:
+    """The page, and where the next begins."""
+    known: dict[str, bool] = {}
+    found: list[DecisionRecord] = []
+    after, looked_at = wanted.after, 0
+    while looked_at < MOST_LOOKED_AT:
+        read = partial(server.store.decisions, after=after, workload=wanted.workload)
+        records = read(limit=wanted.limit + 1)
+        for record in records[: wanted.limit]:
+            if len(found) == wanted.limit:
+                return found, after
+            after = record.number
+            looked_at += 1
+            if wanted.workload is not None or _concerns(server, caller, record, known):
+                found.append(record)
+        if len(records) <= wanted.limit:
+            return found, None
+        if len(found) == wanted.limit:
+            break
+    return found, after
+
+
+def _concerns(server: Server, caller: Caller, record: DecisionRecord, known: dict[str, bool]) -> bool:
+    if caller.sees_all:
+        return True
+    names = {*record.victims, *(() if record.claimant is None else (record.claimant,))}
+    for name in names:
+        if name not in known:
+            found = server.store.workload(name)
+            known[name] = found is not None and caller.sees(found)
+    return any(known[name] for name in names)
+
+
+@router.get("/decisions/{number}", responses=declared(401, 404, 422), summary="Look at a decision")
+async def decision(server: Here, caller: Whoever, number: Number) -> DecisionView:
+    record = await run_in_threadpool(server.store.decision, number)
+    if record is None or not await run_in_threadpool(_concerns, server, caller, record, {}):
+        raise refusal(404, NOTHING, what="decision", name=number)
+    return decision_view(record)
+
+
+@router.get(
+    "/decisions/{number}/cluster",
+    response_class=Response,
+    responses=_FILE | declared(401, 403, 404, 422),
+    summary="The cluster file a decision was made from",
+)
+async def cluster(server: Here, caller: Whoever, number: Number) -> Response:
+    """For admins. `cede plan` on this file decides the same again."""
+    caller.needs("admin", "the cluster file of a decision")
+    record = await run_in_threadpool(server.store.decision, number)
+    if record is None:
+        raise refusal(404, NOTHING, what="decision", name=number)
+    kept = await run_in_threadpool(server.store.cluster, record.cluster_hash) if record.cluster_hash else None
+    if kept is None:
+        raise refusal(404, NOTHING, what="cluster file of decision", name=number)
+    return Response(await run_in_threadpool(_unpacked, kept), media_type="application/json")
+
+
+def _unpacked(kept: bytes) -> bytes:
+    return gzip.decompress(kept) if kept[:2] == b"\x1f\x8b" else zlib.decompress(kept)

@@ -1,0 +1,178 @@
+"""Paths of events: a page of them, or a stream as they happen (server-sent events)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Receive, Scope, Send
+
+from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.hub import Hub, Reader
+from cede.live.api.paging import MOST_NUMBER, Paging
+from cede.live.api.problems import declared
+from cede.live.api.rules import CLOSED_SLOW
+from cede.live.api.server import Here, Server
+from cede.live.api.values import Label
+from cede.live.api.views import EventList, event_view
+from cede.live.store.records import Event
+
+router = APIRouter(tags=["events"])
+
+HEARTBEAT_S = 15.0
+LONGEST_S = 3600.0
+"""A stream ends after this, so that nobody reads on with a token that was revoked; readers come back by themselves."""
+STREAM = "text/event-stream"
+_PAGE = 500
+_MOST_KNOWN = 10_000
+
+
+class Wanted(Paging):
+    """Which events, and how."""
+
+    after: int | None = Field(
+        None, ge=0, le=MOST_NUMBER, description="Only behind this one. Default: of a page 0, of a stream the newest."
+    )
+    workload: Label | None = Field(None, description="Only of this workload.")
+    follow: bool | None = Field(
+        None, description="true: a stream, false: a page. Default: what the Accept header asks for, else a page."
+    )
+
+
+_STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A page, or a stream. Each message of a stream has the event's number as id and the event as "
+        "data. A message of type `closed` ends a stream whose reader was too slow.",
+        "content": {STREAM: {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get(
+    "/events",
+    response_model=EventList,
+    responses=_STREAMED | declared(401, 404, 422, 429),
+    summary="Read events, or follow them",
+)
+async def events(
+    server: Here,
+    caller: Whoever,
+    request: Request,
+    wanted: Annotated[Wanted, Query()],
+    last_event_id: Annotated[str | None, Header(max_length=100)] = None,
+) -> Response:
+    """A stream goes on after the event that the header Last-Event-ID names, or after `after`."""
+    if wanted.workload is not None:
+        await visible(server, caller, wanted.workload)
+    follow = wanted.follow
+    if follow if follow is not None else STREAM in request.headers.get("accept", ""):
+        resumed = last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit()
+        after = min(int(last_event_id[:19]), MOST_NUMBER) if resumed and last_event_id else wanted.after
+        hub: Hub = request.app.state.hub
+        # Entered here, so that a refusal is still an answer of its own.
+        stack = ExitStack()
+        reader = stack.enter_context(hub.reading(caller.name))
+        return _Streamed(stack, _Stream(server, caller, reader, wanted.workload).frames(after))
+    found = await run_in_threadpool(
+        partial(
+            server.store.events,
+            after=wanted.after or 0,
+            limit=wanted.limit + 1,
+            name=wanted.workload,
+            visible_to=caller.sight,
+        )
+    )
+    views = [event_view(event) for event in found[: wanted.limit]]
+    page = EventList(events=views, next=views[-1].number if len(found) > wanted.limit else None)
+    return JSONResponse(page.model_dump(mode="json"))
+
+
+class _Streamed(StreamingResponse):
+    """A stream whose reader leaves the hub with it, even if not one message was sent."""
+
+    def __init__(self, stack: ExitStack, frames: AsyncIterator[str]) -> None:
+        super().__init__(frames, media_type=STREAM, headers={"Cache-Control": "no-store"})
+        self._stack = stack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._stack:
+            await super().__call__(scope, receive, send)
+
+
+class _Stream:
+    """One reader's stream: what it missed, from the store, then what happens."""
+
+    def __init__(self, server: Server, caller: Caller, reader: Reader, workload: str | None) -> None:
+        self._server = server
+        self._caller = caller
+        self._reader = reader
+        self._workload = workload
+        self._seen: dict[str, bool] = {}
+
+    async def frames(self, after: int | None) -> AsyncIterator[str]:
+        yield "retry: 1000\n\n"
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + LONGEST_S
+        last = -1 if after is None else after
+        if after is not None:
+            async for event in self._missed(after):
+                last = event.sequence
+                yield _frame(event)
+        while loop.time() < ends:
+            try:
+                async with asyncio.timeout(HEARTBEAT_S):
+                    events = await self._reader.next()
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            for event in events:
+                if event.sequence > last and await self._wants(event):
+                    yield _frame(event)
+            if self._reader.slow:
+                told = {"rule": CLOSED_SLOW.id, "why": CLOSED_SLOW.because()}
+                yield f"event: closed\ndata: {json.dumps(told)}\n\n"
+                return
+            if self._reader.closed:
+                return
+
+    async def _missed(self, after: int) -> AsyncIterator[Event]:
+        while True:
+            page = await run_in_threadpool(
+                partial(
+                    self._server.store.events,
+                    after=after,
+                    limit=_PAGE,
+                    name=self._workload,
+                    visible_to=self._caller.sight,
+                )
+            )
+            for event in page:
+                yield event
+            if len(page) < _PAGE:
+                return
+            after = page[-1].sequence
+
+    async def _wants(self, event: Event) -> bool:
+        name = event.transition.name
+        if self._workload is not None:
+            return name == self._workload
+        if self._caller.sees_all:
+            return True
+        if name not in self._seen:
+            if len(self._seen) >= _MOST_KNOWN:
+                self._seen.clear()
+            record = await run_in_threadpool(self._server.store.workload, name)
+            self._seen[name] = record is not None and self._caller.sees(record)
+        return self._seen[name]
+
+
+def _frame(event: Event) -> str:
+    return f"id: {event.sequence}\ndata: {event_view(event).model_dump_json()}\n\n"

@@ -1,0 +1,89 @@
+"""What a submission is checked against: the cluster without its workloads, made ready once."""
+
+from __future__ import annotations
+
+from cede.doctrines.parts.policies import breach_of
+from cede.engine.cluster import Cluster
+from cede.engine.lint import lint
+from cede.live.api.problems import RefusedError, refusal
+from cede.live.api.rules import FIXED_PRIORITY, PRIORITY_RANGE
+from cede.model.checks import PRIORITIES
+from cede.model.cluster import ClusterFile, Workload
+from cede.model.reports import Finding, Hints
+from cede.model.salvage import WHOLE
+from cede.model.workload_checks import INT32, Known, workload_findings
+from cede.state.build import build
+from cede.state.entry import own_priority
+from cede.state.state import State
+
+DEFAULT_QUEUE = "default"
+MOST_OWNERS = 1000
+_INTERACTIVE = "interactive-may-be-preempted"
+
+
+class Ground:
+    """The checks that one cluster asks for. A cluster is replaced, never changed, so this stays true of it."""
+
+    def __init__(self, document: ClusterFile) -> None:
+        self.document = document
+        doctrine = None if document.doctrine is None else document.doctrine.name
+        self.priorities = PRIORITIES.get(doctrine or "", INT32)
+        parents = {queue.parent for queue in document.queues if queue.parent is not None}
+        names = {queue.name for queue in document.queues}
+        self._known = Known(
+            queues=names | parents,
+            nodes={node.name for node in document.nodes},
+            workloads=set(),
+            instant=True,
+            doctrine=doctrine,
+            priorities=self.priorities,
+        )
+        leaves = sorted(names - parents)
+        if len(leaves) == 1:
+            self.default_queue: str | None = leaves[0]
+        else:
+            self.default_queue = DEFAULT_QUEUE if DEFAULT_QUEUE in leaves else None
+        self._bare = document.model_copy(update={"nodes": [], "queues": [], "apps": [], "workloads": []})
+        self._static = build(self._bare).static
+        self._bound_users = {policy.user for policy in document.policies} - {None}
+        self._bound_projects = {policy.project for policy in document.policies} - {None}
+        self._states: dict[tuple[str | None, str | None], State] = {}
+
+    def findings(self, workload: Workload) -> list[Finding]:
+        """What does not agree between the workload and the cluster."""
+        return workload_findings(workload, self._known, Hints(), WHOLE)
+
+    def own_priority(self, user: str | None, project: str | None) -> int:
+        """The priority of a workload that names none."""
+        return own_priority(self._static, user, project)
+
+    def breach(self, workload: Workload) -> RefusedError | None:
+        """The refusal of a priority that its user or its project may not use."""
+        owners = (workload.user, workload.project)
+        if workload.user not in self._bound_users and workload.project not in self._bound_projects:
+            return None
+        low, high = self.priorities if self.priorities != INT32 else (None, None)
+        state = self._alone(*owners)
+        state.work.priority[0] = self.own_priority(*owners) if workload.priority is None else workload.priority
+        breach = breach_of(state, 0, low, high)
+        if breach is None:
+            return None
+        return refusal(403, FIXED_PRIORITY if breach.fixed else PRIORITY_RANGE, **breach.facts)
+
+    def _alone(self, user: str | None, project: str | None) -> State:
+        """A state with nothing but a workload of these owners; kept, for making one takes a while."""
+        owners = (user, project)
+        if owners not in self._states:
+            if len(self._states) >= MOST_OWNERS:
+                self._states.clear()
+            entry = Workload(name="any", user=user, project=project)
+            self._states[owners] = build(self._bare.model_copy(update={"workloads": [entry]}))
+        return self._states[owners]
+
+    def warnings(self, workload: Workload) -> list[str]:
+        """What its queue will do to a workload of this kind, though it may not be meant."""
+        if workload.kind != "interactive" or not workload.preemptible:
+            return []
+        bare = workload.model_copy(update={"constraints": None, "required_node": None})
+        found = lint(Cluster(self.document.model_copy(update={"nodes": [], "workloads": [bare]})))
+        return [f"{one.message} ({one.hint})" for one in found if one.rule.endswith(_INTERACTIVE)]

@@ -1,0 +1,88 @@
+"""The path of logs: a part of what a member of a workload wrote."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from cede.live.api.access import Whoever, visible
+from cede.live.api.paging import MOST_NUMBER, Parameters
+from cede.live.api.problems import declared, invalid
+from cede.live.api.server import Here
+from cede.live.api.workloads import Named
+from cede.live.executors.executor import LogPage
+from cede.model.errors import Problem
+from cede.model.lifecycle import FINAL
+
+router = APIRouter(tags=["workloads"])
+
+MOST_BYTES = 2**20
+LONGEST_WAIT_S = 30
+_LOOK_AGAIN_S = 0.1
+START, NEXT, ENDED = "Cede-Log-Start", "Cede-Log-Next", "Cede-Log-Ended"
+
+
+class Wanted(Parameters):
+    """Which part of which log."""
+
+    attempt: int | None = Field(None, ge=1, le=2**31, description="Default: the present or last one.")
+    member: int = Field(0, ge=0, le=1_000_000, description="Counted from 0.")
+    stream: Literal["out", "err"] = "out"
+    offset: int = Field(0, ge=0, le=MOST_NUMBER, description="In bytes from the first ever written.")
+    limit: int = Field(65536, ge=1, le=MOST_BYTES, description="The most bytes of one answer.")
+    wait: float = Field(0, ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for more, if there is nothing yet.")
+
+
+def _header(text: str, kind: str) -> dict[str, Any]:
+    return {"description": text, "schema": {"type": kind}}
+
+
+_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The bytes as they were written.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "headers": {
+            START: _header("Where the answer begins; later than asked where older bytes were rotated away.", "integer"),
+            NEXT: _header("The offset to go on from.", "integer"),
+            ENDED: _header("Whether nothing more will come: true or false.", "string"),
+        },
+    }
+}
+
+
+@router.get(
+    "/workloads/{name}/logs",
+    response_class=Response,
+    responses=_PAGE | declared(401, 404, 422),
+    summary="Read what a workload wrote",
+)
+async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wanted, Query()]) -> Response:
+    """One page of one stream of one member of one attempt."""
+    record = await visible(server, caller, name)
+    attempt = record.job.attempt if wanted.attempt is None else wanted.attempt
+    if wanted.attempt is not None and wanted.attempt > record.job.attempt:
+        made = f"it had {record.job.attempt} so far" if record.job.attempt else "it has not begun yet"
+        raise invalid([Problem("attempt", f"there is no attempt {wanted.attempt}; {made}")])
+    if wanted.member >= record.job.workload.size:
+        raise invalid([Problem("member", f"it has {record.job.workload.size} members, counted from 0")])
+    ends = asyncio.get_running_loop().time() + wanted.wait
+    while True:
+        page = LogPage(b"", 0, 0, ended=record.job.phase in FINAL)
+        if attempt:
+            page = await run_in_threadpool(
+                server.executor.logs, name, attempt, wanted.member, wanted.stream, wanted.offset, wanted.limit
+            )
+        if page.data or page.ended or asyncio.get_running_loop().time() >= ends:
+            break
+        await asyncio.sleep(_LOOK_AGAIN_S)
+        if not attempt and wanted.attempt is None:
+            record = await visible(server, caller, name)
+            attempt = record.job.attempt
+    headers = {START: str(page.start), NEXT: str(page.next), ENDED: "true" if page.ended else "false"}
+    headers["X-Content-Type-Options"] = "nosniff"  # whatever a workload wrote, no browser shall take it for a page
+    return Response(page.data, media_type="application/octet-stream", headers=headers)

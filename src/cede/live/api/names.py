@@ -1,0 +1,42 @@
+"""Names for workloads that were given none."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+MOST_STEMS = 10_000
+
+
+class Names:
+    """Counts up from the last number that was given with a stem; `taken` says what others used before."""
+
+    def __init__(self, taken: Callable[[str], bool]) -> None:
+        self._taken = taken
+        self._lock = threading.Lock()
+        self._next: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """STEM-NUMBER, unused and never given before."""
+        with self._lock:
+            number = self._next.get(stem) or self._first_free(stem)
+            while self._taken(f"{stem}-{number}"):
+                number += 1
+            if len(self._next) >= MOST_STEMS:
+                self._next.clear()
+            self._next[stem] = number + 1
+            return f"{stem}-{number}"
+
+    def _first_free(self, stem: str) -> int:
+        """A number near the first that nobody used: found by doubling, for there may be very many."""
+        high = 1
+        while self._taken(f"{stem}-{high}"):
+            high *= 2
+        low = high // 2
+        while low + 1 < high:
+            middle = (low + high) // 2
+            if self._taken(f"{stem}-{middle}"):
+                low = middle
+            else:
+                high = middle
+        return high

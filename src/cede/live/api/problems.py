@@ -1,0 +1,115 @@
+"""Refusals as problem documents (RFC 9457): what was asked for, what stands against it, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from cede.live.api.rules import INVALID
+from cede.model.errors import CedeError
+from cede.model.errors import Problem as Found
+from cede.model.rules import Rule
+
+MEDIA_TYPE: Final = "application/problem+json"
+_MOST_ERRORS = 100
+
+
+class Place(BaseModel):
+    """One thing that is wrong, and where."""
+
+    place: str = Field(description="As people write it: requests.cpu; empty for the whole.")
+    message: str
+    hint: str | None = None
+
+
+class ProblemDocument(BaseModel):
+    """Why something was refused."""
+
+    type: str = Field("about:blank", description="Always about:blank: `rule` says what kind of problem it is.")
+    title: str
+    status: int
+    detail: str
+    rule: str = Field(description="The rule that refused.")
+    errors: list[Place] = Field(default_factory=list)
+
+
+class RefusedError(CedeError):
+    """An answer that is a problem document."""
+
+    def __init__(
+        self,
+        status: int,
+        rule: str,
+        detail: str,
+        errors: Iterable[Place] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.rule = rule
+        self.detail = detail
+        self.errors = tuple(errors)
+        self.headers = dict(headers or {})
+        self.audited = False
+
+
+def refusal(status: int, rule: Rule, **facts: object) -> RefusedError:
+    """A refusal by this rule, with its sentence filled in."""
+    return RefusedError(status, rule.id, rule.because(**facts))
+
+
+def invalid(
+    problems: Iterable[Found], status: int = HTTPStatus.UNPROCESSABLE_ENTITY, rule: Rule = INVALID
+) -> RefusedError:
+    """A refusal of what was sent, with every place that is wrong."""
+    found = tuple(problems)
+    places = [Place(place=p.path, message=p.message, hint=p.hint) for p in found[:_MOST_ERRORS]]
+    rest = len(found) - 1
+    more = f" (and {rest} more)" if rest > 0 else ""
+    return RefusedError(status, rule.id, rule.because(why=f"{found[0]}{more}"), places)
+
+
+def response(refused: RefusedError) -> JSONResponse:
+    """The problem document as an answer."""
+    document = ProblemDocument(
+        title=HTTPStatus(refused.status).phrase,
+        status=refused.status,
+        detail=refused.detail,
+        rule=refused.rule,
+        errors=list(refused.errors),
+    )
+    return JSONResponse(
+        document.model_dump(mode="json"), status_code=refused.status, headers=refused.headers, media_type=MEDIA_TYPE
+    )
+
+
+_MEANINGS: Final = {
+    400: "The body cannot be read, or a priority is outside what the doctrine knows.",
+    401: "No token, or one that is unknown or revoked.",
+    403: "The caller's role, project or policy does not allow it.",
+    404: "There is no such thing that the caller may see.",
+    405: "The path does not take this method.",
+    408: "The body did not arrive in time.",
+    409: "It cannot be done as things stand now.",
+    413: "The body is too large.",
+    422: "What was sent cannot be used; `errors` names the places.",
+    429: "The caller has too much of this under way.",
+    500: "The server failed; its log says more.",
+    503: "The server is too busy to answer in time.",
+}
+
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def declared(*statuses: int) -> Responses:
+    """The OpenAPI description of these refusals."""
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
+    return {
+        status: {"description": _MEANINGS[status], "content": {MEDIA_TYPE: schema}}
+        for status in sorted({*statuses, 500, 503})
+    }

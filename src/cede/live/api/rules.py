@@ -1,0 +1,39 @@
+"""The rules by which the API refuses, beside those of the driver and of the doctrines."""
+
+from __future__ import annotations
+
+from cede.model.rules import RuleSet
+
+RULES = RuleSet("live")
+
+NO_TOKEN = RULES.refuses("no-token", "this needs a token: send it as `Authorization: Bearer TOKEN`")
+WRONG_TOKEN = RULES.refuses("wrong-token", "the token is unknown, or was revoked")
+ROLE = RULES.refuses("role", "{name} is a {role}; {what} takes {needed}")
+NOT_VISIBLE = RULES.refuses("not-visible", "there is no workload called {name} that {caller} may see")
+NOT_YOURS = RULES.refuses("not-yours", "{name} belongs to {owner}; only its owner and an admin may {what} it")
+OTHER_PROJECT = RULES.refuses("other-project", "{caller} is not in the project {project}; its projects: {projects}")
+NO_ACCOUNT = RULES.refuses(
+    "no-account", "{caller} has no unix account here, and a server that is root runs nothing without one"
+)
+RESERVED_VARIABLE = RULES.refuses("reserved-variable", "{name} is set by Cede; names that begin with CEDE_ are its own")
+FIXED_PRIORITY = RULES.refuses(
+    "fixed-priority", "{owner} may not choose a priority: it is {default}, and {priority} was asked for"
+)
+PRIORITY_RANGE = RULES.refuses("priority-range", "{owner} may use priorities from {low} to {high}, not {priority}")
+NO_SUCH_PRIORITY = RULES.refuses("no-such-priority", "{why}")
+INVALID = RULES.refuses("invalid", "{why}")
+UNREADABLE = RULES.refuses("unreadable", "the body is no JSON that can be read: {why}")
+TOO_LARGE = RULES.refuses("too-large", "the body has more than {limit} bytes, which is the most")
+TOO_SLOW_BODY = RULES.refuses("slow-body", "the body did not arrive within {limit} seconds")
+ENDED = RULES.refuses("ended", "{name} is {phase} already")
+NO_PATH = RULES.refuses("no-such-path", "there is nothing at {path}")
+NO_METHOD = RULES.refuses("no-such-method", "{path} takes {allowed}, not {method}")
+NOTHING = RULES.refuses("unknown", "there is no {what} called {name}")
+ONE_AT_A_TIME = RULES.refuses("one-at-a-time", "{caller} already has {most} of these under way")
+BUSY = RULES.refuses("busy", "the server is busy: {why}")
+FAILED = RULES.refuses("internal", "the server failed at this; its log says more")
+
+NOTHING_ANSWERS = RULES.warns(
+    "nothing-answers", "checkpoint is {mode}, but nothing will answer the request for one: {why}"
+)
+CLOSED_SLOW = RULES.warns("slow-reader", "events came faster than they were read; go on from the last one read")

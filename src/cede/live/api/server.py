@@ -1,0 +1,119 @@
+"""What the API stands on: the parts of a running server, and how they are asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+
+from cede.engine.clock import Clock
+from cede.engine.drive.facts import Fact
+from cede.live.api.ground import Ground
+from cede.live.api.names import Names
+from cede.live.api.problems import RefusedError
+from cede.live.api.tokens import KnownTokens
+from cede.live.api.waiting import Trials, in_time
+from cede.live.config import ServerConfig
+from cede.live.controller import Answer, ClusterState
+from cede.live.executors.executor import Executor
+from cede.live.metrics import Metrics
+from cede.live.store.records import Asked, Event
+from cede.live.store.store import Store
+from cede.live.task import Task
+from cede.model.cluster import ClusterFile
+
+
+class Scheduler(Protocol):
+    """What the API asks of the controller, which answers from its own thread."""
+
+    @property
+    def ground(self) -> ClusterFile:
+        """The cluster without its workloads: doctrine, nodes, queues and policies, as they stand."""
+
+    def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]: ...
+
+    def snapshot(self) -> Future[ClusterFile]: ...
+
+    def describe(self) -> Future[ClusterState]: ...
+
+    @property
+    def problem(self) -> str:
+        """What keeps it from its work; empty while all is well."""
+
+    def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None: ...
+
+    def unsubscribe(self, callback: Callable[[Sequence[Event]], None]) -> None: ...
+
+
+@dataclass(slots=True)
+class Server:
+    """One running server as the API sees it."""
+
+    controller: Scheduler
+    store: Store
+    executor: Executor
+    config: ServerConfig
+    metrics: Metrics
+    clock: Clock
+    root: bool = field(default_factory=lambda: os.geteuid() == 0)
+    """Whether jobs need an account of their own."""
+    criu: bool = False
+    """Whether process trees can be dumped here."""
+    trials: Trials = field(default_factory=Trials)
+    names: Names = field(init=False)
+    tokens: KnownTokens = field(init=False)
+    _ground: Ground | None = None
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.store.taken)
+        self.tokens = KnownTokens(self.store)
+
+    @property
+    def ground(self) -> Ground:
+        """What submissions are checked against, made ready anew when the cluster changed."""
+        document = self.controller.ground
+        if self._ground is None or self._ground.document is not document:
+            self._ground = Ground(document)
+        return self._ground
+
+    async def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Answer:
+        """What the controller answers, once that is durable; a refusal is raised."""
+        try:
+            answer = await in_time(self.controller.ask(fact, asked, task))
+            if answer.refusal is not None:
+                refused = answer.refusal
+                raise RefusedError(404 if refused.unknown else 409, refused.rule, refused.why)
+        except RefusedError as error:
+            error.audited = True
+            raise
+        return answer
+
+    @asynccontextmanager
+    async def asked_for(self, asked: Asked) -> AsyncIterator[None]:
+        """Whatever the API itself refuses inside is in the audit trail; what the controller is asked, it writes."""
+        try:
+            yield
+        except RefusedError as refused:
+            if not refused.audited:
+                refused.audited = True
+                await run_in_threadpool(self.note, replace(asked, allowed=False, rule=refused.rule))
+            raise
+
+    def note(self, asked: Asked) -> None:
+        """An entry of the audit trail for what is no fact."""
+        self.store.note_audit(asked, self.clock.now())
+
+
+async def server_of(request: Request) -> Server:
+    """The server that this application is part of."""
+    server: Server = request.app.state.server
+    return server
+
+
+Here = Annotated[Server, Depends(server_of)]

@@ -1,0 +1,133 @@
+"""The path of a workload's story: everything that happened to it, why, and what stands in its way now."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from cede.engine.cluster import Cluster
+from cede.engine.cycle import plan
+from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.problems import RefusedError, declared
+from cede.live.api.server import Here, Server
+from cede.live.api.values import View
+from cede.live.api.views import (
+    DecisionView,
+    EventView,
+    WorkloadView,
+    decision_view,
+    event_view,
+    shown_moment,
+    workload_view,
+)
+from cede.live.api.waiting import in_time
+from cede.live.api.workloads import Named
+from cede.live.store.records import DecisionRecord, Event, Record
+from cede.model.errors import InputError
+from cede.model.lifecycle import SENTENCES, WAITING, Signal
+from cede.model.plan import Decision
+
+router = APIRouter(tags=["workloads"])
+
+MOST_TOLD = 2000
+_SHOWN = 5
+
+
+class Told(View):
+    """One line of the story, with the event or the decision it tells of."""
+
+    at: str
+    sentence: str
+    rule: str
+    event: EventView | None = None
+    decision: DecisionView | None = None
+
+
+class WhyView(View):
+    """A workload's whole story, oldest first."""
+
+    workload: WorkloadView
+    story: list[Told]
+    left_out: int = Field(description="How many of the oldest lines are not told.")
+    stands_in_its_way: dict[str, Any] | None = Field(
+        None, description="Of one that waits: what would be decided about it now, with the nearest miss."
+    )
+    not_asked: Literal["", "busy", "parked"] = Field("", description="Why that could not be asked.")
+
+
+@router.get("/workloads/{name}/why", responses=declared(401, 404, 422), summary="Tell a workload's story")
+async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
+    record = await visible(server, caller, name)
+    story = await run_in_threadpool(server.store.story, name)
+    record = story.record or record
+    told = sorted(story.told, key=_place)
+    decision, not_asked = await _in_its_way(server, caller, record)
+    return WhyView(
+        workload=workload_view(record, caller),
+        story=[_told(name, one) for one in told[-MOST_TOLD:]],
+        left_out=max(0, len(told) - MOST_TOLD),
+        stands_in_its_way=None if decision is None else decision.to_dict(),
+        not_asked=not_asked,
+    )
+
+
+async def _in_its_way(
+    server: Server, caller: Caller, record: Record
+) -> tuple[Decision | None, Literal["", "busy", "parked"]]:
+    if record.job.phase not in WAITING:
+        return None, ""
+    if record.job.parked:
+        return None, "parked"
+    document = await in_time(server.controller.snapshot())
+
+    def work() -> Decision | None:
+        try:
+            return plan(Cluster(document), only=record.job.name, misses=True).of(record.job.name)
+        except InputError:
+            return None  # it waits no more
+
+    try:
+        return await server.trials.run(caller.name, work), ""
+    except RefusedError:
+        return None, "busy"
+
+
+def _place(one: Event | DecisionRecord) -> tuple[int, bool]:
+    """As they happened: within one step a workload is submitted before anything is decided about it."""
+    return one.version, not (isinstance(one, Event) and one.transition.before is None)
+
+
+def _told(name: str, one: Event | DecisionRecord) -> Told:
+    if isinstance(one, Event):
+        moved = one.transition
+        return Told(at=shown_moment(moved.at), sentence=_happened(one), rule=moved.rule, event=event_view(one))
+    rule, sentence = _decided(name, one)
+    return Told(at=shown_moment(one.at), sentence=sentence, rule=rule, decision=decision_view(one))
+
+
+def _happened(event: Event) -> str:
+    moved = event.transition
+    move = f"{moved.after}" if moved.before in (None, moved.after) else f"{moved.before} to {moved.after}"
+    words = SENTENCES[moved.signal] if isinstance(moved.signal, Signal) else moved.signal
+    return f"{move}: {moved.why or words}"
+
+
+def _decided(name: str, record: DecisionRecord) -> tuple[str, str]:
+    """The rule that concerned this workload, and the decision as seen from its side."""
+    if record.claimant != name:
+        victim = next((one for one in record.decision.victims if one.workload == name), None)
+        rule = record.rule if victim is None else victim.rule or record.rule
+        reason = record.why if victim is None else victim.reason
+        return rule, f"decision {record.number}: it gives way to {record.claimant or 'nobody'}: {reason}"
+    parts = [f"decision {record.number}: {record.action}"]
+    if record.victims:
+        more = f" and {len(record.victims) - _SHOWN} more" if len(record.victims) > _SHOWN else ""
+        parts.append(f"evicting {', '.join(record.victims[:_SHOWN])}{more}")
+    if record.decision.nodes:
+        nodes = list(dict.fromkeys(record.decision.nodes))
+        more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
+        parts.append(f"on {', '.join(nodes[:_SHOWN])}{more}")
+    return record.rule, f"{' '.join(parts)}: {record.why}"

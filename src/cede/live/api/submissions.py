@@ -1,0 +1,188 @@
+"""From what a caller sends to what the scheduler takes: a workload, its terms, and what it runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from pydantic import ValidationError
+
+from cede.engine.drive.facts import Submit
+from cede.engine.drive.terms import Terms
+from cede.live.api.access import Caller
+from cede.live.api.bodies import CheckpointBody, Submission
+from cede.live.api.ground import Ground
+from cede.live.api.problems import invalid, refusal
+from cede.live.api.rules import (
+    INVALID,
+    NO_ACCOUNT,
+    NO_SUCH_PRIORITY,
+    NOTHING_ANSWERS,
+    OTHER_PROJECT,
+    RESERVED_VARIABLE,
+)
+from cede.live.api.server import Server
+from cede.live.config import Times
+from cede.live.task import Protocol, Task
+from cede.live.terms import terms_of
+from cede.model.cluster import Workload
+from cede.model.errors import Problem
+from cede.model.quantities import NANO
+from cede.model.reports import Finding, Hints, findings_of
+from cede.model.resources import is_gpu, split_flavor
+from cede.model.times import SECOND, parse_duration
+
+_KEYS = (
+    *("priority", "job_priority", "kind", "app", "members", "requests", "exclusive", "placement"),
+    *("walltime", "preemptible", "preempts"),
+)
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+_MOST_STEM = 80
+_INTERVAL = "CEDE_CHECKPOINT_INTERVAL"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A submission that may be made."""
+
+    submit: Submit
+    task: Task
+    warnings: tuple[str, ...]
+
+
+def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, name: str) -> Order:
+    """What is to be submitted under this name; whatever stands against it is raised as a refusal."""
+    caller.needs("user", "submitting")
+    if body.kind == "system":
+        caller.needs("admin", "submitting system work")
+    account = _account(server, caller)
+    _check_environment(body.env or {})
+    workload = _workload(ground, caller, body, name)
+    if (breach := ground.breach(workload)) is not None:
+        raise breach
+    protocol, answers, warnings = _protocol(server, body.checkpoint)
+    terms = terms_of(server.config, ground.document, workload.queue, _times(body), answers=answers)
+    task = _task(server, caller, body, workload, terms, protocol, account)
+    return Order(Submit(workload, terms), task, (*warnings, *ground.warnings(workload)))
+
+
+def stem_of(command: str) -> str:
+    """The beginning of a name for what runs this command."""
+    plain = _NOT_IN_NAMES.sub("-", PurePosixPath(command).name).strip("._-")
+    return plain[:_MOST_STEM].rstrip("._-") or "job"
+
+
+def _account(server: Server, caller: Caller) -> str | None:
+    if not server.root:
+        return None
+    if caller.account is None:
+        raise refusal(403, NO_ACCOUNT, caller=caller.name)
+    return caller.account
+
+
+def _check_environment(env: Mapping[str, str]) -> None:
+    for name in env:
+        if name.startswith("CEDE_"):
+            refused = refusal(422, RESERVED_VARIABLE, name=name)
+            raise invalid([Problem(f"env.{name}", refused.detail)], rule=RESERVED_VARIABLE)
+
+
+def _project(caller: Caller, wanted: str | None) -> str | None:
+    if wanted is None:
+        return caller.projects[0] if caller.projects else None
+    if not caller.admin and wanted not in caller.projects:
+        known = ", ".join(caller.projects) or "none"
+        raise refusal(403, OTHER_PROJECT, caller=caller.name, project=wanted, projects=known)
+    return wanted
+
+
+def _workload(ground: Ground, caller: Caller, body: Submission, name: str) -> Workload:
+    """The entry of the cluster file that the submission stands for."""
+    project = _project(caller, body.project)
+    entry: dict[str, Any] = {"name": name, "user": caller.name}
+    entry |= {key: value for key in _KEYS if (value := getattr(body, key)) is not None}
+    entry.setdefault("priority", ground.own_priority(caller.name, project))
+    queue = body.queue or ground.default_queue
+    entry |= {"queue": queue} if queue is not None else {}
+    entry |= {"project": project} if project is not None else {}
+    if body.pod_sets is not None:
+        entry["pod_sets"] = [part.model_dump(exclude_none=True) for part in body.pod_sets]
+    if body.constraints is not None:
+        entry["constraints"] = body.constraints.model_dump(exclude_none=True)
+    if body.checkpoint is not None:
+        entry["checkpoint"] = body.checkpoint.model_dump(include={"mode", "time"}, exclude_none=True)
+    try:
+        workload = Workload.model_validate(entry)
+    except ValidationError as error:
+        raise invalid(one.problem() for one in findings_of(error, Workload, Hints())) from None
+    if findings := ground.findings(workload):
+        _refuse(findings)
+    return workload
+
+
+def _refuse(findings: list[Finding]) -> None:
+    """A priority that the doctrine does not have is a bad request; everything else cannot be used."""
+    bad = any(one.loc == ("priority",) for one in findings)
+    problems = [one.problem() for one in sorted(findings, key=lambda one: one.loc != ("priority",))]
+    raise invalid(problems, 400 if bad else 422, NO_SUCH_PRIORITY if bad else INVALID)
+
+
+def _protocol(server: Server, asked: CheckpointBody | None) -> tuple[Protocol, bool, list[str]]:
+    """How the application is asked for a checkpoint, whether that will be answered, and what to say if not."""
+    if asked is None or asked.mode == "none":
+        if asked is not None and asked.protocol is not None:
+            raise invalid([Problem("checkpoint.protocol", "stands beside mode none, which means no checkpoints")])
+        return "none", False, []
+    if asked.protocol is None:
+        if asked.mode == "auto" and server.criu:
+            return "criu", True, []
+        why = "it names no protocol" + (", and CRIU does not work on this machine" if asked.mode == "auto" else "")
+        return "none", False, [NOTHING_ANSWERS.because(mode=asked.mode, why=why)]
+    if asked.protocol == "criu" and not server.criu:
+        return "criu", False, [NOTHING_ANSWERS.because(mode=asked.mode, why="CRIU does not work on this machine")]
+    return asked.protocol, True, []
+
+
+def _times(body: Submission) -> Times:
+    given = {} if body.times is None else body.times.model_dump(exclude_none=True)
+    return Times.model_validate(given | {"requeue": body.requeue, "max_requeues": body.max_requeues})
+
+
+def _task(
+    server: Server,
+    caller: Caller,
+    body: Submission,
+    workload: Workload,
+    terms: Terms,
+    protocol: Protocol,
+    account: str | None,
+) -> Task:
+    env = dict(body.env or {})
+    asked = body.checkpoint
+    if asked is not None and asked.interval is not None:
+        env[_INTERVAL] = f"{parse_duration(asked.interval) / SECOND:g}"
+    parts = [workload.requests] if workload.pod_sets is None else [part.requests for part in workload.pod_sets]
+    cpu, memory = _most(parts, "cpu"), _most(parts, "memory")
+    return Task(
+        command=tuple(body.command),
+        env=env,
+        cwd=body.cwd,
+        owner=caller.name,
+        account=account,
+        protocol=protocol,
+        hint_signal="SIGUSR1" if asked is None else asked.signal,
+        log_limit=server.config.log_limit,
+        cpu=cpu / NANO if cpu else None,
+        memory=memory // NANO or None,
+        gpus=max(sum(-(-nano // NANO) for name, nano in part.items() if is_gpu(name)) for part in parts),
+        walltime_us=workload.walltime,
+        grace_us=terms.grace_period,
+    )
+
+
+def _most(parts: list[dict[str, int]], resource: str) -> int:
+    """What one member asked for; of unequal members the largest."""
+    return max(sum(nano for name, nano in part.items() if split_flavor(name)[0] == resource) for part in parts)

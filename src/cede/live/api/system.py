@@ -1,0 +1,102 @@
+"""Paths of the server itself: whether it is well, what it measures, and who asks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from cede import __version__
+from cede.live.api.access import Whoever, authenticated
+from cede.live.api.problems import Responses, declared
+from cede.live.api.server import Here, Server
+from cede.live.api.values import View, moment
+from cede.live.api.waiting import in_time
+
+router = APIRouter(tags=["server"])
+
+ANSWERS_WITHIN_S = 5.0
+_EXPOSITION: Responses = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+_KEPT_S = 1.0
+
+
+class Health(View):
+    status: Literal["ok", "impaired"] = Field(description="impaired: it runs, and its log says what is wrong.")
+    version: str
+
+
+class You(View):
+    name: str
+    role: str
+    projects: list[str]
+    account: str | None
+
+
+class About(View):
+    """What this server is, and who it takes the caller for."""
+
+    version: str
+    now: str
+    doctrine: str
+    edition: str
+    state_version: int
+    problem: str = Field(description="What keeps the scheduler from its work; empty while all is well.")
+    notices: list[str] = Field(description="What the machine does not allow.")
+    you: You
+
+
+class Pulse:
+    """Whether the controller answers, asked at most once a second however often somebody wants to know."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._lock = asyncio.Lock()
+        self._known_until = 0.0
+
+    async def check(self) -> None:
+        """Refuse if the controller does not answer."""
+        loop = asyncio.get_running_loop()
+        async with self._lock:
+            if loop.time() >= self._known_until:
+                await in_time(self._server.controller.describe(), ANSWERS_WITHIN_S)
+                self._known_until = loop.time() + _KEPT_S
+
+
+@router.get("/health", responses=declared(), summary="Whether the server is well")
+async def health(server: Here, request: Request) -> Health:
+    """Needs no token."""
+    pulse: Pulse = request.app.state.pulse
+    await pulse.check()
+    return Health(status="impaired" if server.controller.problem else "ok", version=__version__)
+
+
+@router.get("/server", responses=declared(401), summary="About the server, and you")
+async def about(server: Here, caller: Whoever) -> About:
+    state = await in_time(server.controller.describe())
+    notices = await run_in_threadpool(server.executor.notices)
+    return About(
+        version=__version__,
+        now=moment(server.clock.now()) or "",
+        doctrine=state.doctrine,
+        edition=state.edition,
+        state_version=state.version,
+        problem=server.controller.problem,
+        notices=list(notices),
+        you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
+    )
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses=_EXPOSITION | declared(401),
+    dependencies=[Depends(authenticated)],
+    summary="Measurements for Prometheus",
+)
+async def metrics(server: Here) -> Response:
+    return Response(await run_in_threadpool(server.metrics.exposition), media_type=CONTENT_TYPE_LATEST)

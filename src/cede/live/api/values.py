@@ -1,0 +1,130 @@
+"""The kinds of value in the API's documents: as in a cluster file, checked on arrival and kept as they were written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cede.model.errors import shown
+from cede.model.quantities import format_quantity
+from cede.model.resources import parse_resources
+from cede.model.times import format_time, parse_duration
+from cede.model.values import Reads
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+MOST_VARIABLES = 1000
+MOST_CHARACTERS = 100_000
+"""Of one argument or one value: what Linux gives a new process is bounded."""
+MOST_PATH = 4096
+
+_QUANTITY: dict[str, Any] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
+_DURATION: dict[str, Any] = {
+    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}],
+    "description": "Seconds, or text like 30s, 10m, 1h30m.",
+}
+
+
+class Body(BaseModel):
+    """What a caller sends: exactly the keys it names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class View(BaseModel):
+    """What a caller is shown."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+def _checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Reads a value as it stands, if `parse` can read it."""
+
+    def check(raw: Any) -> Any:
+        parse(raw)
+        return raw
+
+    return check
+
+
+def parse_environment(raw: object) -> dict[str, str]:
+    """Variables of an environment; a ValueError says which is none."""
+    if not isinstance(raw, dict):
+        raise ValueError(f"{shown(raw)} is no object of names and texts")
+    if len(raw) > MOST_VARIABLES:
+        raise ValueError(f"has {len(raw)} variables; the most is {MOST_VARIABLES}")
+    for name, value in raw.items():
+        if not isinstance(name, str) or _VARIABLE.fullmatch(name) is None:
+            raise ValueError(f"{shown(name)} is no name of a variable; letters, digits and _, no digit first")
+        if not isinstance(value, str):
+            raise ValueError(f"{name} is {shown(value)}, which is no text")
+        _check_text(value)
+    return raw
+
+
+def parse_argument(raw: object) -> str:
+    """One argument of a command."""
+    if not isinstance(raw, str):
+        raise ValueError(f"{shown(raw)} is no text")
+    _check_text(raw)
+    return raw
+
+
+def parse_folder(raw: object) -> str:
+    """An absolute path that says plainly where it leads."""
+    text = parse_argument(raw)
+    if len(text) > MOST_PATH:
+        raise ValueError(f"has {len(text)} characters; the most is {MOST_PATH}")
+    if not text.startswith("/"):
+        raise ValueError(f"{shown(text)} is no absolute path")
+    if ".." in text.split("/"):
+        raise ValueError(f"{shown(text)} goes up by `..`; write the path it leads to")
+    return text
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise ValueError("holds a NUL character, which no process can be given")
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters; the most is {MOST_CHARACTERS}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("is no valid Unicode text") from None
+
+
+Requests = Annotated[
+    dict[str, Any], Reads(_checked(parse_resources), {"type": "object", "additionalProperties": _QUANTITY})
+]
+"""For one member, as in a cluster file: {"cpu": 2, "memory": "4Gi"}."""
+Duration = Annotated[Any, Reads(_checked(parse_duration), _DURATION)]
+Variables = Annotated[
+    dict[str, str],
+    Reads(
+        parse_environment,
+        {
+            "type": "object",
+            "propertyNames": {"pattern": f"^{_VARIABLE.pattern}$"},
+            "additionalProperties": {"type": "string", "maxLength": MOST_CHARACTERS},
+            "maxProperties": MOST_VARIABLES,
+        },
+    ),
+]
+Argument = Annotated[str, Reads(parse_argument, {"type": "string", "maxLength": MOST_CHARACTERS})]
+Folder = Annotated[str, Reads(parse_folder, {"type": "string", "pattern": "^/", "maxLength": MOST_PATH})]
+Label = Annotated[str, Field(min_length=1, max_length=253)]
+Quantities = dict[str, int | str]
+"""Amounts as a cluster file writes them."""
+
+
+def amounts(nano: Mapping[str, int]) -> Quantities:
+    """Amounts as they are shown."""
+    return {name: format_quantity(value) for name, value in nano.items()}
+
+
+def moment(us: int | None) -> str | None:
+    """A time as it is shown: RFC 3339 in UTC."""
+    return None if us is None else str(format_time(us, instant=True))

@@ -1,0 +1,281 @@
+"""A workload as the API shows it, and what is said of events and decisions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cede.live.api.access import Caller
+from cede.live.api.values import Quantities, View, amounts, moment
+from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, Token
+from cede.model.lifecycle import Phase
+from cede.model.times import format_duration
+
+Page = Field(None, description="Give this as `after` for the next page; null on the last.")
+
+
+class CheckpointView(View):
+    """How the workload saves its progress, and when it last did."""
+
+    mode: Literal["auto", "manual", "none"]
+    protocol: Literal["none", "signal", "shm", "grpc", "criu"]
+    last: str | None = None
+    time: str | None = None
+
+
+class PodSetView(View):
+    name: str
+    count: int
+    requests: Quantities
+
+
+class WorkloadView(View):
+    """A workload at one moment. Times are RFC 3339 in UTC, amounts as in a cluster file."""
+
+    name: str
+    queue: str | None
+    user: str
+    project: str | None
+    kind: str
+    priority: int | None
+    job_priority: int | None
+    state: Phase
+    since: str
+    submitted: str | None
+    started: str | None
+    began: str | None
+    ended: str | None
+    attempt: int
+    members: int
+    requests: Quantities
+    pod_sets: list[PodSetView] | None
+    nodes: list[str]
+    walltime: str | None
+    checkpoint: CheckpointView
+    preempted: int = Field(description="How often it had to give way.")
+    requeues: int
+    exit_code: int | None
+    exit_signal: int | None
+    rule: str
+    why: str = Field(description="Why it is where it is, in a sentence.")
+    waits_for: list[str] = Field(description="Of one whose room is held: who has not left yet.")
+    claimant: str | None = Field(description="Of one that leaves: for whom.")
+    deadline: str | None = Field(description="When something happens to it by itself.")
+    command: list[str]
+    cwd: str
+    account: str | None = Field(description="The unix account it runs as; null: the server's own.")
+    env: dict[str, str] | None = Field(None, description="For its owner and admins; null for others and in lists.")
+    progress: float | None
+    parked: str = Field(description="Who keeps it from running; empty: nobody.")
+    version: int
+    warnings: list[str] = Field(default_factory=list)
+
+
+class WorkloadList(View):
+    workloads: list[WorkloadView]
+    next: str | None = Page
+
+
+class EventView(View):
+    """One thing that happened to a workload."""
+
+    number: int
+    at: str
+    workload: str
+    attempt: int
+    signal: str
+    before: Phase | None
+    after: Phase
+    rule: str
+    why: str
+    decision: int | None
+    claimant: str | None
+    by: str
+
+
+class EventList(View):
+    events: list[EventView]
+    next: int | None = Page
+
+
+class DecisionView(View):
+    """A decision that was carried out, with what it was made from."""
+
+    number: int
+    at: str
+    workload: str | None
+    action: str
+    victims: list[str]
+    rule: str
+    why: str
+    doctrine: str
+    edition: str
+    settings_hash: str
+    cluster_hash: str
+    cluster: str | None = Field(description="Where the cluster file of that moment is, for admins.")
+    decision: dict[str, Any] = Field(description="All of it, as `cede plan --json` shows a decision.")
+
+
+class DecisionList(View):
+    decisions: list[DecisionView]
+    next: int | None = Page
+
+
+class AuditView(View):
+    """Who asked for what, and whether it was done."""
+
+    number: int
+    at: str
+    by: str
+    role: str
+    what: str
+    about: str
+    detail: str
+    allowed: bool
+    rule: str
+
+
+class AuditList(View):
+    entries: list[AuditView]
+    next: int | None = Page
+
+
+class TokenView(View):
+    """Whose token it is; the token itself is not kept."""
+
+    id: int
+    user: str
+    role: str
+    projects: list[str]
+    at: str
+    revoked: bool
+
+
+class TokenList(View):
+    tokens: list[TokenView]
+
+
+class NewToken(TokenView):
+    token: str = Field(description="Shown this once.")
+
+
+def shown_moment(us: int) -> str:
+    """A time that is always there."""
+    return moment(us) or ""
+
+
+def workload_view(
+    record: Record, caller: Caller, *, whole: bool = False, warnings: tuple[str, ...] = ()
+) -> WorkloadView:
+    """The workload as this caller may see it; `whole`: with its environment, if it may."""
+    job, task = record.job, record.task
+    entry = job.workload
+    asked = entry.checkpoint
+    return WorkloadView(
+        name=job.name,
+        queue=entry.queue,
+        user=task.owner,
+        project=entry.project,
+        kind=entry.kind,
+        priority=entry.priority,
+        job_priority=entry.job_priority,
+        state=job.phase,
+        since=shown_moment(job.since),
+        submitted=moment(entry.submitted),
+        started=moment(job.started),
+        began=moment(job.began),
+        ended=moment(job.ended),
+        attempt=job.attempt,
+        members=entry.size,
+        requests=amounts(entry.requests),
+        pod_sets=None
+        if entry.pod_sets is None
+        else [PodSetView(name=p.name, count=p.count, requests=amounts(p.requests)) for p in entry.pod_sets],
+        nodes=list(job.nodes),
+        walltime=None if entry.walltime is None else str(format_duration(entry.walltime)),
+        checkpoint=CheckpointView(
+            mode="none" if asked is None else asked.mode,
+            protocol=task.protocol,
+            last=moment(job.checkpoint),
+            time=None if asked is None or asked.time is None else str(format_duration(asked.time)),
+        ),
+        preempted=job.preempted,
+        requeues=job.requeues,
+        exit_code=job.exit_code,
+        exit_signal=job.exit_signal,
+        rule=job.rule,
+        why=job.why,
+        waits_for=list(job.waits_for),
+        claimant=None if job.leaving is None else job.leaving.claimant,
+        deadline=moment(job.deadline),
+        command=list(task.command),
+        cwd=task.cwd,
+        account=task.account,
+        env=dict(task.env) if whole and (caller.admin or task.owner == caller.name) else None,
+        progress=job.progress,
+        parked=job.parked,
+        version=job.version,
+        warnings=list(warnings),
+    )
+
+
+def event_view(event: Event) -> EventView:
+    moved = event.transition
+    return EventView(
+        number=event.sequence,
+        at=shown_moment(moved.at),
+        workload=moved.name,
+        attempt=moved.attempt,
+        signal=str(moved.signal),
+        before=moved.before,
+        after=moved.after,
+        rule=moved.rule,
+        why=moved.why,
+        decision=moved.decision,
+        claimant=moved.claimant,
+        by=moved.by,
+    )
+
+
+def decision_view(record: DecisionRecord) -> DecisionView:
+    return DecisionView(
+        number=record.number,
+        at=shown_moment(record.at),
+        workload=record.claimant,
+        action=record.action,
+        victims=list(record.victims),
+        rule=record.rule,
+        why=record.why,
+        doctrine=record.doctrine,
+        edition=record.edition,
+        settings_hash=record.settings_hash,
+        cluster_hash=record.cluster_hash,
+        cluster=f"/api/v1/decisions/{record.number}/cluster" if record.cluster_hash else None,
+        decision=record.decision.to_dict(),
+    )
+
+
+def audit_view(entry: AuditEntry) -> AuditView:
+    return AuditView(
+        number=entry.sequence,
+        at=shown_moment(entry.at),
+        by=entry.by,
+        role=entry.role,
+        what=entry.what,
+        about=entry.about,
+        detail=entry.detail,
+        allowed=entry.allowed,
+        rule=entry.rule,
+    )
+
+
+def token_view(token: Token) -> TokenView:
+    return TokenView(
+        id=token.id,
+        user=token.name,
+        role=token.role,
+        projects=list(token.projects),
+        at=shown_moment(token.at),
+        revoked=token.revoked,
+    )

@@ -1,0 +1,108 @@
+"""Paths of questions: what would be decided now, or with changes. Nothing is changed by asking.
+
+Plans name the workloads of all: whom a decision would touch is for both sides to know. So they are for users and
+admins, and for viewers of everything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from cede.engine.cluster import Cluster
+from cede.engine.cycle import plan as decide
+from cede.engine.diff import diff as compare
+from cede.engine.whatif import WhatIf, changed, cluster_if
+from cede.live.api.access import Caller, Whoever
+from cede.live.api.bodies import PlanBody, WhatIfBody
+from cede.live.api.problems import declared, invalid
+from cede.live.api.server import Here, Server
+from cede.live.api.waiting import in_time
+from cede.model.cluster import ClusterFile
+from cede.model.document import dump_document
+from cede.model.errors import InputError, Problem
+
+router = APIRouter(tags=["what-if"])
+
+MOST_ADDED = 100_000
+"""Nodes and members that a question may come to have in all, beside those there are."""
+
+_REFUSALS = declared(400, 401, 403, 408, 413, 422, 429)
+
+
+@router.post("/plan", responses=_REFUSALS, summary="What would be decided now")
+async def plan(server: Here, caller: Whoever, body: PlanBody) -> dict[str, Any]:
+    """One cycle on the live state, as `cede plan --json` shows it, with the changes if there are any."""
+    document = await _document(server, caller)
+
+    def work() -> dict[str, Any]:
+        cluster = _changed(document, body)
+        return decide(cluster, only=body.only, explain=body.explain, shares=body.shares, misses=True).to_dict()
+
+    return await _tried(server, caller, work)
+
+
+@router.post("/diff", responses=_REFUSALS, summary="What changes would change")
+async def diff(server: Here, caller: Whoever, body: WhatIfBody) -> dict[str, Any]:
+    """The plan as it is beside the plan as it would be, as `cede diff --json` shows it."""
+    if not _what_if(body):
+        hint = "give at least one of set, add, without and doctrine"
+        raise invalid([Problem("", "there is nothing to compare", hint)])
+    document = await _document(server, caller)
+
+    def work() -> dict[str, Any]:
+        return compare(Cluster(document), _changed(document, body)).to_dict()
+
+    return await _tried(server, caller, work)
+
+
+async def _document(server: Server, caller: Caller) -> ClusterFile:
+    caller.needs_sight("planning")
+    return await in_time(server.controller.snapshot())
+
+
+async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = await server.trials.run(caller.name, work)
+    except InputError as error:
+        raise invalid(Problem(_place(one.path), one.message, one.hint) for one in error.problems) from None
+    return found
+
+
+def _place(path: str) -> str:
+    """The key of the body that stands for an option of the command."""
+    if path == "--for":
+        return "only"
+    return path.removeprefix("--").replace("add [", "add[", 1)
+
+
+def _what_if(body: WhatIfBody) -> WhatIf:
+    added = tuple((f"[{number}]", entry) for number, entry in enumerate(body.add))
+    return WhatIf(body.doctrine, tuple(body.without), added, tuple(body.set))
+
+
+def _changed(document: ClusterFile, body: WhatIfBody) -> Cluster:
+    what_if = _what_if(body)
+    if not what_if:
+        return Cluster(document)
+    data = dump_document(document)
+    after = changed(data, what_if)
+    if isinstance(after, dict) and (grown := _size(after) - _size(data)) > MOST_ADDED:
+        message = f"adds {grown} nodes and members; a question may add {MOST_ADDED}"
+        raise InputError([Problem("", message, "save the snapshot, and ask `cede plan` on a machine of your own")])
+    return cluster_if(data, what_if)
+
+
+def _size(data: dict[str, Any]) -> int:
+    """How many nodes and members there are, as far as that can be read before anything is checked."""
+    counts = [entry.get("count", 1) for entry in _entries(data, "nodes")]
+    counts += [entry.get("members", 1) for entry in _entries(data, "workloads")]
+    for entry in _entries(data, "workloads"):
+        counts += [part.get("count", 1) for part in _entries(entry, "pod_sets")]
+    return sum(count for count in counts if type(count) is int)
+
+
+def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    found = data.get(key)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -1,0 +1,93 @@
+"""What applications may say to the broker: who may say it, what is out of bounds, and what it means."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from math import isfinite
+
+import grpc
+
+from cede.checkpoint.wire import checkpoint_pb2 as pb
+from cede.checkpoint.wire.methods import Request
+from cede.engine.drive.facts import Estimated, Fact
+from cede.live.broker.attempts import Attempts, Estimate, Sender
+from cede.live.broker.secret import proves
+from cede.model.times import SECOND
+
+MOST_NAME = 100
+MOST_WHY = 500
+MOST_MEMBERS = 100_000
+MOST_SECONDS = 366 * 24 * 3600.0
+
+
+class RefusedError(Exception):
+    """A call that is answered with this code."""
+
+    def __init__(self, code: grpc.StatusCode, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+        self.why = why
+
+
+class Calls:
+    """Each call says whose it is, and proves it. Facts are reported in the order in which they came to be."""
+
+    def __init__(self, secret: bytes, report: Callable[[Fact], None]) -> None:
+        self.attempts = Attempts()
+        self.lock = threading.Lock()
+        self._secret = secret
+        self._report = report
+
+    def sender(self, said: pb.Member) -> Sender:
+        """Whose call it is; RefusedError if that is not proven."""
+        if not (said.job and len(said.job) <= MOST_NAME) or not proves(
+            self._secret, said.job, said.attempt, said.token
+        ):
+            raise RefusedError(grpc.StatusCode.PERMISSION_DENIED, "the token is not that of this job and attempt")
+        size = max(1, said.size)
+        if said.member >= size or size > MOST_MEMBERS:
+            raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"there is no member {said.member} of {size}")
+        return Sender(said.job, said.attempt, said.member, size)
+
+    def take(self, request: Request) -> None:
+        """The call has been noted, and the fact in it reported."""
+        sender = self.sender(request.member)
+        with self.lock:
+            fact = self._fact(sender, request)
+        if fact is not None:
+            self._report(fact)
+
+    def _fact(self, sender: Sender, request: Request) -> Fact | None:
+        attempts = self.attempts
+        match request:
+            case pb.Registration():
+                write, interval = _seconds(request.estimate_s), _seconds(request.interval_s)
+                attempts.register(sender, Estimate(write or None, interval or None))
+                return Estimated(sender.name, sender.attempt, write) if write else None
+            case pb.ProgressMade():
+                part = request.part if request.HasField("part") else None
+                if part is not None and not 0 <= part <= 1:
+                    raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"progress goes from 0 to 1: {part}")
+                return attempts.progress(sender, request.hint, part)
+            case pb.TimeWanted():
+                wanted = _seconds(request.seconds)
+                return attempts.defer(sender, _number(request.hint), wanted, time.monotonic_ns() // 1000)
+            case pb.CheckpointDone():
+                return attempts.done(sender, request.hint)
+            case _:
+                return attempts.failed(sender, _number(request.hint), request.why[:MOST_WHY])
+
+
+def _seconds(said: float) -> int:
+    """Microseconds of it; RefusedError if nobody can mean it."""
+    if not (isfinite(said) and 0 <= said <= MOST_SECONDS):
+        raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"seconds go from 0 to a year: {said}")
+    return round(said * SECOND)
+
+
+def _number(hint: int) -> int:
+    if hint == 0:
+        raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, "hints are numbered from 1")
+    return hint

@@ -1,0 +1,327 @@
+"""`cede.Client`: everything a running server can be asked, from Python."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, cast
+
+from cede.live.client import results
+from cede.live.client.errors import ClientError
+from cede.live.client.finding import find
+from cede.live.client.wire import Wire, given, quoted
+from cede.model.lifecycle import FINAL
+
+PAGE = 1000
+LOG_PAGE = 2**20
+LOG_WAIT_S = 20
+GONE_S = 30.0
+"""How long a server may be away while somebody waits for a workload."""
+
+
+class Client:
+    """A running server. Without arguments: the one of $CEDE_URL and $CEDE_TOKEN, else that of the data directory.
+
+    Answers are the API's documents as plain dicts. A refusal is a ClientError, which names the rule.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        data: str | Path | None = None,
+        timeout_s: float = 60.0,
+    ) -> None:
+        self._wire = Wire(*find(url, token, data), timeout_s)
+
+    @property
+    def url(self) -> str:
+        return self._wire.url
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._wire.close()
+
+    # -- workloads ---------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str | Path | None = None,
+        name: str | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        project: str | None = None,
+        cpu: float | str | None = None,
+        memory: int | str | None = None,
+        gpu: float | str | None = None,
+        requests: Mapping[str, float | str] | None = None,
+        members: int | None = None,
+        walltime: float | str | None = None,
+        checkpoint: str | Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> results.Workload:
+        """Submit a command; it is durable when this returns. `more` are the other keys of a submission.
+
+        `cwd` is this process's own by default. `checkpoint` is a mode, or an object with mode and protocol.
+        """
+        asked = dict(requests or {}) | given({"cpu": cpu, "memory": memory, "gpu": gpu})
+        body = {
+            "command": list(command),
+            "cwd": str(Path.cwd() if cwd is None else cwd),
+            "name": name,
+            "queue": queue,
+            "priority": priority,
+            "project": project,
+            "requests": asked or None,
+            "members": members,
+            "walltime": walltime,
+            "checkpoint": {"mode": checkpoint} if isinstance(checkpoint, str) else checkpoint,
+            "env": None if env is None else dict(env),
+            **more,
+        }
+        return cast(results.Workload, self._wire.send("POST", "/workloads", body))
+
+    def jobs(
+        self,
+        *,
+        state: Collection[str] = (),
+        queue: str | None = None,
+        user: Collection[str] = (),
+        project: Collection[str] = (),
+        order: Literal["newest", "oldest"] = "newest",
+        limit: int | None = None,
+    ) -> list[results.Workload]:
+        """The workloads that match, all of them or the first `limit`."""
+        wanted = {"state": list(state), "queue": queue, "user": list(user), "project": list(project), "order": order}
+        found: list[results.Workload] = []
+        after: str | None = None
+        while limit is None or len(found) < limit:
+            most = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = self._wire.get("/workloads", **wanted, after=after, limit=most)
+            found += page["workloads"]
+            after = page["next"]
+            if after is None:
+                break
+        return found
+
+    def job(self, name: str) -> results.Workload:
+        return cast(results.Workload, self._wire.get(f"/workloads/{quoted(name)}"))
+
+    def cancel(self, name: str) -> results.Workload:
+        return self._change(name, "cancel")
+
+    def suspend(self, name: str, *, force: bool = False) -> results.Workload:
+        """`force` gives up work that no checkpoint would save."""
+        return self._change(name, "suspend", {"force": True} if force else None)
+
+    def resume(self, name: str) -> results.Workload:
+        return self._change(name, "resume")
+
+    def checkpoint(self, name: str) -> results.Workload:
+        """Ask for a checkpoint; the workload goes on."""
+        return self._change(name, "checkpoint")
+
+    def _change(self, name: str, what: str, body: Mapping[str, Any] | None = None) -> results.Workload:
+        return cast(results.Workload, self._wire.send("POST", f"/workloads/{quoted(name)}/{what}", body))
+
+    def wait(
+        self, name: str, timeout: float | None = None, *, states: Collection[str] = tuple(map(str, FINAL))
+    ) -> results.Workload:
+        """The workload once it is in one of these states, by default ended; TimeoutError if that takes too long."""
+        ends = math.inf if timeout is None else time.monotonic() + timeout
+        given_up = time.monotonic() + GONE_S
+        while True:
+            try:
+                # Listening first, looking then: so nothing can happen unseen in between.
+                with self._wire.events(None, name, patience_s=max(0.05, ends - time.monotonic())) as events:
+                    found = self.job(name)
+                    while found["state"] not in states and next(events, None) is not None:
+                        found = self.job(name)
+                if found["state"] in states:
+                    return found
+                given_up = time.monotonic() + GONE_S
+            except ClientError as error:
+                # A server may be starting again; one that answers knows what it says.
+                if error.status or time.monotonic() > given_up:
+                    raise
+                time.sleep(0.1)
+            if time.monotonic() >= ends:
+                raise TimeoutError(f"{name} is not {' or '.join(sorted(states))} after {timeout:g} s")
+
+    def logs(
+        self,
+        name: str,
+        *,
+        attempt: int | None = None,
+        member: int = 0,
+        stream: Literal["out", "err"] = "out",
+        offset: int = 0,
+        follow: bool = False,
+    ) -> Iterator[bytes]:
+        """What a member wrote, as it was written; with `follow` until its attempt has ended."""
+        while True:
+            page = self._wire.page(
+                f"/workloads/{quoted(name)}/logs",
+                attempt=attempt,
+                member=member,
+                stream=stream,
+                offset=offset,
+                limit=LOG_PAGE,
+                wait=LOG_WAIT_S if follow else None,
+            )
+            if page.content:
+                yield page.content
+            offset = int(page.headers["Cede-Log-Next"])
+            ended = page.headers["Cede-Log-Ended"] == "true"
+            if not page.content and (ended or not follow):
+                return
+
+    def why(self, name: str) -> results.Why:
+        """Its whole story, and what stands in its way."""
+        return cast(results.Why, self._wire.get(f"/workloads/{quoted(name)}/why"))
+
+    # -- the cluster -------------------------------------------------------------------------------------------
+
+    def queues(self) -> list[results.Queue]:
+        return cast(list[results.Queue], self._wire.get("/queues")["queues"])
+
+    def nodes(self) -> list[results.Node]:
+        return cast(list[results.Node], self._wire.get("/nodes")["nodes"])
+
+    def drain(self, node: str, *, evict: bool = False) -> results.Node:
+        """Nothing new starts there; with `evict` what runs there is sent away."""
+        path = f"/nodes/{quoted(node)}/drain"
+        return cast(results.Node, self._wire.send("POST", path, {"evict": True} if evict else None))
+
+    def undrain(self, node: str) -> results.Node:
+        return cast(results.Node, self._wire.send("POST", f"/nodes/{quoted(node)}/undrain"))
+
+    def snapshot(self) -> dict[str, Any]:
+        """The live state as a cluster file, for `cede.load`."""
+        return cast(dict[str, Any], self._wire.get("/snapshot"))
+
+    # -- questions ---------------------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        *,
+        doctrine: str | None = None,
+        set: Sequence[str] = (),
+        add: Sequence[Mapping[str, Any]] = (),
+        without: Sequence[str] = (),
+        only: str | None = None,
+        explain: bool = False,
+        shares: bool = False,
+    ) -> dict[str, Any]:
+        """What would be decided now, with these changes if there are any."""
+        body = _changes(doctrine, set, add, without) | {"only": only, "explain": explain, "shares": shares}
+        return cast(dict[str, Any], self._wire.send("POST", "/plan", body))
+
+    def diff(
+        self,
+        *,
+        doctrine: str | None = None,
+        set: Sequence[str] = (),
+        add: Sequence[Mapping[str, Any]] = (),
+        without: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """What these changes would change in the plan."""
+        return cast(dict[str, Any], self._wire.send("POST", "/diff", _changes(doctrine, set, add, without)))
+
+    # -- history -----------------------------------------------------------------------------------------------
+
+    def events(
+        self, *, after: int | None = None, workload: str | None = None, follow: bool = False
+    ) -> Iterator[results.Event]:
+        """What happened behind event `after`; with `follow` what happens, without end."""
+        if follow:
+            yield from self._followed(after, workload)
+            return
+        while True:
+            page = self._wire.get("/events", after=after, workload=workload, limit=PAGE, follow=False)
+            yield from page["events"]
+            after = page["next"]
+            if after is None:
+                return
+
+    def _followed(self, after: int | None, workload: str | None) -> Iterator[results.Event]:
+        """A stream that ends is taken up again behind the last event that came."""
+        given_up = time.monotonic() + GONE_S
+        while True:
+            try:
+                with self._wire.events(after, workload) as events:
+                    for event in events:
+                        after = event["number"]
+                        yield cast(results.Event, event)
+                given_up = time.monotonic() + GONE_S
+            except ClientError as error:
+                if error.status or after is None or time.monotonic() > given_up:
+                    raise
+            time.sleep(0.1)
+
+    def decisions(self, *, after: int = 0, workload: str | None = None) -> Iterator[results.Decision]:
+        """The decisions behind number `after`, oldest first."""
+        following: int | None = after
+        while following is not None:
+            page = self._wire.get("/decisions", after=following, workload=workload, limit=PAGE)
+            yield from page["decisions"]
+            following = page["next"]
+
+    def decision(self, number: int) -> results.Decision:
+        return cast(results.Decision, self._wire.get(f"/decisions/{number}"))
+
+    def decision_cluster(self, number: int) -> dict[str, Any]:
+        """The cluster file that the decision was made from, for admins."""
+        return cast(dict[str, Any], self._wire.get(f"/decisions/{number}/cluster"))
+
+    def audit(self, *, after: int = 0, by: str | None = None, about: str | None = None) -> Iterator[results.AuditEntry]:
+        """Who asked for what, oldest first."""
+        following: int | None = after
+        while following is not None:
+            page = self._wire.get("/audit", after=following, by=by, about=about, limit=PAGE)
+            yield from page["entries"]
+            following = page["next"]
+
+    # -- the server --------------------------------------------------------------------------------------------
+
+    def health(self) -> dict[str, str]:
+        return cast(dict[str, str], self._wire.get("/health"))
+
+    def server(self) -> results.Server:
+        """What the server is, and whom it takes this client for."""
+        return cast(results.Server, self._wire.get("/server"))
+
+    def metrics(self) -> str:
+        """Its measurements in Prometheus' text format."""
+        return self._wire.page("/metrics").text
+
+    def tokens(self) -> list[results.Token]:
+        return cast(list[results.Token], self._wire.get("/tokens")["tokens"])
+
+    def make_token(self, user: str, *, role: str | None = None, projects: Sequence[str] = ()) -> results.Token:
+        """A new token, shown this once."""
+        body = {"user": user, "role": role, "projects": list(projects)}
+        return cast(results.Token, self._wire.send("POST", "/tokens", body))
+
+    def revoke_token(self, number: int) -> results.Token:
+        return cast(results.Token, self._wire.send("DELETE", f"/tokens/{number}"))
+
+
+def _changes(
+    doctrine: str | None, set_: Sequence[str], add: Sequence[Mapping[str, Any]], without: Sequence[str]
+) -> dict[str, Any]:
+    return {"doctrine": doctrine, "set": list(set_), "add": [dict(one) for one in add], "without": list(without)}

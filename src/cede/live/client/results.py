@@ -1,0 +1,172 @@
+"""What a client returns: the API's documents as plain dicts."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+Amounts = dict[str, int | str]
+
+
+class Checkpoint(TypedDict):
+    mode: str
+    protocol: str
+    last: str | None
+    time: str | None
+
+
+class Workload(TypedDict):
+    """A workload at one moment."""
+
+    name: str
+    queue: str | None
+    user: str
+    project: str | None
+    kind: str
+    priority: int | None
+    job_priority: int | None
+    state: str
+    since: str
+    submitted: str | None
+    started: str | None
+    began: str | None
+    ended: str | None
+    attempt: int
+    members: int
+    requests: Amounts
+    pod_sets: list[dict[str, Any]] | None
+    nodes: list[str]
+    walltime: str | None
+    checkpoint: Checkpoint
+    preempted: int
+    requeues: int
+    exit_code: int | None
+    exit_signal: int | None
+    rule: str
+    why: str
+    waits_for: list[str]
+    claimant: str | None
+    deadline: str | None
+    command: list[str]
+    cwd: str
+    account: str | None
+    env: dict[str, str] | None
+    progress: float | None
+    parked: str
+    version: int
+    warnings: list[str]
+
+
+class Event(TypedDict):
+    """One thing that happened to a workload."""
+
+    number: int
+    at: str
+    workload: str
+    attempt: int
+    signal: str
+    before: str | None
+    after: str
+    rule: str
+    why: str
+    decision: int | None
+    claimant: str | None
+    by: str
+
+
+class Decision(TypedDict):
+    """A decision that was carried out."""
+
+    number: int
+    at: str
+    workload: str | None
+    action: str
+    victims: list[str]
+    rule: str
+    why: str
+    doctrine: str
+    edition: str
+    settings_hash: str
+    cluster_hash: str
+    cluster: str | None
+    decision: dict[str, Any]
+
+
+class Told(TypedDict):
+    """One line of a story."""
+
+    at: str
+    sentence: str
+    rule: str
+    event: Event | None
+    decision: Decision | None
+
+
+class Why(TypedDict):
+    """A workload's whole story."""
+
+    workload: Workload
+    story: list[Told]
+    left_out: int
+    stands_in_its_way: dict[str, Any] | None
+    not_asked: str
+
+
+class Queue(TypedDict):
+    name: str
+    parent: str | None
+    guaranteed: Amounts
+    max: Amounts
+    usage: Amounts
+    pending: int
+    held: int
+    running: int
+
+
+class Node(TypedDict):
+    name: str
+    state: str
+    partition: str
+    capacity: Amounts
+    occupied: Amounts
+    used: Amounts
+    held: Amounts
+    leaving: Amounts
+    workloads: list[str]
+    others: int
+
+
+class AuditEntry(TypedDict):
+    number: int
+    at: str
+    by: str
+    role: str
+    what: str
+    about: str
+    detail: str
+    allowed: bool
+    rule: str
+
+
+class Token(TypedDict, total=False):
+    """`token` is there only in the answer that made it."""
+
+    id: int
+    user: str
+    role: str
+    projects: list[str]
+    at: str
+    revoked: bool
+    token: str
+
+
+class Server(TypedDict):
+    """About the server, and whom it takes the caller for."""
+
+    version: str
+    now: str
+    doctrine: str
+    edition: str
+    state_version: int
+    problem: str
+    notices: list[str]
+    you: dict[str, Any]

@@ -1,0 +1,127 @@
+"""Requests to a server and their answers, with every failure as a ClientError."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from cede.live.client.errors import ClientError, error_of
+
+PREFIX = "/api/v1"
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_PAUSES_S = (0.1, 0.3, 0.6, 1.0)
+_SILENCE_S = 40.0
+"""A stream that says nothing for so long is dead: a server gives a sign of life every 15 s."""
+
+
+class Wire:
+    """One server, reached with one token."""
+
+    def __init__(self, url: str, token: str, timeout_s: float) -> None:
+        # A proxy of the environment cannot know this machine's own addresses.
+        beyond = urlsplit(url).hostname not in _LOCAL
+        self._http = httpx.Client(
+            base_url=f"{url}{PREFIX}",
+            headers={"Authorization": f"Bearer {token}", "User-Agent": "cede-client"},
+            timeout=timeout_s,
+            trust_env=beyond,
+        )
+        self.url = url
+
+    def close(self) -> None:
+        self._http.close()
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.page(path, **query).json()
+
+    def page(self, path: str, **query: Any) -> httpx.Response:
+        """A GET may be tried again while nobody listens: a server may be starting."""
+        parameters = given(query)
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                return self._checked(self._http.get(path, params=parameters))
+            except httpx.ConnectError as error:
+                if pause_s is None:
+                    raise self._unreachable(error) from None
+                time.sleep(pause_s)
+            except httpx.HTTPError as error:
+                raise self._unreachable(error) from None
+        raise AssertionError("the last try returns or raises")
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """A change is asked for once: whoever asks again may not know what the first time did."""
+        content = None if body is None else json.dumps(given(body))
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        try:
+            return self._checked(self._http.request(method, path, content=content, headers=headers)).json()
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from None
+
+    @contextmanager
+    def events(
+        self, after: int | None, workload: str | None, patience_s: float | None = None
+    ) -> Iterator[Iterator[dict[str, Any]]]:
+        """The server's events as they happen, until it ends the stream; open when this is entered.
+
+        With `patience_s` it ends too when nothing came for a while, so that the reader can look at the clock.
+        """
+        query = given({"after": after, "workload": workload, "follow": True})
+        silence_s = _SILENCE_S if patience_s is None else min(patience_s, _SILENCE_S)
+        opened = False
+        try:
+            timeout = httpx.Timeout(10.0, read=silence_s)
+            with self._http.stream("GET", "/events", params=query, timeout=timeout) as response:
+                if response.is_error:
+                    response.read()
+                    raise error_of(response)
+                opened = True
+                yield _messages(response.iter_lines(), patient=patience_s is None)
+        except httpx.ReadTimeout:
+            if patience_s is None or not opened:
+                raise ClientError(0, "", f"{self.url} fell silent") from None
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from None
+
+    @staticmethod
+    def _checked(response: httpx.Response) -> httpx.Response:
+        if response.is_success:
+            return response
+        raise error_of(response)
+
+    def _unreachable(self, error: httpx.HTTPError) -> ClientError:
+        return ClientError(0, "", f"no answer from {self.url}: {str(error) or type(error).__name__}")
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not None."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def quoted(name: str) -> str:
+    """A name as a part of a path."""
+    return quote(name, safe="")
+
+
+def _messages(lines: Iterator[str], *, patient: bool) -> Iterator[dict[str, Any]]:
+    """The data of the messages of a stream; one that announces its end ends it, and so does a mere sign of life to
+    who is not patient."""
+    kind, data = "message", ""
+    for line in lines:
+        field, _, value = line.partition(": ")
+        if field == "event":
+            kind = value
+        elif field == "data":
+            data = value
+        elif line.startswith(":") and not patient:
+            return
+        elif not line and data:
+            if kind == "closed":
+                return
+            yield json.loads(data)
+            kind, data = "message", ""

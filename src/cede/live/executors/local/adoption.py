@@ -1,0 +1,74 @@
+"""Whether a member still has its supervisor, and what is done for one that lost it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cede.live.executors.local.guard import files, procfs
+from cede.live.executors.local.guard.outcome import end_remains, outcome
+
+
+@contextmanager
+def _lock(folder: str, *, wait: bool) -> Iterator[bool]:
+    """Whether the lock of the member is ours."""
+    fd = os.open(f"{folder}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(fd)
+
+
+def supervised(folder: str) -> bool:
+    """Whether a supervisor holds the member's lock."""
+    with _lock(folder, wait=False) as ours:
+        return not ours
+
+
+def supervisor(folder: str) -> int | None:
+    """A pidfd of the very process that holds the member's lock; none if there is none."""
+    if not supervised(folder):
+        return None
+    pid, start = (int(word) for word in (Path(folder) / "lock").read_text().split() or ["0", "0"])
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return None
+    # Looked at after the descriptor was opened: the pid cannot have become another's in between.
+    if procfs.lives(pid, start):
+        return fd
+    os.close(fd)
+    return None
+
+
+def conclude(folder: str, *, told: bool = False, error: str = "", wait: bool = False) -> dict[str, Any] | None:
+    """How a member without a supervisor ended; none if it has one. From now on no supervisor will start it.
+
+    Nothing is left of one whose supervisor died. One that never began has been `told` to end before it did, or could
+    not because of an `error`, or is lost.
+    """
+    try:
+        with _lock(folder, wait=wait) as ours:
+            if not ours:
+                return None
+            found = files.get(folder, "exit.json")
+            if found:
+                return found
+            began = files.get(folder, "began.json")
+            if began is not None:
+                end_remains(files.get(folder, "spec.json") or {}, began)
+            unknown = began is not None or not (told or error)
+            result = outcome(lost=True) if unknown else outcome(told=told, error=error)
+            files.put(folder, "exit.json", result)
+            return result
+    except FileNotFoundError:  # somebody deleted the folder: there is nothing to keep
+        return outcome(lost=True)

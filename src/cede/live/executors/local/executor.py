@@ -1,0 +1,264 @@
+"""The executor of this machine: see `Executor` for what each method promises."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from cede.engine.drive.facts import Exited, Fact
+from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
+from cede.live.executors.executor import LogPage, Report
+from cede.live.executors.local.folders import Folders
+from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
+from cede.live.executors.local.guard import files
+from cede.live.executors.local.guard.outcome import outcome
+from cede.live.executors.local.limits import Limits, find_limits
+from cede.live.executors.local.logs import read_page
+from cede.live.executors.local.rights import Rights, RightsError, rights_of
+from cede.live.executors.local.spec import (
+    environment,
+    get_attempt,
+    member_environment,
+    member_spec,
+    new_attempt,
+    put_attempt,
+)
+from cede.live.executors.local.underway import Tracked, Underway
+from cede.live.executors.local.watching import Mailbox, Watch
+from cede.live.executors.local.zygote import Zygote
+from cede.live.task import Task
+
+STILLBORN = 5
+
+
+class LocalExecutor:
+    """Members of workloads as processes of this machine, each under a supervisor that a zygote forked."""
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        nodes: Mapping[str, NodeFacts],
+        broker_address: str | None = None,
+        broker_hint: Callable[[Hint], None] | None = None,
+        broker_token: Callable[[str, int], str] | None = None,
+    ) -> None:
+        self._folders = Folders(data)
+        self._nodes = nodes
+        self._gpus = Gpus(nodes)
+        self._broker_address = broker_address
+        self._broker_hint = broker_hint
+        self._broker_token = broker_token
+        self._limits = Limits()
+        self._lock = threading.RLock()
+        self._report: Report | None = None
+        self._stillborn = 0
+        """Zygotes in a row that died before they were ready."""
+
+    def open(self, report: Report) -> None:
+        self._descriptors = _raise_descriptors()
+        self._folders.prepare()
+        self._limits = find_limits(self._folders.data)
+        self._report = report
+        self._watch = Watch()
+        self._underway = Underway(self._folders, self._watch, self._lock, self._say, self._gpus.free)
+        self._mailbox = Mailbox(self._folders.data)
+        self._watch.readable(self._mailbox.fileno(), self._read_notes)
+        self._start_zygote()
+        self._watch.start()
+
+    def close(self) -> None:
+        with self._lock:
+            self._report = None
+        self._watch.close()
+        self._mailbox.close()
+        self._zygote.close()
+        self._limits.close()
+
+    def launch(self, order: Launch, task: Task) -> None:
+        key = order.name, order.attempt
+        with self._lock:
+            if self._underway.get(key) is None:
+                if self._underway.ended_before(key):
+                    return
+                self._recall(*key)
+            try:
+                rights = rights_of(task.account)
+                tracked = self._underway.get(key) or self._begin(order, task, rights)
+                self._equip(tracked, task, rights)
+            except (RightsError, GpuError) as error:
+                self._refuse(order, str(error))
+            except OSError as error:
+                self._refuse(order, f"its files could not be made: {error}")
+            else:
+                self._fork(tracked)
+
+    def hint(self, order: Hint) -> None:
+        with self._lock:
+            tracked = self._underway.get((order.name, order.attempt))
+            if tracked is None:
+                return
+            if tracked.attempt.protocol != "grpc":
+                wanted = {"hint": order.hint, "leaving": order.leaving, "deadline": order.deadline}
+                self._underway.order(tracked, "hint", wanted)
+            elif self._broker_hint is not None:
+                self._broker_hint(order)
+
+    def terminate(self, order: Terminate) -> None:
+        self._end(order.name, order.attempt, "end", {"cause": order.cause, "grace": order.grace})
+
+    def kill(self, order: Kill) -> None:
+        self._end(order.name, order.attempt, "kill", {})
+
+    def adopt(self, attempts: Mapping[str, int]) -> None:
+        with self._lock:
+            for key in attempts.items():
+                self._recall(*key)
+            for name, attempt in self._folders.active():
+                if attempts.get(name) != attempt:
+                    self._recall(name, attempt)
+                    if self._underway.get((name, attempt)) is not None:
+                        self.kill(Kill(name, attempt))
+                    self._folders.settle(name, attempt)
+
+    def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
+        folder = self._folders.member(name, attempt, member)
+        # Asked before the log is read: what was written before the end is there then.
+        ended = (folder / "exit.json").exists()
+        return read_page(folder, stream, offset, limit, ended)
+
+    def forget(self, name: str) -> None:
+        with self._lock:
+            for tracked in self._underway.all():
+                if tracked.attempt.name == name:
+                    self.kill(Kill(*tracked.attempt.key))
+            self._folders.remove(name)
+
+    def notices(self) -> Sequence[str]:
+        found = list(self._limits.notices())
+        if os.getuid() != 0:
+            found.append(f"every job runs as {rights_of(None).account}, the account of this server")
+        return found
+
+    def _begin(self, order: Launch, task: Task, rights: Rights) -> Tracked:
+        key = order.name, order.attempt
+        attempt = new_attempt(order, task, self._gpus.assign(key, order.nodes, task.gpus))
+        self._folders.make(order.name, order.attempt, 0, None)
+        put_attempt(self._folders.attempt(*key), attempt)
+        return self._underway.track(attempt)
+
+    def _equip(self, tracked: Tracked, task: Task, rights: Rights) -> None:
+        """Every member has its spec.json. One that is there stays: a supervisor may have read it."""
+        attempt = tracked.attempt
+        broker = {}
+        if task.protocol == "grpc" and self._broker_address is not None:
+            broker["CEDE_BROKER"] = self._broker_address
+            if self._broker_token is not None:
+                broker["CEDE_BROKER_TOKEN"] = self._broker_token(*attempt.key)
+        lacking = [(member, folder) for member, folder in tracked.present() if not files.get(folder, "spec.json")]
+        if lacking:
+            self._folders.make(*attempt.key, len(attempt.nodes), rights)
+            shared = environment(self._folders, attempt, task, rights, self._nodes, broker)
+            for member, folder in lacking:
+                env = shared | member_environment(attempt, member, folder)
+                groups = self._limits.make(f"{attempt.name}@{attempt.attempt}.{member}", task.cpu, task.memory)
+                spec = member_spec(self._folders, attempt, task, rights, env, groups)
+                files.put(folder, "spec.json", spec, durable=False)
+
+    def _fork(self, tracked: Tracked) -> None:
+        """A supervisor is asked for, for every member that has not begun and for which none was."""
+        begun = {member for member, state in enumerate(tracked.gang.members) if state.began}
+        wanted = [member for member, _ in tracked.present() if member not in begun | tracked.asked]
+        if not wanted:
+            return
+        self._folders.set_active(*tracked.attempt.key)
+        tracked.asked.update(wanted)
+        try:
+            self._zygote.fork([tracked.folders[member] for member in wanted])
+        except OSError:
+            self._replace_zygote()
+
+    def _refuse(self, order: Launch, why: str) -> None:
+        """The attempt is over before it began, and its folder says so."""
+        key = order.name, order.attempt
+        tracked = self._underway.get(key)
+        with suppress(OSError):
+            for member in range(len(order.nodes) if tracked else 1):
+                self._folders.make(*key, member + 1, None)
+                files.put(str(self._folders.member(*key, member)), "exit.json", outcome(error=why))
+        if tracked is not None:
+            self._underway.settle(tracked)
+        self._gpus.free(key)
+        self._say(Exited(*key, error=why))
+
+    def _end(self, name: str, attempt: int, kind: str, wanted: dict[str, object]) -> None:
+        key = name, attempt
+        with self._lock:
+            tracked = self._underway.get(key)
+            if tracked is not None:
+                self._underway.end(tracked, kind, wanted)
+            elif not self._underway.ended_before(key):
+                # It was ordered, or nobody would want its end; but of its start there is no trace.
+                self._say(Exited(name, attempt, told=True, lost=True))
+
+    def _recall(self, name: str, attempt: int) -> None:
+        key = name, attempt
+        found = get_attempt(self._folders.attempt(*key)) if self._underway.get(key) is None else None
+        if found is not None:
+            self._gpus.take(key, found.nodes, found.gpus)
+            self._underway.recall(key)
+
+    def _say(self, fact: Fact) -> None:
+        if self._report is not None:
+            self._report(fact)
+
+    def _read_notes(self) -> None:
+        notes = self._mailbox.notes()
+        with self._lock:
+            for note in notes:
+                self._underway.noted(*note)
+
+    def _start_zygote(self) -> None:
+        self._zygote = zygote = Zygote(self._folders.data / "guard.log", self._descriptors)
+        self._watch.readable(zygote.fileno(), partial(self._read_zygote, zygote))
+
+    def _read_zygote(self, zygote: Zygote) -> None:
+        with self._lock:
+            if zygote is self._zygote and self._report is not None:
+                forked, lives = zygote.receive()
+                for folder, pidfd in forked:
+                    self._underway.forked(folder, pidfd)
+                if not lives:
+                    self._replace_zygote()
+
+    def _replace_zygote(self) -> None:
+        """Another zygote is there, and is asked for every supervisor that the dead one may not have forked.
+
+        If it did fork one after all, the second waits for the first to end, and then finds nothing to do.
+        """
+        self._stillborn = 0 if self._zygote.ready else self._stillborn + 1
+        self._watch.drop(self._zygote.fileno())
+        self._zygote.close()
+        self._start_zygote()
+        for tracked in self._underway.all():
+            unseen = [member for member, _ in tracked.present() if member in tracked.asked - set(tracked.watched)]
+            if self._stillborn >= STILLBORN:
+                self._underway.give_up(tracked, unseen, "the process that starts jobs cannot be started: see guard.log")
+            elif unseen:
+                # If this one is dead too we are called again.
+                with suppress(OSError):
+                    self._zygote.fork([tracked.folders[member] for member in unseen])
+
+
+def _raise_descriptors() -> int:
+    """This process may have as many descriptors as it can: each supervisor that it watches takes one. The result is
+    how many it had before, which is what commands get."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return soft

@@ -1,0 +1,109 @@
+"""The members of an attempt as one: what each of them does becomes what is reported of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard
+from cede.model.times import SECOND
+
+
+@dataclass(slots=True)
+class Member:
+    began: bool = False
+    said: dict[str, Any] = field(default_factory=dict)
+    exit: dict[str, Any] | None = None
+
+    @property
+    def failed(self) -> bool:
+        end = self.exit
+        return end is not None and bool(end["lost"] or end["error"] or end["signal"] is not None or end["code"] != 0)
+
+
+@dataclass(slots=True)
+class Gang:
+    """Nothing is reported twice. `dumps`: a checkpoint is taken of the processes, which are gone with it if asked."""
+
+    name: str
+    attempt: int
+    members: list[Member]
+    dumps: bool = False
+    _began: bool = False
+    _ended: bool = False
+    _done: int = 0
+    _own: int = 0
+    _failed: int = 0
+    _progress: tuple[int, float] | None = None
+    _defer: tuple[int, float] | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    @property
+    def failing(self) -> bool:
+        """One has failed: those that are left must go."""
+        return any(member.failed for member in self.members)
+
+    def news(self) -> Iterator[Fact]:
+        """What is to be reported now."""
+        if not self._began and all(member.began for member in self.members):
+            self._began = True
+            yield Began(self.name, self.attempt)
+        yield from self._said()
+        if not self._ended and all(member.exit is not None for member in self.members):
+            self._ended = True
+            yield self._exit([member.exit for member in self.members if member.exit is not None])
+
+    def _said(self) -> Iterator[Fact]:
+        """A member that has ended with success needs no checkpoint any more: the others speak for all."""
+        speaking = [member.said for member in self.members if member.said or member.exit is None or member.failed]
+        if not speaking:
+            return
+        name, attempt = self.name, self.attempt
+        progress = [(said["progress"][0], said["progress"][1]) for said in speaking if said.get("progress")]
+        if progress and min(progress) != self._progress:
+            self._progress = min(progress)
+            yield Heard(name, attempt, *self._progress)
+        defers = [(said["defer"][0], said["defer"][1]) for said in speaking if said.get("defer")]
+        if defers and max(defers) != self._defer:
+            self._defer = max(defers)
+            yield Deferral(name, attempt, self._defer[0], round(self._defer[1] * SECOND))
+        for hint, why in sorted((said["failed"][0], said["failed"][1]) for said in speaking if said.get("failed")):
+            if hint > self._failed:
+                self._failed = hint
+                yield CheckpointFailed(name, attempt, hint, why)
+        own = min(said.get("own", 0) for said in speaking)
+        if own > self._own:
+            self._own = own
+            yield Checkpointed(name, attempt, 0)
+        done = min(said.get("done", 0) for said in speaking)
+        if done > self._done:
+            self._done = done
+            leaves = self.dumps and all(said.get("leaving") for said in speaking)
+            yield Checkpointed(name, attempt, done, leaves)
+
+    def _exit(self, ends: list[dict[str, Any]]) -> Exited:
+        """How the whole ended: as the first member that failed, or well, if none did."""
+        failing = [member.exit for member in self.members if member.failed and member.exit is not None]
+        first = min(failing, key=lambda end: (end["at"], not end["error"]), default=None)
+        if first is None:
+            return Exited(
+                self.name,
+                self.attempt,
+                code=0,
+                told=any(end["told"] for end in ends),
+                walltime=any(end["walltime"] for end in ends),
+            )
+        return Exited(
+            self.name,
+            self.attempt,
+            code=first["code"],
+            signal=first["signal"],
+            told=first["told"],
+            lost=first["lost"],
+            walltime=any(end["walltime"] for end in ends),
+            error=first["error"],
+        )

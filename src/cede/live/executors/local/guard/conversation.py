@@ -1,0 +1,110 @@
+"""The conversation of a supervisor with its application about checkpoints, in whatever protocol."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from . import files, procfs
+from .answers import Answers, SignalFiles
+from .dumps import Dump
+from .flag import SharedFlag
+from .post import Post
+
+SPACING = 0.2
+"""Seconds between two notes to the server that can wait: progress, and checkpoints that nobody asked for."""
+UNHEARD = 0.1
+"""Seconds until the next try to find a process that minds the signal."""
+
+
+class Conversation:
+    """Hints go in by `ask`; what the application says lands in said.json, and the server is told."""
+
+    def __init__(self, spec: dict[str, Any], post: Post) -> None:
+        self._spec = spec
+        self._post = post
+        self._answers = Answers()
+        self._files: SignalFiles | SharedFlag | None = None
+        self._published = dict(self._answers.said)
+        self._published_at = 0.0
+        self._signal_at: float | None = None
+        self._look_at: float | None = None
+        self.dump: Dump | None = None
+        if spec["protocol"] == "signal":
+            self._files = SignalFiles(self._answers, "control", spec["uid"])
+        elif spec["protocol"] == "shm":
+            self._files = SharedFlag(self._answers, "control", spec["uid"], spec["gid"])
+        elif spec["protocol"] == "criu":
+            self.dump = Dump(spec)
+        self.fd = self._files.fd if self._files else -1
+        self._plan()
+
+    def ask(self, order: dict[str, Any], pid: int) -> None:
+        """The application is asked: signalled once for each number, and shown the deadline as it moves."""
+        hint, leaving = int(order.get("hint", 0)), bool(order.get("leaving"))
+        if hint < self._answers.hint:
+            return
+        new = (hint, leaving) != (self._answers.hint, self._answers.leaving)
+        self._answers.hint, self._answers.leaving = hint, leaving
+        if self.dump is not None and new:
+            self.dump.begin(pid, leaving)
+        elif self._files is not None:
+            self._files.ask(int(order.get("deadline") or 0), new=new)
+            if self._spec["protocol"] == "signal" and new:
+                self._signal_at = 0.0
+        self.turn()
+
+    def due(self) -> float | None:
+        """When `turn` must be called though nothing happened."""
+        publish = self._published_at + SPACING if self._published != self._answers.said else None
+        times = [at for at in (self._signal_at, self._look_at, publish) if at is not None]
+        return min(times, default=None)
+
+    def turn(self) -> None:
+        """Whatever is due is done, whatever was said is heard."""
+        now = time.monotonic()
+        if self._signal_at is not None and now >= self._signal_at:
+            self._signal_at = None if self._signal() or not self._answers.outstanding else now + UNHEARD
+        if self._files is not None:
+            self._files.look()
+        if self.dump is not None:
+            self._hear(self.dump)
+        self._publish(now)
+        self._plan()
+
+    def close(self) -> None:
+        """Everything said until now has been told."""
+        self._published_at = 0.0
+        self.turn()
+
+    def _plan(self) -> None:
+        every = self._files.every() if self._files else None
+        self._look_at = None if every is None else time.monotonic() + every
+
+    def _signal(self) -> bool:
+        """Whether a process got the signal. One that does not mind it would only be ended by it."""
+        number = signal.Signals[self._spec["hint_signal"]]
+        minding = [process for process in procfs.below(os.getpid()) if procfs.minds(process.pid, number)]
+        return sum(procfs.send(process, number) for process in minding) > 0
+
+    def _hear(self, dump: Dump) -> None:
+        why = dump.result()
+        if why is None:
+            return
+        if why:
+            self._answers.failed(self._answers.hint, why)
+        else:
+            self._answers.done(self._answers.hint)
+
+    def _publish(self, now: float) -> None:
+        said = self._answers.said
+        if said == self._published:
+            return
+        urgent = any(said[key] != self._published[key] for key in ("done", "failed"))
+        if urgent or now >= self._published_at + SPACING:
+            self._published = dict(said)
+            self._published_at = now
+            files.put(".", "said.json", {**said, "leaving": self._answers.leaving}, durable=False)
+            self._post.send("said")

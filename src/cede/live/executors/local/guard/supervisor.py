@@ -1,0 +1,281 @@
+"""The supervisor of one member: it starts the command once, watches it, ends it when told, and writes down its end."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from . import command, ending, files, kernel, procfs
+from .conversation import Conversation
+from .logs import Log
+from .outcome import end_remains, outcome
+from .post import AGAIN, Post
+
+CHUNK = 1 << 16
+BACKSTOP = 10.0
+"""Seconds after the walltime at which a supervisor acts without the server."""
+
+
+def supervise(folder: str) -> None:
+    """In the end there is an exit.json in the folder, and no process of this member.
+
+    Whoever holds the lock decides: a command that was ever let go is never started again. A second supervisor of the
+    same member waits here until the first is gone.
+    """
+    os.chdir(folder)
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    me = procfs.look(os.getpid())
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, b"%d %d" % (os.getpid(), me.start if me else 0), 0)
+    spec = files.get(".", "spec.json")
+    if not spec or files.get(".", "exit.json") is not None:
+        return
+    post = Post(spec)
+    began = files.get(".", "began.json")
+    if began is not None:
+        end_remains(spec, began)
+        files.put(".", "exit.json", outcome(lost=True))
+    else:
+        Supervisor(spec, post).run()
+    post.send("exited")
+
+
+class Supervisor:
+    """One member from its start to its end. Runs in the member's folder, with the lock held."""
+
+    def __init__(self, spec: dict[str, Any], post: Post) -> None:
+        self._spec = spec
+        self._post = post
+        self._grace: float = spec["grace_us"] / 1e6
+        self._poll = select.poll()
+        self._heard: dict[int, Callable[[], None]] = {}
+        self._logs: dict[int, Log] = {}
+        self._interrupted = self._told = self._killed = self._walltime = False
+        self._reaped = False
+        self._end: os.waitid_result | None = None
+        self._kill_at: float | None = None
+        self._expires: float | None = None
+        self._again: float | None = None
+        self._pause = 0.001
+
+    def run(self) -> None:
+        self._wake, end = os.pipe()
+        for fd in (self._wake, end):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(end, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, self._signalled)
+        self._hear(self._wake, self._woken)
+        self._control = self._listen()
+        self._hear(self._control.fileno(), self._ordered)
+        # The server writes an order down, then knocks: one from before the socket was there is found here.
+        if files.get(".", "end.json") is not None or files.get(".", "kill.json") is not None:
+            self._record(outcome(told=True))
+            return
+        if not self._start():
+            return
+        while not self._gone():
+            self._wait()
+        self._finish()
+
+    def _listen(self) -> socket.socket:
+        with suppress(FileNotFoundError):
+            os.unlink("control.sock")
+        control = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        control.bind("control.sock")
+        return control
+
+    def _start(self) -> bool:
+        """The command runs. That it begins was written down before, so that it never begins twice."""
+        me = procfs.look(os.getpid())
+        began = {
+            "supervisor": os.getpid(),
+            "supervisor_start": me.start if me else 0,
+            "boot": procfs.boot(),
+            "mark": self._spec["mark"],
+            "at": time.time_ns() // 1000,
+        }
+        try:
+            self._talk = Conversation(self._spec, self._post)
+            logs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
+            files.put(".", "began.json", began)
+            started = command.start(self._spec)
+        except (command.NotStartedError, OSError) as error:
+            self._record(outcome(error=str(error)))
+            return False
+        self._pid = started.pid
+        child = procfs.look(started.pid)
+        with suppress(OSError):  # without it the command is still known by its mark
+            files.put(
+                ".", "began.json", {**began, "pid": started.pid, "start": child.start if child else 0}, durable=False
+            )
+        self._post.send("began")
+        if self._spec["walltime_us"] is not None:
+            self._expires = time.monotonic() + self._spec["walltime_us"] / 1e6 + BACKSTOP
+        for fd, log in zip(started.outputs, logs, strict=True):
+            self._logs[fd] = log
+            self._hear(fd, partial(self._pump, fd))
+        if self._talk.fd >= 0:
+            self._hear(self._talk.fd, self._talk.turn)
+        hint = files.get(".", "hint.json")
+        if hint:
+            self._obey("hint", hint)
+        return True
+
+    def _hear(self, fd: int, handler: Callable[[], None]) -> None:
+        self._heard[fd] = handler
+        self._poll.register(fd, select.POLLIN)
+
+    def _drop(self, fd: int) -> None:
+        self._poll.unregister(fd)
+        del self._heard[fd]
+        os.close(fd)
+
+    def _wait(self) -> None:
+        now = time.monotonic()
+        due = [at for at in (self._kill_at, self._expires, self._again, self._talk.due()) if at is not None]
+        if self._post.unsent:
+            due.append(now + AGAIN)
+        timeout = None if not due else max(0.0, min(due) - now) * 1000 + 0.5
+        for fd, _ in self._poll.poll(timeout):
+            if fd in self._heard:
+                self._heard[fd]()
+        self._post.flush()
+        self._keep_time()
+
+    def _keep_time(self) -> None:
+        now = time.monotonic()
+        talk = self._talk.due()
+        if talk is not None and now >= talk:
+            self._talk.turn()
+        if self._expires is not None and now >= self._expires:
+            self._expires = None
+            self._terminate("walltime", self._grace)
+        if self._interrupted and self._kill_at is None:
+            self._terminate("", self._grace)
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill()
+
+    def _signalled(self, number: int, _frame: object) -> None:
+        if number == signal.SIGTERM:  # somebody ends this supervisor, as when the machine is shut down
+            self._interrupted = True
+
+    def _woken(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._wake, 512):
+                pass
+
+    def _pump(self, fd: int) -> None:
+        try:
+            data = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return
+        if data:
+            self._logs[fd].write(data)
+        else:
+            self._drop(fd)
+            del self._logs[fd]
+
+    def _ordered(self) -> None:
+        with suppress(BlockingIOError):
+            while True:
+                kind, order = json.loads(self._control.recv(CHUNK))
+                self._obey(kind, order)
+
+    def _obey(self, kind: str, order: dict[str, Any]) -> None:
+        if kind == "kill":
+            self._kill()
+        elif kind == "end":
+            self._terminate(order["cause"], order["grace"] / 1e6)
+        elif self._end is None:
+            self._talk.ask(order, self._pid)
+
+    def _terminate(self, cause: str, grace: float) -> None:
+        """The command is told to end; what is left of it after the grace is killed. The first deadline stays."""
+        self._kill_at = min(time.monotonic() + grace, self._kill_at or float("inf"))
+        if not self._told and self._end is None:
+            self._told = ending.tell(self._pid)
+            self._walltime = self._told and cause == "walltime"
+
+    def _kill(self) -> None:
+        if self._end is None and not self._told:
+            self._told = self._killed = not ending.ended(self._pid)
+        self._kill_at = 0.0
+        self._strike()
+
+    def _strike(self) -> None:
+        """SIGKILL to everything of the member; soon again, until nothing is left."""
+        ending.kill_cgroup(self._spec["cgroups"])
+        ending.signal_all(None if self._reaped else self._pid, signal.SIGKILL)
+        self._kill_at = self._again = time.monotonic() + self._pause
+        self._pause = min(1.0, self._pause * 2)
+
+    def _gone(self) -> bool:
+        """Whether nothing of the member is left. Its first process is reaped last: until then its pid, which is also
+        the number of its group, cannot be another's."""
+        if self._end is None:
+            self._end = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        for pid, status in ending.reap(0 if self._reaped else self._pid):
+            if self._talk.dump is not None:
+                self._talk.dump.reaped(pid, status)
+                self._talk.turn()
+        if self._end is None or (self._talk.dump is not None and self._talk.dump.helper is not None):
+            return False
+        if procfs.below(os.getpid()):
+            # One that was told to go has its grace, and so have its children. One that ended by itself leaves none.
+            now = time.monotonic()
+            if not self._told and (self._again is None or now >= self._again):
+                self._strike()
+            return False
+        if not self._reaped:
+            os.waitpid(self._pid, 0)
+            self._reaped = True
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return True
+        return False
+
+    def _finish(self) -> None:
+        for fd in list(self._logs):
+            with suppress(BlockingIOError):  # somebody outside holds the other end
+                while data := os.read(fd, CHUNK):
+                    self._logs[fd].write(data)
+        self._talk.close()
+        assert self._end is not None
+        ended = self._end.si_code == os.CLD_EXITED
+        number = None if ended else self._end.si_status
+        self._record(
+            outcome(
+                code=self._end.si_status if ended else None,
+                signal=number,
+                told=self._told and not (self._killed and number != signal.SIGKILL),
+                walltime=self._walltime,
+                lost=self._interrupted,
+            )
+        )
+
+    def _record(self, result: dict[str, Any]) -> None:
+        with suppress(OSError):
+            os.unlink("control.sock")
+        ending.remove_cgroups(self._spec["cgroups"])
+        while True:
+            try:
+                files.put(".", "exit.json", result)
+            except FileNotFoundError:  # the folder was deleted
+                return
+            except OSError:  # no room: the end must not be forgotten
+                time.sleep(1)
+            else:
+                return

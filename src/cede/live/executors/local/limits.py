@@ -1,0 +1,175 @@
+"""Limits by control groups, as far as this machine lets us make them: found out by trying.
+
+A memory group of version 1 is never made: a process that we move there would leave the one it was put into.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONTROLLERS = ("cpu", "memory", "pids")
+LACKS = {
+    "cpu": "jobs are not kept to their share of the cores",
+    "memory": "jobs are not kept to the memory they asked for",
+    "pids": "jobs are not kept from starting processes without end",
+}
+
+
+@dataclass(slots=True)
+class Limits:
+    """`groups` holds for each controller that works the group under which ours are made, and its version."""
+
+    groups: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    homes: dict[str, Path] = field(default_factory=dict)
+    """The server's own group for each of them."""
+
+    def make(self, member: str, cpu: float | None, memory: int | None) -> dict[Path, Path]:
+        """The control groups that a member's command is to join, each with the one that this server itself is in.
+
+        There are none if it asked for nothing that can be kept.
+        """
+        if cpu is None and memory is None:
+            return {}
+        made: dict[Path, Path] = {}
+        for controller, (parent, version) in self.groups.items():
+            group = parent / member
+            group.mkdir(exist_ok=True)
+            made[group] = self.homes[controller]
+            for name, value in _settings(controller, version, cpu, memory).items():
+                (group / name).write_text(value)
+        return made
+
+    def notices(self) -> list[str]:
+        lacking = [controller for controller in CONTROLLERS if controller not in self.groups]
+        return [f"{LACKS[name]}: no control group with the controller {name} can be made here" for name in lacking]
+
+    def close(self) -> None:
+        """Our groups are gone if nothing runs in them."""
+        for parent in {parent for parent, _ in self.groups.values()}:
+            with suppress(OSError):
+                parent.rmdir()
+
+
+def find_limits(data: Path) -> Limits:
+    """What works here, for the server of this data directory."""
+    ours = f"cede-{hashlib.sha256(os.fsencode(data)).hexdigest()[:12]}"
+    limits = Limits()
+    own, mounts = _own_groups(), _mounts()
+    if "" in own and "" in mounts:
+        parent = _below(mounts[""], own[""])
+        for controller in _enable(parent, parent / ours):
+            limits.groups[controller] = (parent / ours, 2)
+    for controller in ("cpu", "pids"):
+        if controller not in limits.groups and controller in own and controller in mounts:
+            limits.groups[controller] = (_below(mounts[controller], own[controller]) / ours, 1)
+    for controller, (parent, version) in list(limits.groups.items()):
+        if not _works(parent, controller, version):
+            del limits.groups[controller]
+    own = _own_groups()  # once more: we may have gone one down
+    for controller, (_, version) in limits.groups.items():
+        name = "" if version == 2 else controller
+        limits.homes[controller] = mounts[name] / own[name].lstrip("/")
+    return limits
+
+
+def _settings(controller: str, version: int, cpu: float | None, memory: int | None) -> dict[str, str]:
+    """A share of the cores where they are short, not a cap: idle cores may be used."""
+    if controller == "cpu" and cpu is not None:
+        if version == 2:
+            return {"cpu.weight": str(max(1, min(10_000, round(100 * cpu))))}
+        return {"cpu.shares": str(max(2, min(262_144, round(1024 * cpu))))}
+    if controller == "memory" and memory is not None:
+        return {"memory.max": str(memory), "memory.oom.group": "1"}
+    if controller == "pids":
+        most = int(Path("/proc/sys/kernel/pid_max").read_text())
+        return {"pids.max": str(max(1024, most // 2))}
+    return {}
+
+
+def _works(parent: Path, controller: str, version: int) -> bool:
+    probe = parent / f"probe-{os.getpid()}"
+    try:
+        parent.mkdir(exist_ok=True)
+        probe.mkdir()
+        try:
+            for name, value in _settings(controller, version, 1.0, 2**30).items():
+                (probe / name).write_text(value)
+            _visit(probe)
+        finally:
+            probe.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _visit(group: Path) -> None:
+    """A process was in the group, and is gone."""
+    with subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL) as visitor:
+        try:
+            (group / "cgroup.procs").write_text(str(visitor.pid))
+        finally:
+            visitor.kill()
+
+
+def _enable(parent: Path, ours: Path) -> list[str]:
+    """Controllers that groups below ours have, in the hierarchy of version 2."""
+    try:
+        wanted = [name for name in (parent / "cgroup.controllers").read_text().split() if name in CONTROLLERS]
+        if not wanted:
+            return []
+        switch = " ".join(f"+{name}" for name in wanted)
+        ours.mkdir(exist_ok=True)
+        if not set(wanted) <= set((parent / "cgroup.subtree_control").read_text().split()):
+            _give(parent, switch)
+        (ours / "cgroup.subtree_control").write_text(switch)
+    except OSError:
+        return []
+    return wanted
+
+
+def _give(parent: Path, switch: str) -> None:
+    """The groups below have the controllers. A group with processes cannot give them away: ours goes one down."""
+    try:
+        (parent / "cgroup.subtree_control").write_text(switch)
+    except OSError:
+        if (parent / "cgroup.procs").read_text().split() != [str(os.getpid())]:
+            raise
+        (parent / "cede-serve").mkdir(exist_ok=True)
+        (parent / "cede-serve" / "cgroup.procs").write_text("0")
+        try:
+            (parent / "cgroup.subtree_control").write_text(switch)
+        except OSError:
+            (parent / "cgroup.procs").write_text("0")
+            raise
+
+
+def _own_groups() -> dict[str, str]:
+    """The group of this process in each hierarchy, by controller; "" is the one of version 2."""
+    found: dict[str, str] = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        found |= dict.fromkeys(controllers.split(","), path)
+    return found
+
+
+def _mounts() -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, point, kind, options, *_ = line.split(" ")
+        if kind == "cgroup2":
+            found.setdefault("", Path(point))
+        elif kind == "cgroup":
+            for option in options.split(","):
+                found.setdefault(option, Path(point))
+    return found
+
+
+def _below(mount: Path, own: str) -> Path:
+    parent = mount / own.lstrip("/")
+    # A server that went one down before, as above, makes its groups where it did then.
+    return parent.parent if parent.name == "cede-serve" else parent

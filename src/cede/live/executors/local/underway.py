@@ -1,0 +1,229 @@
+"""The attempts under way: who is watched, what was heard, and what is reported of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cede.engine.drive.facts import Fact
+from cede.live.executors.local import adoption
+from cede.live.executors.local.folders import Folders
+from cede.live.executors.local.gang import Gang, Member
+from cede.live.executors.local.guard import files
+from cede.live.executors.local.spec import Attempt, get_attempt
+from cede.live.executors.local.watching import Watch, send_order
+
+Key = tuple[str, int]
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Tracked:
+    """One attempt: what it is, what is known of its members, and the supervisors that are watched."""
+
+    attempt: Attempt
+    gang: Gang
+    folders: list[str]
+    watched: dict[int, set[int]] = field(default_factory=dict)
+    """Pidfds by member."""
+    asked: set[int] = field(default_factory=set)
+    """Members for which a supervisor was asked for."""
+    breaking: bool = False
+    """One member failed, and the others were told to go."""
+
+    def present(self) -> Iterator[tuple[int, str]]:
+        """Members that have not ended, with their folders."""
+        for member, folder in enumerate(self.folders):
+            if self.gang.members[member].exit is None:
+                yield member, folder
+
+
+class Underway:
+    """All of them. Every method is called with the lock held; what comes from elsewhere takes it first."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        watch: Watch,
+        lock: threading.RLock,
+        say: Callable[[Fact], None],
+        settled: Callable[[Key], None],
+    ) -> None:
+        self._folders = folders
+        self._watch = watch
+        self._lock = lock
+        self._say = say
+        self._settled = settled
+        self._tracked: dict[Key, Tracked] = {}
+        self._members: dict[str, tuple[Tracked, int]] = {}
+
+    def get(self, key: Key) -> Tracked | None:
+        return self._tracked.get(key)
+
+    def all(self) -> list[Tracked]:
+        return list(self._tracked.values())
+
+    def track(self, attempt: Attempt) -> Tracked:
+        size = len(attempt.nodes)
+        gang = Gang(attempt.name, attempt.attempt, [Member() for _ in range(size)], dumps=attempt.protocol == "criu")
+        tracked = Tracked(attempt, gang, [str(self._folders.member(*attempt.key, member)) for member in range(size)])
+        self._tracked[attempt.key] = tracked
+        for member, folder in enumerate(tracked.folders):
+            self._members[folder] = tracked, member
+        return tracked
+
+    def ended_before(self, key: Key) -> bool:
+        """Whether the attempt's files say that it is over, however little of it there was."""
+        folder = self._folders.attempt(*key)
+        attempt = get_attempt(folder)
+        size = len(attempt.nodes) if attempt else 1
+        return all((folder / str(member) / "exit.json").exists() for member in range(size))
+
+    def recall(self, key: Key) -> Tracked | None:
+        """The attempt as its files tell it, watched again; none if there is no trace of it, or nothing to watch.
+
+        What happened while nobody looked is reported. Members that never began are left as they are.
+        """
+        attempt = get_attempt(self._folders.attempt(*key))
+        if attempt is None:
+            return None
+        tracked = self.track(attempt)
+        for member, folder in enumerate(tracked.folders):
+            if not Path(folder).is_dir():
+                continue
+            state = tracked.gang.members[member]
+            self._hear(tracked, member)
+            if state.exit is None and not self._find(tracked, member) and state.began:
+                self._bury(tracked, member)
+        self.advance(tracked)
+        return self._tracked.get(key)
+
+    def forked(self, folder: str, pidfd: int | None) -> None:
+        """The zygote has forked a supervisor for this folder."""
+        found = self._members.get(folder)
+        if found is None:
+            if pidfd is not None:
+                os.close(pidfd)
+            return
+        tracked, member = found
+        if pidfd is None:
+            self._gone(folder)
+        else:
+            self._watch_over(tracked, member, pidfd)
+
+    def noted(self, name: str, attempt: int, member: int, kind: str) -> None:
+        """A supervisor sent a note."""
+        tracked = self._tracked.get((name, attempt))
+        if tracked is None or not 0 <= member < len(tracked.folders):
+            return
+        if kind == "began":
+            tracked.gang.members[member].began = True
+            if not tracked.watched.get(member):
+                self._find(tracked, member)
+        else:
+            self._hear(tracked, member)
+        self.advance(tracked)
+
+    def order(self, tracked: Tracked, kind: str, order: dict[str, Any]) -> None:
+        """Every present member has the order: it lies in its folder, and its supervisor was sent it too."""
+        for _, folder in tracked.present():
+            try:
+                files.put(folder, f"{kind}.json", order, durable=False)
+            except OSError as error:
+                log.error("%s: an order could not be written: %s", folder, error)
+            send_order(folder, kind, order)
+
+    def end(self, tracked: Tracked, kind: str, order: dict[str, Any]) -> None:
+        """Every present member ends: by its supervisor, or else as one that has none."""
+        self.order(tracked, kind, order)
+        for member, folder in tracked.present():
+            # A supervisor that is only beginning finds the order when it is ready to listen.
+            if (Path(folder) / "began.json").exists():
+                if not tracked.watched.get(member) and not self._find(tracked, member):
+                    self._bury(tracked, member)
+            else:
+                tracked.gang.members[member].exit = adoption.conclude(folder, told=True)
+        self.advance(tracked)
+
+    def give_up(self, tracked: Tracked, members: list[int], why: str) -> None:
+        """These members have no supervisor and will have none: that is their end, unless they have one after all."""
+        for member in members:
+            tracked.gang.members[member].exit = adoption.conclude(tracked.folders[member], error=why)
+        self.advance(tracked)
+
+    def advance(self, tracked: Tracked) -> None:
+        """What is new of the attempt is reported, and what follows from it is done."""
+        news = list(tracked.gang.news())
+        if tracked.gang.ended:
+            self.settle(tracked)
+        elif tracked.gang.failing and not tracked.breaking:
+            tracked.breaking = True
+            self.end(tracked, "end", {"cause": "gang", "grace": tracked.attempt.grace_us})
+        for fact in news:
+            self._say(fact)
+
+    def settle(self, tracked: Tracked) -> None:
+        """The attempt is over: nothing of it is kept in mind."""
+        for pidfds in tracked.watched.values():
+            for pidfd in pidfds:
+                self._watch.forget(pidfd)
+        for folder in tracked.folders:
+            self._members.pop(folder, None)
+        if self._tracked.pop(tracked.attempt.key, None) is not None:
+            self._folders.settle(*tracked.attempt.key)
+            self._settled(tracked.attempt.key)
+
+    def _find(self, tracked: Tracked, member: int) -> bool:
+        """Whether the member has a supervisor; it is watched then."""
+        pidfd = adoption.supervisor(tracked.folders[member])
+        if pidfd is not None:
+            self._watch_over(tracked, member, pidfd)
+        return pidfd is not None
+
+    def _watch_over(self, tracked: Tracked, member: int, pidfd: int) -> None:
+        tracked.asked.add(member)
+        tracked.watched.setdefault(member, set()).add(pidfd)
+        self._watch.end_of(pidfd, partial(self._ended, tracked, member, pidfd))
+
+    def _ended(self, tracked: Tracked, member: int, pidfd: int) -> None:
+        with self._lock:
+            tracked.watched.get(member, set()).discard(pidfd)
+            if tracked.attempt.key in self._tracked:
+                self._gone(tracked.folders[member])
+
+    def _gone(self, folder: str) -> None:
+        """A supervisor of this folder has ended. If it did so before its member, that is lost."""
+        tracked, member = self._members[folder]
+        if tracked.gang.members[member].exit is None:
+            self._hear(tracked, member)
+            if tracked.gang.members[member].exit is None:
+                self._bury(tracked, member)
+            self.advance(tracked)
+
+    def _hear(self, tracked: Tracked, member: int) -> None:
+        """All that the member's files tell is known."""
+        folder, state = tracked.folders[member], tracked.gang.members[member]
+        end = files.get(folder, "exit.json")  # before the rest: what is written after it is not waited for
+        state.said = files.get(folder, "said.json") or {}
+        state.began = state.began or (files.get(folder, "began.json") is not None and not (end and end["error"]))
+        state.exit = state.exit or end or None
+
+    def _bury(self, tracked: Tracked, member: int) -> None:
+        """In a thread of its own, because it lasts until nothing of the member is left."""
+
+        def bury() -> None:
+            end = adoption.conclude(tracked.folders[member], wait=True)
+            with self._lock:
+                if tracked.gang.members[member].exit is None and tracked.attempt.key in self._tracked:
+                    self._hear(tracked, member)
+                    if tracked.gang.members[member].exit is None:  # it could not be written down
+                        tracked.gang.members[member].exit = end
+                    self.advance(tracked)
+
+        threading.Thread(target=bury, name="cede-bury", daemon=True).start()

@@ -1,0 +1,296 @@
+"""A whole server in one process: store, executor, broker, controller and API, started and stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from cede import __version__
+from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.clock import WallClock
+from cede.engine.drive.facts import Exited, Fact
+from cede.live.api.app import close_app, create_app
+from cede.live.api.server import Server
+from cede.live.api.tokens import first_token, hash_of, new_token
+from cede.live.broker import criu
+from cede.live.broker.secret import kept_secret
+from cede.live.broker.service import Broker
+from cede.live.config import ServerConfig
+from cede.live.controller import Controller
+from cede.live.executors.local.executor import LocalExecutor
+from cede.live.machine import node_facts, this_machine
+from cede.live.metrics import Metrics
+from cede.live.place import Note, Place, data_directory
+from cede.live.store.store import Store
+from cede.model.cluster import ClusterFile
+from cede.model.document import parse_document
+from cede.model.errors import CedeError
+from cede.model.quantities import NANO
+from cede.model.resources import is_gpu
+
+log = logging.getLogger("cede.server")
+
+HOUSEKEEPING_S = 3600.0
+DEFAULT_DOCTRINE = {
+    "name": "backendai",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What whoever started the server wants to know."""
+
+    url: str
+    data: Path
+    token: str | None
+    """The first admin token; it is shown once."""
+    local_token: str
+    notices: tuple[str, ...]
+    adopted: int
+
+
+def machine_document(nodes: int = 1) -> ClusterFile:
+    """A cluster of this machine: its cores, memory and GPUs, as one node or as several."""
+    data = {
+        "cede": 1,
+        "doctrine": DEFAULT_DOCTRINE,
+        "nodes": this_machine("here", nodes),
+        "queues": [{"name": "default", "settings": {"preemptible_priority": 100, "preemption_mode": "suspend"}}],
+    }
+    return parse_document(data)
+
+
+class LiveServer:
+    """Everything a server is made of. `run` blocks until it is told to stop; `start` and `stop` are for tests."""
+
+    def __init__(self, config: ServerConfig, document: ClusterFile | None, *, nodes: int = 1) -> None:
+        self.config = config
+        self._nodes = nodes
+        self._given = document
+        self._stopped = threading.Event()
+        self._uvicorn: uvicorn.Server | None = None
+        self._wake: Callable[[], object] | None = None
+        self._thread: threading.Thread | None = None
+        self.ready: Ready | None = None
+
+    def run(self, told: Callable[[Ready], None]) -> None:
+        """Serve until SIGINT or SIGTERM; `told` is called once requests are answered."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: self._ask_to_stop())
+        self._serve(told)
+
+    def start(self) -> Ready:
+        """Serve in a thread of this process."""
+        up = threading.Event()
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self._serve(lambda _: up.set())
+            except BaseException as error:
+                failed.append(error)
+                up.set()
+
+        self._thread = threading.Thread(target=work, name="server", daemon=True)
+        self._thread.start()
+        up.wait()
+        if failed:
+            raise failed[0]
+        assert self.ready is not None, "it is up"
+        return self.ready
+
+    def stop(self) -> None:
+        """The end of `start`. Workloads go on."""
+        self._ask_to_stop()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def _ask_to_stop(self) -> None:
+        self._stopped.set()
+        if self._uvicorn is not None and self._wake is not None:
+            self._uvicorn.should_exit = True
+            self._wake()
+
+    def _serve(self, told: Callable[[Ready], None]) -> None:
+        place = Place.take(self.config.data or data_directory())
+        try:
+            store = Store.open(f"sqlite:///{place.path / 'cede.db'}")
+            try:
+                self._with_store(place, store, told)
+            finally:
+                store.close()
+        finally:
+            place.leave()
+
+    def _with_store(self, place: Place, store: Store, told: Callable[[Ready], None]) -> None:
+        clock = WallClock()
+        document = self._document(store)
+        listener = _listener(self.config)
+        first = first_token(store, os.environ, clock.now())
+        secret = kept_secret(place.path)
+        metrics = Metrics(__version__)
+
+        def report(fact: Fact) -> None:
+            controller.report(fact)
+            if isinstance(fact, Exited):
+                broker.forget(fact.name, fact.attempt)
+
+        broker = Broker(report, secret)
+        address = broker.open(place.path, shared=os.geteuid() == 0)
+        executor = LocalExecutor(
+            place.path,
+            nodes=node_facts(_gpus(document)),
+            broker_address=address,
+            broker_hint=broker.hint,
+            broker_token=broker.token,
+        )
+        controller = Controller(
+            store,
+            executor,
+            document,
+            clock=clock,
+            metrics=metrics,
+            granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
+            reporting=report,
+        )
+        try:
+            controller.start()
+            dumps, why_not = criu.works()
+            server = Server(controller, store, executor, self.config, metrics, clock, criu=dumps)
+            notices = [*executor.notices(), *([] if dumps else [f"processes cannot be dumped here: {why_not}"])]
+            local = _local_token(store, place.path, clock.now())
+            host, port = listener.getsockname()[:2]
+            url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            self.ready = Ready(url, place.path, first, local, tuple(notices), controller.adopted)
+            asyncio.run(self._answer(server, listener, place, told))
+        finally:
+            controller.stop()
+            executor.close()
+            broker.close()
+            listener.close()
+
+    async def _answer(
+        self, server: Server, listener: socket.socket, place: Place, told: Callable[[Ready], None]
+    ) -> None:
+        app = create_app(server)
+        asked, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._wake = lambda: loop.call_soon_threadsafe(asked.set)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5, server_header=False
+        )
+        self._uvicorn = _Uvicorn(config)
+        serving = asyncio.create_task(self._uvicorn.serve(sockets=[listener]))
+        while not self._uvicorn.started and not serving.done():
+            await asyncio.sleep(0.005)
+        if self._stopped.is_set():
+            self._uvicorn.should_exit = True
+        elif self._uvicorn.started:
+            assert self.ready is not None, "it is up"
+            place.announce(Note(self.ready.url, self.ready.local_token, os.getpid()))
+            told(self.ready)
+        keeping = asyncio.create_task(self._housekeeping(server))
+        closing = asyncio.create_task(self._close_streams(app, asked))
+        await serving
+        for task in (keeping, closing):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _close_streams(self, app: FastAPI, asked: asyncio.Event) -> None:
+        """Readers of endless streams must not keep a server from stopping."""
+        await asked.wait()
+        close_app(app)
+
+    async def _housekeeping(self, server: Server) -> None:
+        """What the configuration no longer wants to be kept goes, and the audit trail says so."""
+        kept = self.config.retention
+        while kept.ended is not None or kept.events is not None:
+            now = server.clock.now()
+            pruned = await asyncio.to_thread(
+                server.store.prune,
+                ended_before=None if kept.ended is None else now - kept.ended,
+                events_before=None if kept.events is None else now - kept.events,
+                now=now,
+            )
+            for name in pruned.workloads:
+                await asyncio.to_thread(server.executor.forget, name)
+            await asyncio.sleep(HOUSEKEEPING_S)
+
+    def _document(self, store: Store) -> ClusterFile:
+        """The cluster file that was given, else the one of last time, else this machine."""
+        saved = store.load()
+        document = self._given
+        if document is None:
+            document = saved.document or machine_document(self._nodes)
+        doctrine_of(document.doctrine)
+        check_selection(document.selection)
+        if document.workloads:
+            raise CedeError("a cluster file that is served has no workloads; they are submitted")
+        here = {node.name for node in document.nodes}
+        for job in saved.jobs:
+            if gone := sorted(set(job.nodes) - here):
+                message = f"{job.name} is {job.phase} on {', '.join(gone)}, which the cluster file does not have"
+                raise CedeError(f"{message}; serve the former file until it has ended")
+        store.configure(document)
+        return document
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals to the process that runs it."""
+
+    def install_signal_handlers(self) -> None:
+        return
+
+
+def _listener(config: ServerConfig) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((config.host, config.port))
+    except OSError as error:
+        made.close()
+        why = (error.strerror or str(error)).lower()
+        raise CedeError(
+            f"cannot listen at {config.host} port {config.port}: {why} (--port 0 takes a free one)"
+        ) from None
+    return made
+
+
+def _gpus(document: ClusterFile) -> dict[str, int]:
+    """How many GPUs each node says it has."""
+    return {node.name: sum(n // NANO for name, n in node.capacity.items() if is_gpu(name)) for node in document.nodes}
+
+
+def _local_token(store: Store, data: Path, now: int) -> str:
+    """The token by which this account's own commands are known; made once, and anew if it was revoked."""
+    path = data / "local.token"
+    with suppress(OSError):
+        found = path.read_text().strip()
+        known = store.token(hash_of(found)) if found else None
+        if known is not None and not known.revoked:
+            return found
+    token = new_token()
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(token)
+    store.add_token(hash_of(token), _user(), "admin", (), now)
+    return token
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.geteuid())

@@ -1,0 +1,153 @@
+"""Nothing that is sent makes the server work or wait without end, and every refusal is a problem document."""
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from cede.live.api import limits
+from cede.live.api.problems import RefusedError
+from cede.live.api.waiting import Trials, in_time
+from tests.live.api.serving import DEADLINE_S, Running, serving, until
+
+
+def test_a_huge_body_is_refused_before_it_is_read(running: Running) -> None:
+    answer = running.ask("POST", "/workloads", content=b" " * 1_000_001)
+
+    assert (answer.status_code, answer.json()["rule"]) == (413, "live.too-large")
+
+
+def test_a_body_that_announces_too_much_is_refused_at_its_head(running: Running) -> None:
+    address = urlsplit(running.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=DEADLINE_S) as line:
+        line.sendall(b"POST /api/v1/workloads HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+        head = line.recv(100)
+
+    assert head.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_body_that_grows_too_large_on_its_way_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path, max_body=1000) as made:
+        chunks = (b'{"command": ["' if at == 0 else b"x" * 100 for at in range(20))
+        answer = made.ask("POST", "/workloads", content=chunks)
+
+    assert (answer.status_code, answer.json()["rule"]) == (413, "live.too-large")
+
+
+def test_a_body_that_never_arrives_is_given_up(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ARRIVES_WITHIN_S", 0.2)
+    address = urlsplit(running.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=DEADLINE_S) as line:
+        line.sendall(b"POST /api/v1/workloads HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        head = line.recv(100)
+
+    assert head.startswith(b"HTTP/1.1 408 ")
+
+
+def test_an_answer_that_does_not_come_in_time_is_refused() -> None:
+    with pytest.raises(RefusedError) as caught:
+        asyncio.run(in_time(Future(), 0.05))
+
+    assert (caught.value.status, caught.value.rule) == (503, "live.busy")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "rule"),
+    [
+        ("GET", "/nothing", 404, "live.no-such-path"),
+        ("GET", "/../../etc/passwd", 404, "live.no-such-path"),
+        ("GET", "/workloads/..%2f..%2fetc%2fpasswd/logs", 404, "live.no-such-path"),
+        ("GET", "/workloads/%00", 404, "live.not-visible"),
+        ("PUT", "/workloads", 405, "live.no-such-method"),
+        ("GET", "/workloads?limit=1001", 422, "live.invalid"),
+        ("GET", "/workloads?colour=red", 422, "live.invalid"),
+        ("GET", "/workloads?state=asleep", 422, "live.invalid"),
+        ("GET", "/events?after=-1", 422, "live.invalid"),
+        ("GET", "/decisions/99999999999999999999", 422, "live.invalid"),
+        ("GET", "/decisions/12345", 404, "live.unknown"),
+        ("POST", "/nodes/nowhere/drain", 404, "live.unknown"),
+        ("DELETE", "/tokens/12345", 404, "live.unknown"),
+    ],
+)
+def test_a_refusal_is_a_problem_document(running: Running, method: str, path: str, status: int, rule: str) -> None:
+    answer = running.ask(method, path)
+
+    problem = answer.json()
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, problem["status"], problem["rule"]) == (status, status, rule)
+    assert problem["detail"]
+
+
+def test_a_path_that_takes_other_methods_says_which(running: Running) -> None:
+    assert running.ask("PUT", "/workloads").headers["allow"] == "GET, POST"
+
+
+def test_a_failure_of_the_server_shows_nothing_of_its_inside(tmp_path: Path) -> None:
+    with serving(tmp_path) as made:
+        made.server.store = None  # type: ignore[assignment]  # a part that is broken
+
+        answer = made.ask("GET", "/audit")
+
+    assert (answer.status_code, answer.json()["rule"]) == (500, "live.internal")
+    assert "Traceback" not in answer.text
+    assert "NoneType" not in answer.text
+
+
+def test_lists_come_in_pages(running: Running) -> None:
+    names = [running.submit("alice", name=f"paged-{number}").json()["name"] for number in range(5)]
+
+    first = running.ask("GET", "/workloads", params={"limit": 2, "order": "oldest", "user": "alice"}).json()
+    second = running.ask(
+        "GET", "/workloads", params={"limit": 3, "order": "oldest", "user": "alice", "after": first["next"]}
+    ).json()
+
+    assert [job["name"] for page in (first, second) for job in page["workloads"]] == names
+    assert second["next"] is None
+    assert [job["name"] for job in running.client("alice").jobs(user=["alice"], limit=2)] == names[:2:-1]
+
+
+def test_a_caller_asks_one_what_if_at_a_time(running: Running) -> None:
+    trials = running.server.trials
+    blocked = threading.Event()
+    busy = threading.Thread(target=_occupy, args=(trials, "root-admin", blocked))
+    busy.start()
+    until(lambda: "root-admin" in trials.callers)
+
+    refused = running.ask("POST", "/plan", json={})
+    other = running.ask("POST", "/plan", "alice", json={})
+    blocked.set()
+    busy.join(DEADLINE_S)
+
+    assert (refused.status_code, refused.json()["rule"]) == (429, "live.one-at-a-time")
+    assert other.status_code == 200
+
+
+def _occupy(trials: Trials, caller: str, blocked: threading.Event) -> None:
+    asyncio.run(trials.run(caller, lambda: blocked.wait(DEADLINE_S)))
+
+
+def test_a_what_if_cannot_ask_for_a_million_nodes(running: Running) -> None:
+    answer = running.ask("POST", "/plan", "bob", json={"set": ["nodes[n1].count=1000000"]})
+
+    assert answer.status_code == 422
+    assert "a question may add" in answer.json()["detail"]
+
+
+def test_the_openapi_document_declares_problem_documents(running: Running) -> None:
+    document = httpx.get(f"{running.url}/api/v1/openapi.json", trust_env=False).json()
+
+    refusals = [
+        answer
+        for path in document["paths"].values()
+        for method in path.values()
+        for status, answer in method["responses"].items()
+        if status >= "400"
+    ]
+    assert len(refusals) > 100
+    assert {tuple(answer["content"]) for answer in refusals} == {("application/problem+json",)}
+    assert "HTTPValidationError" not in document["components"]["schemas"]

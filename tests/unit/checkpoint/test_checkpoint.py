@@ -1,0 +1,236 @@
+"""What an application holds, apart from how its hints travel."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import cede.checkpoint
+from cede.checkpoint import Checkpoint
+from cede.checkpoint.place import Place, place_in, signal_number
+
+
+def under(folder: Path, protocol: str = "signal", **more: str) -> dict[str, str]:
+    return {"CEDE_PROTOCOL": protocol, "CEDE_CONTROL_DIR": str(folder), "CEDE_CHECKPOINT_DIR": str(folder), **more}
+
+
+def ask(folder: Path, hint: int, leaving: bool = False) -> None:
+    (folder / "hint").write_text(json.dumps({"hint": hint, "leaving": leaving}), encoding="ascii")
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+def answer(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def test_outside_cede_nothing_is_ever_asked(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment={}) as ck:
+        assert not ck.wanted()
+        assert not ck.wait(0.01)
+        ck.done()
+        ck.saved()
+        ck.failed("why")
+        ck.progress(0.5)
+        ck.defer(1)
+
+        assert (ck.attempt, ck.resuming, ck.leaving, ck.hint, ck.directory) == (1, False, False, 0, Path())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_it_brings_nothing_but_the_standard_library() -> None:
+    code = "import sys, cede.checkpoint\nprint(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = set(ran.stdout.split())
+
+    assert found & {"grpc", "google", "numpy", "pydantic"} == set()
+
+
+def test_a_protocol_that_nobody_knows_is_a_warning() -> None:
+    with (
+        pytest.warns(UserWarning, match="nobody here knows the protocol 'carrier-pigeon'"),
+        cede.checkpoint.listening(environment={"CEDE_PROTOCOL": "carrier-pigeon"}) as ck,
+    ):
+        assert not ck.wanted()
+
+
+@pytest.mark.parametrize("protocol", ["signal", "shm", "grpc"])
+def test_a_protocol_without_its_place_says_what_is_missing(protocol: str) -> None:
+    with (
+        pytest.raises(ValueError, match="is not set"),
+        cede.checkpoint.listening(environment={"CEDE_PROTOCOL": protocol}),
+    ):
+        pass
+
+
+def test_a_flag_that_is_none_is_refused(tmp_path: Path) -> None:
+    for content in (b"", b"CEDESHM1", b"x" * 64):
+        (tmp_path / "flag").write_bytes(content)
+        with (
+            pytest.raises(ValueError, match="is not a flag"),
+            cede.checkpoint.listening(environment=under(tmp_path, "shm")),
+        ):
+            pass
+
+
+def test_a_process_listens_in_one_place(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment={}), pytest.raises(RuntimeError, match="already listens"):
+        cede.checkpoint.listening(environment={}).__enter__()
+    with cede.checkpoint.listening(environment=under(tmp_path)):
+        pass
+
+
+def test_an_answered_hint_is_wanted_no_more(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+        for hint, leaving in ((1, False), (2, True)):
+            ask(tmp_path, hint, leaving)
+            assert ck.wanted()
+            assert ck.wanted()
+            assert (ck.hint, ck.leaving) == (hint, leaving)
+            ck.done()
+            assert not ck.wanted()
+            assert (ck.hint, ck.leaving) == (0, leaving)
+            assert answer(tmp_path, "done") == f"{hint}"
+
+
+def test_the_answer_is_for_the_hint_that_was_told_and_not_for_one_that_came_meanwhile(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+        ask(tmp_path, 1)
+        assert ck.wanted()
+        ask(tmp_path, 2)
+        ck.done()
+
+        assert answer(tmp_path, "done") == "1"
+        assert ck.wanted()
+        assert ck.hint == 2
+
+
+def test_to_know_of_a_hint_is_a_sign_of_life(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+        ask(tmp_path, 7)
+        assert ck.wanted()
+
+        assert answer(tmp_path, "progress") == "7 0"
+
+
+def test_progress_is_not_told_more_often_than_it_is_read(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+        ask(tmp_path, 1)
+        assert ck.wanted()
+        for part in (0.5, 0.6, 0.7):
+            ck.progress(part)
+
+        assert answer(tmp_path, "progress") == "1 0.5"
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            ck.progress(1.1)
+        with pytest.raises(ValueError, match="above 0"):
+            ck.defer(0)
+
+
+def test_in_another_thread_the_file_is_looked_at(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    def listen() -> None:
+        with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+            ready.set()
+            if ck.wait(10):
+                heard.append(ck.hint)
+                ck.done()
+
+    ready = threading.Event()
+    thread = threading.Thread(target=listen)
+    thread.start()
+    assert ready.wait(10)
+    (tmp_path / "hint").write_text('{"hint": 1, "leaving": true}', encoding="ascii")
+    thread.join()
+
+    assert heard == [1]
+    assert answer(tmp_path, "done") == "1"
+
+
+def test_a_signal_after_the_block_ends_nobody(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+            pass
+        ask(tmp_path, 1)
+
+        assert not ck.wanted()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_hint_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
+        for text in ("", "{", "{}", "[]", '{"hint": "x", "leaving": 1}', "7"):
+            (tmp_path / "hint").write_text(text, encoding="ascii")
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+            assert not ck.wanted()
+
+
+def test_what_is_written_is_there_in_full_and_read_again(tmp_path: Path) -> None:
+    with cede.checkpoint.listening(environment={"CEDE_CHECKPOINT_DIR": str(tmp_path / "new")}) as ck:
+        ck.write("state.json", b"old")
+        ck.write("state.json", b"new")
+        ck.write("shards/0", b"first")
+
+        assert ck.read("state.json") == b"new"
+        assert sorted(path.name for path in ck.directory.rglob("*")) == ["0", "shards", "state.json"]
+        with pytest.raises(FileNotFoundError):
+            ck.read("other")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "/etc/x", "a/../../x"])
+def test_no_name_leads_out_of_the_directory(name: str, tmp_path: Path) -> None:
+    with (
+        cede.checkpoint.listening(environment={"CEDE_CHECKPOINT_DIR": str(tmp_path)}) as ck,
+        pytest.raises(ValueError, match="not the name of a file"),
+    ):
+        ck.write(name, b"")
+
+
+def test_a_job_that_resumes_restores_before_it_hears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story: list[str] = []
+    for name, value in under(tmp_path, CEDE_RESUME="1").items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "hint").write_text('{"hint": 1, "leaving": false}', encoding="ascii")
+
+    @cede.checkpoint.on_hint(restore=lambda ck: story.append(f"restore {ck.attempt}"))
+    def save(ck: Checkpoint) -> None:
+        story.append(f"save {ck.hint}")
+
+    save()
+    save.stop()
+
+    assert story == ["restore 1", "save 1", "save 0"]
+    assert answer(tmp_path, "done") == "0"
+
+
+SIGNALS = {"SIGUSR1": signal.SIGUSR1, "USR2": signal.SIGUSR2, "usr1": signal.SIGUSR1, "12": signal.SIGUSR2}
+
+
+@pytest.mark.parametrize(("text", "number"), SIGNALS.items())
+def test_a_signal_has_many_names(text: str, number: int) -> None:
+    assert signal_number(text) == number
+
+
+def test_the_place_is_what_the_environment_says(tmp_path: Path) -> None:
+    said = under(tmp_path, CEDE_JOB="j", CEDE_ATTEMPT="3", CEDE_RESUME="1", CEDE_RANK="2", CEDE_SIZE="4")
+    said["CEDE_CHECKPOINT_INTERVAL"] = "90.5"
+
+    assert place_in(said) == Place(
+        job="j",
+        attempt=3,
+        resuming=True,
+        directory=tmp_path,
+        control=tmp_path,
+        protocol="signal",
+        rank=2,
+        size=4,
+        interval=90.5,
+    )

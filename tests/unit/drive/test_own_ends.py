@@ -1,0 +1,125 @@
+"""Workloads that end by themselves, whatever was wanted of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cede.engine.drive.facts import Checkpointed, Exited
+from cede.engine.drive.terms import Requeue
+from tests.unit.drive.worlds import WORLDS, claimed, nodes, run_victim, terms
+
+
+def test_one_that_ends_well_has_completed() -> None:
+    world = nodes(4)
+    run_victim(world)
+    world.exit("old", 0, after=10)
+
+    job = world.job("old")
+    assert (job.phase, job.exit_code, job.exit_signal, job.preempted) == ("completed", 0, None, 0)
+    assert world.driver.jobs == {}
+
+
+def test_one_that_ends_before_it_was_seen_to_begin_has_completed_too() -> None:
+    world = nodes(4)
+    world.submit("quick", cpu=1)
+    world.exit("quick", 0)
+
+    assert world.phase("quick") == "completed"
+
+
+@pytest.mark.parametrize(
+    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "failed"), ("always", "starting")]
+)
+def test_one_that_ends_with_an_error_has_failed_and_queues_again_by_its_policy(requeue: Requeue, phase: str) -> None:
+    world = nodes(4)
+    run_victim(world, terms=terms(requeue=requeue))
+    world.exit("old", 3, after=10)
+
+    assert world.phase("old") == phase
+    assert world.job("old").preempted == 0
+
+
+def test_a_signal_that_nobody_here_sent_is_a_failure_that_says_so() -> None:
+    world = nodes(4)
+    run_victim(world)
+    world.exit("old", None, signal=11, told=False)
+
+    assert world.phase("old") == "failed"
+    assert world.job("old").rule == "live.exit-signal"
+    assert "11" in world.job("old").why
+
+
+@pytest.mark.parametrize("which", sorted(WORLDS))
+def test_a_victim_that_completes_before_it_answers_has_completed_and_its_room_is_the_claimants(which: str) -> None:
+    world = claimed(WORLDS[which]())
+    world.exit("old", 0, after=5)
+
+    assert (world.phase("old"), world.job("old").preempted) == ("completed", 0)
+    assert world.phase("new") == "starting"
+
+
+def test_a_victim_that_crashes_before_it_answers_has_failed_and_was_not_preempted() -> None:
+    world = claimed()
+    world.exit("old", 3, after=5)
+
+    assert (world.phase("old"), world.job("old").preempted) == ("failed", 0)
+    assert world.phase("new") == "starting"
+
+
+def test_a_victim_that_completes_before_the_signal_reached_it_has_completed() -> None:
+    world = claimed(mode="none")
+    assert world.phase("old") == "preempting"
+    world.exit("old", 0, told=False)
+
+    assert (world.phase("old"), world.job("old").preempted) == ("completed", 0)
+
+
+@pytest.mark.parametrize("code", [0, 1, 143])
+def test_one_that_answered_and_then_ends_with_whatever_code_left_with_its_checkpoint(code: int) -> None:
+    world = claimed()
+    world.save("old", after=5)
+    world.exit("old", code, signal=None, told=False)
+
+    assert (world.phase("old"), world.job("old").preempted) == ("suspended", 1)
+
+
+def test_one_that_was_told_and_ends_with_code_0_did_not_complete() -> None:
+    world = claimed(mode="none")
+    world.exit("old", 0, signal=None, told=True)
+
+    assert (world.phase("old"), world.job("old").preempted) == ("pending", 1)
+
+
+def test_one_that_answered_and_was_then_lost_has_its_checkpoint_still() -> None:
+    world = claimed()
+    world.save("old", after=5)
+    world.exit("old", None, lost=True, told=False, signal=None)
+
+    assert world.phase("old") == "suspended"
+
+
+def test_answer_and_end_in_one_step_are_taken_in_their_order() -> None:
+    world = claimed()
+    del world.processes["old", 1]
+    world.feed(Checkpointed("old", 1, 1), Exited("old", 1, 0))
+
+    assert world.phase("old") == "suspended"
+    assert world.phase("new") == "starting"
+
+
+def test_a_checkpoint_of_its_own_accord_is_no_answer() -> None:
+    world = claimed()
+    world.feed(Checkpointed("old", 1, 0), after=5)
+    assert world.phase("old") == "checkpointing"
+    world.exit("old", 0)
+
+    assert world.phase("old") == "completed"
+
+
+def test_a_signal_that_came_from_elsewhere_while_it_was_only_asked_is_a_failure() -> None:
+    """Nobody told it to go yet, so it did not leave as told."""
+    world = claimed()
+    world.exit("old", None, signal=15, told=True)
+
+    assert (world.phase("old"), world.job("old").preempted) == ("failed", 0)
+    assert world.phase("new") == "starting"
