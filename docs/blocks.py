@@ -2,8 +2,10 @@
 
 ```console    `$ command` lines, each with its output right below; a line `...` stands for any number of lines
 ```sh         one command a line, output not shown
+```sh parsed  the same, but it is only looked whether there is such a command with such options
 ```yaml NAME  the file NAME, which the commands after it read
 ```python     run as it stands
+```mermaid    a picture, drawn by who shows the page
 A command that ends in `# exit 2` is meant to end with that code.
 """
 
@@ -18,8 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 RUN = ("cede", "cat", "echo")
-NOT_RUN = ("make", "git", "cd", "pip")
-"""Commands that are known, and left alone: they set up the source tree itself."""
+NOT_RUN = ("make", "git", "cd", "pip", "export", "curl", "sudo", "systemctl")
+"""Commands that are known, and left alone: they set up the source tree, a shell or a machine."""
+
+LEFT_ALONE = ("bench", "demo", "--install-completion")
+"""Of `cede`: what takes long and never says the same twice, and what changes the files of a shell."""
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXIT = re.compile(r"\s+# exit ([0-9]+)$")
@@ -28,10 +33,14 @@ _IN_COMMENT = re.compile(r"^#\s+(cede .*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a page; `shown` is the output below it, None where a page does not show any."""
+    """A command of a page; `shown` is the output below it, None where a page does not show any.
+
+    `parsed`: it is not run, but it must be one that can be.
+    """
 
     line: str
     shown: str | None = None
+    parsed: bool = False
 
     @property
     def code(self) -> int:
@@ -41,11 +50,11 @@ class Command:
 
     @property
     def is_run(self) -> bool:
-        """Whether a test may run it; a measurement takes long and never says the same twice."""
+        """Whether a test may run it."""
         words = shlex.split(self.line, comments=True)
         if words[0] not in RUN + NOT_RUN:
             raise ValueError(f"nobody knows whether to run {self.line!r}: name it in RUN or NOT_RUN")
-        return words[0] in RUN and "bench" not in words[:2]
+        return words[0] in RUN and not set(LEFT_ALONE) & set(words[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,8 @@ class Block:
         """What the block would have a reader type."""
         if self.language == "sh":
             lines = self.body.splitlines()
-            return [Command(line) for line in lines if line.strip() and not line.startswith("#")]
+            parsed = self.name == "parsed"
+            return [Command(line, parsed=parsed) for line in lines if line.strip() and not line.startswith("#")]
         if self.language != "console":
             return []
         parts = re.split(r"^\$ ", self.body, flags=re.MULTILINE)
@@ -78,6 +88,12 @@ def blocks_of(text: str) -> Iterator[Block]:
     for found in _FENCE.finditer(text):
         language, _, name = found["info"].strip().partition(" ")
         yield Block(language, name.strip(), found["body"], found.start("body"), found.end("body"))
+
+
+def serves(text: str) -> bool:
+    """Whether a page starts a server."""
+    commands = (command for block in blocks_of(text) for command in block.commands)
+    return any(command.line.startswith("cede serve") and not command.parsed for command in commands)
 
 
 def pages() -> list[Path]:

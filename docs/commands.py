@@ -14,9 +14,13 @@ from collections.abc import Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from cede.cli.main import main
+import typer
+from typer.exceptions import TyperException
+
+from cede.cli.main import app, main
 from docs.blocks import ROOT
 
 WIDTH = 100
@@ -24,8 +28,9 @@ PLAIN = {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
 
 
 def prepared(folder: Path) -> Path:
-    """A folder with the examples in it, as a reader has them."""
+    """A folder with the examples and an environment in it, as a reader has them."""
     shutil.copytree(ROOT / "examples", folder / "examples")
+    (folder / ".venv").symlink_to(sys.prefix)
     return folder
 
 
@@ -81,6 +86,21 @@ def _cede(words: Sequence[str], given: bytes, out: BytesIO, errors: BytesIO) -> 
     for stream in (stdout, stderr):
         stream.detach()  # else it would close what it wrote to
     return code
+
+
+def parsed(words: Sequence[str]) -> tuple[int, str]:
+    """0 if there is such a command with such arguments and options, else 2 with what is wrong; nothing is run."""
+    command: Any = typer.main.get_command(app)
+    above, name, left = None, "cede", list(words[1:])
+    try:
+        while True:
+            above = command.make_context(name, left, parent=above)
+            left = [*above._protected_args, *above.args] if hasattr(command, "commands") else []
+            if not left:
+                return 0, ""
+            name, command, left = command.resolve_command(above, left)
+    except TyperException as error:
+        return 2, str(error)
 
 
 def tidy(text: str) -> str:

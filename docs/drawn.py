@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import typer
 
-from cede.cli.main import EPILOG, app
+from cede.cli.main import EPILOG, LIVE, SECTIONS, app
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.catalog import BUILT, find
+from cede.engine.drive.rules import RULES as DRIVE_RULES
 from cede.engine.lint_rules import RULES as LINT_RULES
+from cede.live.api.rules import RULES as API_RULES
 from cede.model.rules import KINDS, Rule
 from cede.model.schema import json_schema
+from docs.tables import anchor, table
 
 KIND_MEANS = {
-    "admits": "lets a claimant start, or makes a workload a victim that may be taken",
-    "excludes": "makes a workload no candidate at all (verdict `not-eligible`)",
+    "admits": "lets a claimant start, or makes a workload a victim that may be taken; of a server: it goes on",
+    "excludes": "makes a workload no candidate at all (verdict `not-eligible`); of a server: it has ended",
     "protects": "keeps a candidate from being taken (verdict `protected`)",
     "orders": "says who comes first",
     "waits": "keeps a claimant pending (action `wait`)",
-    "refuses": "sends a claimant away for good (action `refuse`)",
+    "refuses": "sends a claimant away for good (action `refuse`); of a server: says no to what somebody asked for",
     "warns": "says that a decision, or a file, is not what was promised or meant",
 }
 
@@ -42,20 +46,42 @@ that an answer fills in. `cede doctrines NAME` prints the rules of one doctrine.
 """
 
 
+LIVE_INTRODUCTION = """\
+Under every doctrine, what a [running server](../guides/live.md) says beside it: what befell a workload, why it waits,
+and what is refused to those who ask."""
+
+
 def cli_page() -> str:
-    """The reference of all commands."""
+    """The reference of all commands, in the sections of the help."""
     group: Any = typer.main.get_command(app)
-    commands = [(name, group.commands[name]) for name in group.commands]
-    pairs = [(f"cede {name}", command) for name, command in commands]
-    for name, command in commands:
-        inside = getattr(command, "commands", {})
-        pairs += [(f"cede {name} {inner}", inside[inner]) for inner in inside]
-    whole = [(name, command) for name, command in pairs if not hasattr(command, "commands")]
-    listed = (f"| [`{name}`](#{_anchor(name)}) | {command.help.splitlines()[0]} |" for name, command in whole)
-    lines = ["| command | what it does |", "|---|---|", *listed, "", EPILOG, ""]
+    lines = [EPILOG, ""]
+    whole: list[tuple[str, Any]] = []
+    for title, names in SECTIONS.items():
+        found = list(chain.from_iterable(_typed(f"cede {name}", group.commands[name]) for name in names))
+        listed = ((f"[`{name}`](#{anchor(name)})", command.help.splitlines()[0]) for name, command in found)
+        lines += [f"**{title}**", "", *table(("command", "what it does"), listed), ""]
+        whole += found
+    lines += ["`cede` itself takes", "", *table(("option", "meaning"), _options(group)), ""]
     for name, command in whole:
         lines += [f"## {name}", "", *_command(name, command)]
     return CLI_INTRODUCTION + "\n".join(lines)
+
+
+def _typed(name: str, command: Any) -> list[tuple[str, Any]]:
+    """What can be typed of a command: itself, unless it is only a group, and those within it."""
+    within = [(f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items()]
+    return [*([] if within and not command.invoke_without_command else [(name, command)]), *within]
+
+
+def _options(command: Any) -> Iterator[tuple[str, str]]:
+    return ((_spelled(one), one.help or "") for one in command.params if one.param_type_name == "option")
+
+
+def _spelled(option: Any) -> str:
+    """An option as it is typed: its long name, a short one if there is one, and what it takes."""
+    names = ", ".join(f"`{name}`" for name in (*option.opts[1:], *option.secondary_opts))
+    taken = f" {option.metavar}" if option.metavar else ""
+    return f"`{option.opts[0]}{taken}`" + (f", {names}" if names else "")
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
@@ -63,42 +89,47 @@ def _command(name: str, command: Any) -> Iterator[str]:
     options = [one for one in command.params if one.param_type_name == "option"]
     for paragraph in command.help.split("\n\n"):
         yield from (" ".join(paragraph.split()), "")
-    asked = " ".join(one.metavar if one.required else f"[{one.metavar}]" for one in arguments)
-    yield from ("```text", f"{name} {asked}".rstrip() + " [OPTIONS]", "```", "")
-    yield from ("| argument or option | meaning | default |", "|---|---|---|")
-    for one in arguments:
-        yield f"| `{one.metavar}` | {_cell(one.help)} | {'required' if one.required else ''} |"
+    asked = [one.metavar if one.required else f"[{one.metavar.strip('[]')}]" for one in arguments]
+    last = asked and asked[-1].startswith("--")
+    typed = (name, "[OPTIONS]", *asked) if last else (name, *asked, "[OPTIONS]")
+    yield from ("```text", " ".join(typed), "```", "")
+    rows = [(f"`{one.metavar.strip('[]')}`", one.help, "required" if one.required else "") for one in arguments]
     for one in options:
-        spelled = f"{one.opts[0]} {one.metavar}" if one.metavar else one.opts[0]
         more = " May be given more than once." if one.multiple else ""
         shown = f"`{one.default}`" if isinstance(one.default, str | int) and not isinstance(one.default, bool) else ""
-        yield f"| `{spelled}` | {_cell(one.help)}{more} | {shown} |"
+        rows.append((_spelled(one), f"{one.help}{more}", shown))
+    yield from table(("argument or option", "meaning", "default"), rows)
     yield ""
     example = (command.epilog or "").replace("\b", "").strip().removeprefix("Example:").strip()
     if example:
-        yield from ("```sh", example, "```", "")
+        # A server and its workloads are not there on this page.
+        yield from ("```sh parsed" if name.split()[1] in LIVE else "```sh", example, "```", "")
 
 
 def rules_page() -> str:
-    """Every rule of every doctrine that is built, and those of `cede lint`."""
+    """Every rule of every doctrine that is built, of a server, and of `cede lint`."""
     lines = ["| kind | a rule of this kind |", "|---|---|"]
     lines += [f"| {kind} | {KIND_MEANS[kind]} |" for kind in KINDS]
     for name in BUILT:
         doctrine = find(name)
         lines += ["", f"## {name}", "", f"{doctrine.title}. Editions: {', '.join(doctrine.editions)}.", ""]
         lines += rule_table(doctrine.rules, doctrine.editions)
+    lines += ["", "## live", "", LIVE_INTRODUCTION, "", *rule_table(DRIVE_RULES, ("",))]
+    known = {rule.id for rule in DRIVE_RULES}
+    lines += ["", "The API refuses by these too:", ""]
+    lines += rule_table((rule for rule in API_RULES if rule.id not in known), ("",))
     findings = "Findings of `cede lint` that hold under every doctrine. A doctrine adds its own; its page lists them."
     lines += ["", "## lint", "", findings, ""]
-    lines += _table(("rule", "sentence"), ((f"`{rule.id}`", rule.general()) for rule in LINT_RULES))
+    lines += table(("rule", "sentence"), ((f"`{rule.id}`", rule.general()) for rule in LINT_RULES))
     return RULES_INTRODUCTION + "\n".join(lines) + "\n"
 
 
 def rule_table(rules: Iterable[Rule], editions: Sequence[str]) -> list[str]:
     """One line a rule, in the order of declaration; with its editions where there are several."""
     if len(editions) == 1:
-        return _table(("rule", "kind", "sentence"), ((f"`{rule.id}`", rule.kind, rule.general()) for rule in rules))
+        return table(("rule", "kind", "sentence"), ((f"`{rule.id}`", rule.kind, rule.general()) for rule in rules))
     rows = ((f"`{rule.id}`", rule.kind, ", ".join(rule.editions) or "all", rule.general()) for rule in rules)
-    return _table(("rule", "kind", "editions", "sentence"), rows)
+    return table(("rule", "kind", "editions", "sentence"), rows)
 
 
 def setting_table(doctrine: Doctrine) -> list[str]:
@@ -114,7 +145,7 @@ def setting_table(doctrine: Doctrine) -> list[str]:
         )
         for one in doctrine.settings
     )
-    return _table((*heads, "meaning"), rows)
+    return table((*heads, "meaning"), rows)
 
 
 def tables(name: str) -> dict[str, str]:
@@ -142,16 +173,3 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_value, value))
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return lines + [f"| {' | '.join(map(_cell, row))} |" for row in rows]
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _anchor(title: str) -> str:
-    return title.replace(" ", "-")

@@ -11,19 +11,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs import drawn
+from docs import drawn, drawn_api, drawn_live
 from docs.blocks import ROOT, Block, blocks_of, pages
-from docs.commands import agrees, prepared, ran
 from docs.make_images import pictures
+from docs.terminal import Terminal
 
 WHOLE: dict[str, Callable[[], str]] = {
+    "docs/reference/api.md": drawn_api.api_page,
     "docs/reference/cli.md": drawn.cli_page,
+    "docs/reference/config.md": drawn_live.config_page,
+    "docs/reference/metrics.md": drawn_live.metrics_page,
+    "docs/reference/openapi.json": drawn_api.openapi,
     "docs/reference/rules.md": drawn.rules_page,
     "docs/reference/schema.json": drawn.schema,
 }
 MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/backendai.md": lambda: drawn.tables("backendai"),
     "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
+    "docs/concepts/lifecycle.md": drawn_live.lifecycle,
+    "docs/concepts/preemption-sequence.md": drawn_live.times,
 }
 
 
@@ -46,24 +52,24 @@ def filled(page: str, parts: Mapping[str, str]) -> str:
     return page
 
 
-def refreshed(page: str, folder: Path) -> str:
+def refreshed(page: str, terminal: Terminal) -> str:
     """The page with the real output below every command; what is shown in part stays as long as it holds."""
     result, at = "", 0
     for block in blocks_of(page):
         if block.language in ("yaml", "json") and block.name:
-            (folder / block.name).write_text(block.body, encoding="utf-8")
-        result += page[at : block.start] + _reprinted(block, folder)
+            (terminal.folder / block.name).write_text(block.body, encoding="utf-8")
+        result += page[at : block.start] + _reprinted(block, terminal)
         at = block.end
     return result + page[at:]
 
 
-def _reprinted(block: Block, folder: Path) -> str:
+def _reprinted(block: Block, terminal: Terminal) -> str:
     if not block.commands:
         return block.body
     parts: list[str] = []
     for command in block.commands:
-        printed = ran(command.line, folder)[1] if command.is_run else ""
-        if command.shown is None or not command.is_run or agrees(command.shown, printed):
+        printed = terminal.outcome(command)[1] if command.is_run else ""
+        if command.shown is None or not command.is_run or terminal.agrees(command.shown, printed):
             printed = command.shown or ""
         parts.append(f"$ {command.line}\n{printed}")
     return "".join(parts) if block.language == "console" else block.body
@@ -74,8 +80,8 @@ def main() -> None:
     for place, text in generated().items():
         _write(place, text)
     for page in pages():
-        with TemporaryDirectory() as folder:
-            text = refreshed(page.read_text(encoding="utf-8"), prepared(Path(folder)))
+        with TemporaryDirectory() as folder, Terminal(Path(folder), patience_s=5.0) as terminal:
+            text = refreshed(page.read_text(encoding="utf-8"), terminal)
         _write(page.relative_to(ROOT).as_posix(), text)
 
 

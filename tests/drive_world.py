@@ -9,7 +9,7 @@ from typing import Any
 
 import cede
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact, Submit
+from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.step import Step
@@ -104,6 +104,20 @@ class World:
         process = self.process(name)
         return self.feed(Checkpointed(name, process.attempt, process.hint), after=after)
 
+    def heard(self, name: str, progress: float | None = None, after: float = 0) -> Step:
+        process = self.process(name)
+        return self.feed(Heard(name, process.attempt, process.hint, progress), after=after)
+
+    def defer(self, name: str, seconds: float, after: float = 0) -> int:
+        """It asks to be left alone for so long; the seconds that it was granted."""
+        process = self.process(name)
+        step = self.feed(Deferral(name, process.attempt, process.hint, int(seconds * SECOND)), after=after)
+        return step.granted[name] // SECOND
+
+    def cannot_save(self, name: str, why: str = "disk full", after: float = 0) -> Step:
+        process = self.process(name)
+        return self.feed(CheckpointFailed(name, process.attempt, process.hint, why), after=after)
+
     def exit(self, name: str, code: int | None = 0, after: float = 0, **values: Any) -> Step:
         """All its processes are gone: by themselves, or as they were told."""
         process = self.process(name)
@@ -141,6 +155,10 @@ class World:
     def phases(self) -> dict[str, str]:
         return {name: str(job.phase) for name, job in sorted(self.driver.jobs.items())}
 
+    def orders(self, name: str) -> list[str]:
+        """The kinds of all orders about a workload, in order."""
+        return [type(one).__name__ for step in self.steps for one in step.orders if one.name == name]
+
     def told(self, name: str) -> list[str]:
         """Everything that was recorded of a workload, as signals."""
         return [str(one.signal) for step in self.steps for one in step.transitions if one.name == name]
@@ -157,5 +175,6 @@ def workload(document: ClusterFile, name: str, **values: Any) -> Workload:
     if "pod_sets" not in entry:
         entry["requests"] = amounts
     doctrine = {"name": document.doctrine.name} if document.doctrine else None
-    data = {"cede": 1, "doctrine": doctrine, "queues": queues, "workloads": [{"name": name, **entry}]}
+    nodes = [{"name": node.name, "capacity": {}} for node in document.nodes]
+    data = {"cede": 1, "doctrine": doctrine, "nodes": nodes, "queues": queues, "workloads": [{"name": name, **entry}]}
     return cede.load(data).document.workloads[0]

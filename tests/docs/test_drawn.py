@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,19 @@ import pytest
 from cede.cli.main import COMMANDS
 from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM
 from cede.engine.catalog import BUILT, find
+from cede.engine.drive.rules import RULES as DRIVE_RULES
+from cede.engine.drive.terms import Terms
+from cede.live.api.rules import RULES as API_RULES
+from cede.live.config import ServerConfig
+from cede.live.metrics import Metrics
+from cede.model.lifecycle import TABLE
 from cede.model.rules import KINDS
 from docs.blocks import ROOT
 from docs.commands import ran
+from docs.drawn_api import ROLES
+from docs.drawn_live import ANY_TIME, config_keys
 from docs.generate import filled, generated
+from docs.meanings import CONFIGURATION, METRICS, TIMES
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +47,55 @@ def test_every_command_and_every_rule_is_drawn(drawn: dict[str, str]) -> None:
 
     assert [name for name in COMMANDS if f"## cede {name}" not in commands] == []
     assert [rule.id for name in BUILT for rule in find(name).rules if f"`{rule.id}`" not in rules] == []
+    assert [rule.id for rule in (*DRIVE_RULES, *API_RULES) if f"`{rule.id}`" not in rules] == []
     assert [kind for kind in KINDS if f"| {kind} |" not in rules] == []
+
+
+def test_every_move_of_a_workload_is_drawn(drawn: dict[str, str]) -> None:
+    page = drawn["docs/concepts/lifecycle.md"]
+    rows = [tuple(line.strip("| ").split(" | ")[:3]) for line in page.splitlines() if line.count("|") == 5]
+    pictured = re.search(r"```mermaid\n(.*?)```", page, re.DOTALL)
+
+    assert {(str(phase), str(signal), str(to)) for (phase, signal), to in TABLE.items()} - set(rows) == set()
+    assert pictured is not None
+    arrows = {(move[1], move[2]) for move in re.finditer(r"^    (\w+) --> (\w+):", pictured[1], re.MULTILINE)}
+    assert arrows == {(str(phase), str(to)) for (phase, signal), to in TABLE.items() if signal not in ANY_TIME}
+    assert {str(signal) for signal in ANY_TIME} == {"cancel", "complete", "fail"}
+
+
+def test_every_key_of_the_configuration_has_a_meaning(drawn: dict[str, str]) -> None:
+    keys = [key for key, _, _ in config_keys(ServerConfig)]
+
+    assert set(keys) == set(CONFIGURATION)
+    assert [key for key in keys if f"| `{key}` |" not in drawn["docs/reference/config.md"]] == []
+    assert {part.name for part in fields(Terms)} - {"answers"} == set(TIMES)
+
+
+def test_every_series_is_drawn_and_every_remark_is_about_one(drawn: dict[str, str]) -> None:
+    page = drawn["docs/reference/metrics.md"]
+    told = {line.split()[2] for line in Metrics("0").exposition().decode().splitlines() if line.startswith("# HELP")}
+    ours = {name for name in told if not name.endswith("_created")}
+
+    assert {name for name in ours if f"| `{name}` |" not in page} == set()
+    assert {name for name in METRICS if f"| `{name}` |" not in page} == set()
+
+
+def test_the_dashboard_shows_only_series_there_are(drawn: dict[str, str]) -> None:
+    board = (ROOT / "grafana/cede.json").read_text(encoding="utf-8")
+    page = drawn["docs/reference/metrics.md"]
+    used = {re.sub(r"_(bucket|sum|count)$", "", name) for name in re.findall(r"\bcede_[a-z_]+", board)}
+
+    assert used
+    assert {name for name in used if f"| `{name}` |" not in page} == set()
+
+
+def test_every_path_of_the_api_is_drawn_with_who_may_use_it(drawn: dict[str, str]) -> None:
+    paths = json.loads(drawn["docs/reference/openapi.json"])["paths"]
+    operations = {one["operationId"] for methods in paths.values() for one in methods.values()}
+    typed = [f"`{method.upper()} {path.removeprefix('/api/v1')}`" for path in paths for method in paths[path]]
+
+    assert operations == set(ROLES)
+    assert [one for one in typed if f"| {one} |" not in drawn["docs/reference/api.md"]] == []
 
 
 def test_the_schema_is_the_one_that_is_printed(drawn: dict[str, str], tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import cede
 from cede.state.state import State
 from tests.properties.kueue_clusters import kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
+from tests.properties.kueue_holds import kueue_holds
 from tests.properties.kueue_nodes import kueue_on_nodes
 from tests.referees.small import small_clusters
 from tests.strategies import clusters
@@ -31,7 +32,8 @@ def documents(edition: str) -> SearchStrategy[Document]:
     """Crowded small clusters, where much is preempted, and odd ones, where much is refused."""
     if edition == KUEUE:
         return st.one_of(
-            kueue_clusters(), kueue_rushes(), kueue_duels(), rechecked(), kueue_on_nodes(), odd_clusters(edition)
+            *(kueue_clusters(), kueue_rushes(), kueue_duels(), kueue_holds()),
+            *(rechecked(), kueue_on_nodes(), odd_clusters(edition)),
         )
     crowded = small_clusters(edition)
     return st.one_of(crowded, crowded, crowded, odd_clusters(edition))

@@ -25,6 +25,7 @@ from cede.engine.drive.facts import (
     Checkpointed,
     CheckpointFailed,
     Deferral,
+    Fact,
     Heard,
     Resume,
     SetNode,
@@ -48,6 +49,8 @@ WORDS = {
     Phase.CANCELLING: {"checkpointing", "preempting"},
 }
 MODES = st.sampled_from(["none", "auto", "auto", "manual"])
+SAYS = ["done", "done", "dumped", "own", "failed", "heard", "defer"]
+HOW = ["as it should", "well", "badly", "lost", "unseen", "never", "by its walltime", "by a stranger"]
 ASKS = ["cancel", "suspend", "force", "resume", "checkpoint", "checkpoint"]
 CLUSTERS: dict[str, dict[str, Any]] = {
     "backendai": {
@@ -60,7 +63,7 @@ CLUSTERS: dict[str, dict[str, Any]] = {
         "cede": 1,
         "doctrine": {"name": "backendai", "edition": "26.8"},
         "nodes": [{"name": "n", "count": 2, "capacity": {"cpu": 4}}],
-        "queues": [{"name": "q", "settings": {"enabled": True}}],
+        "queues": [{"name": "q", "settings": {"enabled": True, "victim_scope": "resource-group"}}],
     },
     "kueue": {
         "cede": 1,
@@ -82,6 +85,11 @@ CLUSTERS: dict[str, dict[str, Any]] = {
             },
         ],
     },
+    "kueue, quota alone": {
+        "cede": 1,
+        "doctrine": "kueue",
+        "queues": [{"name": "q", "guaranteed": {"cpu": 8}, "settings": {"withinClusterQueue": "LowerPriority"}}],
+    },
 }
 
 
@@ -89,13 +97,15 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
     document = cede.load(data).document
     queues = [queue.name for queue in document.queues if queue.name != "pool"]
     nodes = [node.name for node in document.nodes]
+    keys = {"priority", "job_priority"} if document.doctrine and document.doctrine.edition == "26.8" else {"priority"}
+    quota = sum((queue.guaranteed or {}).get("cpu", 0) for queue in document.queues)
 
     class Drive(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
             self.world = World(document)
             self.numbers = itertools.count(1)
-            self.names: list[str] = []
+            self.cancelled: dict[str, int] = {}
 
         @initialize()
         def begin(self) -> None:
@@ -121,17 +131,38 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
             hold=st.sampled_from([None, 20]),
         )
         def submit(self, cpu: int, members: int, priority: int, mode: str, begins: bool, **more: Any) -> None:
-            name = f"w{next(self.numbers)}"
             requeue, hold, answers = more.pop("requeue"), more.pop("hold"), more.pop("answers")
             limit = None if hold is None else hold * SECOND
             terms = Terms(answers=answers, requeue=requeue, hold_timeout=limit)
             more = {key: value for key, value in more.items() if value is not None}
-            self.world.submit(
-                name, terms=terms, members=members, cpu=cpu, priority=priority, checkpoint={"mode": mode}, **more
-            )
-            self.names.append(name)
+            self.enter(priority, terms, members=members, cpu=cpu, checkpoint={"mode": mode}, **more)
             for waiting in self.running(began=False) if begins else ():
                 self.world.begin(waiting)
+
+        def enter(self, priority: int, terms: Terms, **more: Any) -> None:
+            name = f"w{next(self.numbers)}"
+            self.world.submit(name, terms=terms, **dict.fromkeys(sorted(keys), priority), **more)
+
+        @rule(
+            queue=st.sampled_from(queues),
+            size=st.sampled_from([2, 4]),
+            requeue=st.sampled_from(["never", "always"]),
+            walltime=st.sampled_from([None, 50]),
+        )
+        def fills(self, queue: str, size: int, requeue: Any, walltime: int | None) -> None:
+            """Workloads that save and make way for almost anybody take whatever is free."""
+            more = {} if walltime is None else {"walltime": walltime}
+            for _ in range(8 // size):
+                terms = Terms(answers=True, requeue=requeue)
+                self.enter(1, terms, cpu=size, queue=queue, checkpoint={"mode": "auto"}, **more)
+            for waiting in self.running(began=False):
+                self.world.begin(waiting)
+
+        @rule(queue=st.sampled_from(queues), members=st.integers(1, 2), priority=st.integers(4, 9))
+        def claims(self, queue: str, members: int, priority: int) -> None:
+            """One for whom others must leave."""
+            terms = Terms(answers=True)
+            self.enter(priority, terms, cpu=4, members=members, queue=queue, checkpoint={"mode": "auto"})
 
         @precondition(lambda self: self.running(began=False))
         @rule(data=st.data())
@@ -139,13 +170,20 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
             self.world.begin(self.pick(data, self.running(began=False)))
 
         @precondition(lambda self: self.world.processes)
-        @rule(data=st.data(), code=st.sampled_from([0, 0, 3]), lost=st.booleans())
-        def exits(self, data: st.DataObject, code: int, lost: bool) -> None:
+        @rule(data=st.data(), how=st.sampled_from(HOW))
+        def exits(self, data: st.DataObject, how: str) -> None:
             name = self.pick(data, self.running())
-            if lost and code:
-                self.world.exit(name, None, lost=True, told=False, signal=None)
-            else:
-                self.world.exit(name, code)
+            ways: dict[str, dict[str, Any]] = {
+                "as it should": {},
+                "well": {"told": False, "signal": None},
+                "badly": {"told": False, "signal": None, "code": 3},
+                "lost": {"told": False, "signal": None, "code": None, "lost": True},
+                "unseen": {"told": True, "signal": None, "code": None, "lost": True},
+                "never": {"told": False, "signal": None, "code": None, "error": "no such program"},
+                "by its walltime": {"told": True, "signal": 15, "code": None, "walltime": True},
+                "by a stranger": {"told": True, "signal": 15, "code": None},
+            }
+            self.world.exit(name, **ways[how])
 
         @precondition(lambda self: self.running(told=True))
         @rule(data=st.data())
@@ -153,13 +191,14 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
             self.world.exit(self.pick(data, self.running(told=True)))
 
         @precondition(lambda self: self.world.processes)
-        @rule(data=st.data(), what=st.sampled_from(["done", "done", "own", "failed", "heard", "defer"]))
+        @rule(data=st.data(), what=st.sampled_from(SAYS))
         def answers(self, data: st.DataObject, what: str) -> None:
             asked = [p.name for p in self.world.processes.values() if p.hint and not p.told]
             process = self.world.process(self.pick(data, asked or self.running()))
             name, attempt, hint = process.name, process.attempt, process.hint
-            facts = {
+            facts: dict[str, Fact] = {
                 "done": Checkpointed(name, attempt, hint),
+                "dumped": Checkpointed(name, attempt, hint, leaves=bool(hint)),
                 "own": Checkpointed(name, attempt, 0),
                 "failed": CheckpointFailed(name, attempt, hint, "disk full"),
                 "heard": Heard(name, attempt, hint, 0.5),
@@ -171,7 +210,7 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
         @rule(data=st.data(), what=st.sampled_from(ASKS))
         def asks(self, data: st.DataObject, what: str) -> None:
             name = self.pick(data, list(self.world.driver.jobs))
-            facts = {
+            facts: dict[str, Fact] = {
                 "cancel": Cancel(name, "ann"),
                 "suspend": Suspend(name, "ann"),
                 "force": Suspend(name, "ann", force=True),
@@ -179,8 +218,15 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
                 "checkpoint": AskCheckpoint(name, "ann"),
             }
             self.world.feed(facts[what])
+            if what == "cancel":
+                self.cancelled[name] = self.world.job(name).attempt
 
-        @rule(node=st.sampled_from(nodes), word=st.sampled_from(["ready", "cordoned", "down"]), evict=st.booleans())
+        @precondition(lambda _: bool(nodes))
+        @rule(
+            node=st.sampled_from(nodes or [""]),
+            word=st.sampled_from(["ready", "cordoned", "down"]),
+            evict=st.booleans(),
+        )
         def sets_node(self, node: str, word: str, evict: bool) -> None:
             self.world.feed(SetNode(node, word, "ann", evict))
 
@@ -206,7 +252,28 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
                 assert job.attempt == process.attempt
                 for node in process.nodes:
                     capacity[node] -= job.workload.requests["cpu"]
-            assert min(capacity.values()) >= 0
+            assert min(capacity.values(), default=0) >= 0
+
+        @invariant()
+        def no_quota_is_overfilled(self) -> None:
+            present = [self.world.driver.jobs[process.name].workload for process in self.world.processes.values()]
+            assert not quota or sum(one.requests["cpu"] * one.members for one in present) <= quota
+
+        @invariant()
+        def who_was_cancelled_never_runs_again(self) -> None:
+            for process in self.world.processes.values():
+                assert process.attempt <= self.cancelled.get(process.name, process.attempt)
+
+        @invariant()
+        def whatever_is_waited_for_has_an_end(self) -> None:
+            wakes_at = self.world.steps[-1].wakes_at if self.world.steps else None
+            for job in self.world.driver.jobs.values():
+                waits = job.phase not in (Phase.PENDING, Phase.SUSPENDED, Phase.RUNNING)
+                assert (job.deadline is not None) == waits, job
+                assert (job.leaving is None) or job.phase not in (Phase.PENDING, Phase.SUSPENDED, Phase.RUNNING)
+                if job.deadline is not None and not self.world.restarts:
+                    assert wakes_at is not None
+                    assert wakes_at <= job.deadline
 
         @invariant()
         def columns_and_phases_agree(self) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 import cede
 from tests.properties.kueue_clusters import Document, kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
+from tests.properties.kueue_holds import kueue_holds
 from tests.referees import kueue
 
 VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "kueue").glob("*.json"))
@@ -51,6 +52,26 @@ def test_classical_duels_end_as_its_page_says(document: Document) -> None:
 @settings(max_examples=1000)
 @given(kueue_duels(preemption="FairSharing"))
 def test_fair_duels_end_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1200)
+@given(kueue_holds(preemption="Classical"))
+def test_who_leaves_and_who_comes_overlap_in_classical_preemption(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1200)
+@given(kueue_holds(preemption="FairSharing"))
+def test_who_leaves_and_who_comes_overlap_in_fair_sharing(document: Document) -> None:
+    assert differences(document) == []
+
+
+@settings(max_examples=100)
+@given(kueue_holds())
+def test_a_few_clusters_where_room_is_held(document: Document) -> None:
     assert differences(document) == []
 
 

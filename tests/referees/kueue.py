@@ -134,11 +134,7 @@ class Cycle:
         """Count all usage anew, without what was held back for this pass only; the victims of this pass have left."""
         self.left += self.take_out(self.earlier)
         self.earlier = {}
-        for node in self.tree.nodes.values():
-            node.used.clear()
-        for node in self.tree.nodes.values():
-            for workload in node.workloads.values():
-                self.tree.use(node, workload.usage)
+        self.tree.recount()
         self.added = [one for one in self.added if one[2]]
         for node, amounts, _ in self.added:
             self.tree.use(node, amounts)

@@ -70,13 +70,8 @@ def nominate(board: Board, ask: Ask, only: Flavors | None = None) -> tuple[Assig
 
 def never(board: Board, ask: Ask) -> bool:
     """Whether it would find no flavors at its smallest if nobody else used anything."""
-    nodes = board.tree.nodes.values()
-    kept = [(node, node.used, node.workloads) for node in nodes]
-    for node in nodes:
-        node.used, node.workloads = {}, {}
-    least = assign(board, ask, [part.least for part in ask.parts], None)
-    for node, used, workloads in kept:
-        node.used, node.workloads = used, workloads
+    with board.tree.emptied():
+        least = assign(board, ask, [part.least for part in ask.parts], None)
     return least.mode == NO_FIT
 
 

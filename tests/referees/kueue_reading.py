@@ -9,9 +9,10 @@ from typing import Any
 
 from cede.cli.bench.naive import classical, fair
 from cede.cli.bench.naive.candidates import Preemptor
-from cede.cli.bench.naive.quota import Amounts, FlavorResource, Node, Policy, Tree, Workload
+from cede.cli.bench.naive.quota import Amounts, FlavorResource, Node, Policy, Workload
 from cede.model.quantities import parse_quantity
 from cede.model.times import parse_time
+from tests.referees.kueue_overlap import Overlapping
 
 Document = dict[str, Any]
 HOLDS = ("reserved", "running", "checkpointing", "preempting")
@@ -59,7 +60,7 @@ class Group:
 class Board:
     """The cluster, with every default filled in."""
 
-    tree: Tree
+    tree: Overlapping
     asks: list[Ask]
     groups: dict[str, list[Group]]
     settings: dict[str, Document]
@@ -91,7 +92,10 @@ def read(document: Document) -> Board:
     """The board that a document describes."""
     now = parse_time(document.get("now", 0))
     queues = {queue["name"]: queue for queue in document.get("queues", [])}
-    tree = Tree(_node(queue) for queue in queues.values())
+    parents = {queue["parent"] for queue in queues.values() if "parent" in queue}
+    unlisted: list[Document] = [{"name": name} for name in sorted(parents - queues.keys())]
+    reserved = {entry["name"] for entry in document.get("workloads", []) if entry.get("state") == "reserved"}
+    tree = Overlapping(lambda kind: [_node(queue, kind) for queue in [*queues.values(), *unlisted]], reserved)
     choice = document["doctrine"] if isinstance(document["doctrine"], dict) else {}
     leaving: set[str] = set()
     asks = []
@@ -113,14 +117,14 @@ def read(document: Document) -> Board:
     )
 
 
-def _node(queue: Document) -> Node:
+def _node(queue: Document, kind: type[Node]) -> Node:
     settings = queue.get("settings", {})
     borrowing = settings.get("borrowWithinCohort") or {}
     borrow, lend = (_amounts(queue.get(key, {})) for key in ("borrowing_limit", "lending_limit"))
     declared = [*borrow, *lend]
     for group in queue.get("resource_groups", []):
         declared += [(flavor, resource) for flavor in group["flavors"] for resource in group["resources"]]
-    return Node(
+    return kind(
         queue["name"],
         queue.get("parent"),
         dict.fromkeys(declared, 0) | _amounts(queue.get("guaranteed", {})),

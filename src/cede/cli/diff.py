@@ -1,4 +1,4 @@
-"""`cede diff`: what a change to a cluster file would change in the plan."""
+"""`cede diff`: what a change to a cluster file, or to the running cluster, would change in the plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
+from cede.cli.live.connection import Data, Token, Url
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, Json, Live, MaxSize, MaybeFile, Set, Without, example
 from cede.model.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -24,27 +25,42 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example("cede diff examples/nearest-miss.yaml --set 'queues[default].settings.preemptible_priority=6'")
 )
 def diff(
-    file: File,
+    file: MaybeFile = None,
+    live: Live = False,
     json: Json = False,
     doctrine: Doctrine = None,
     add: Add = None,
     set_: Set = None,
     without: Without = None,
     max_size: MaxSize = DEFAULT_SIZE,
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
 ) -> None:
     """Tell what a change would do: will it evict anyone?
 
-    Compares the plan of the file as it is with the plan as it would be. Unchanged decisions are counted only.
+    Compares the plan of the file, or of the running cluster, as it is with the plan as it would be. Unchanged decisions
+    are counted only.
     """
     from cede.cli.output import console, emit_json
-    from cede.cli.source import cluster_of, read_what_if
-    from cede.engine.diff import diff as compare
+    from cede.cli.source import cluster_of, file_or_live, read_what_if
 
-    data, what_if = read_what_if(file, max_size, doctrine, add, set_, without)
-    if not what_if:
-        hint = "give at least one of --set, --add, --without and --doctrine"
-        raise InputError([Problem("", "there is nothing to compare", hint)])
-    found = compare(cluster_of(file, data), cluster_of(file, data, what_if))
+    found: Difference
+    asked = file_or_live(file, live, url, token, data)
+    nothing = Problem("", "there is nothing to compare", "give at least one of --set, --add, --without and --doctrine")
+    if asked is None:
+        if not (doctrine or add or set_ or without):
+            raise InputError([nothing])
+        from cede.cli.live.whatif import Question
+
+        found = Question.read(max_size, doctrine, add, set_, without).diff((url, token, data))
+    else:
+        from cede.engine.diff import diff as compare
+
+        plain, what_if = read_what_if(asked, max_size, doctrine, add, set_, without)
+        if not what_if:
+            raise InputError([nothing])
+        found = compare(cluster_of(asked, plain), cluster_of(asked, plain, what_if))
     if json:
         emit_json(found.to_dict())
     else:

@@ -34,7 +34,7 @@ def importing() -> None:
 def kueue(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Kubernetes objects, YAML or JSON; `-` is standard input."),
+        typer.Argument(metavar="FILE", help="Kubernetes objects, YAML or JSON; `-` is standard input."),
     ],
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
     notes: Annotated[
@@ -68,10 +68,10 @@ def kueue(
     if out is None:
         emit(text)
     else:
-        _write(out, text)
+        write(out, text)
     _tell(imported.notes)
     if notes is not None:
-        _write(notes, as_json([note.to_dict() for note in imported.notes]))
+        write(notes, as_json([note.to_dict() for note in imported.notes]))
 
 
 def _tell(notes: Sequence[Note]) -> None:
@@ -83,7 +83,8 @@ def _tell(notes: Sequence[Note]) -> None:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
-def _write(name: str, text: str) -> None:
+def write(name: str, text: str) -> None:
+    """The text as a file; an InputError if that cannot be."""
     from cede.model.errors import InputError, Problem
 
     try:

@@ -6,6 +6,7 @@ the commands, so that `cede --help` and completion answer at once.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,17 +15,33 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from cede.cli import completion
 from cede.cli.failures import guarded
 
-COMMANDS = ("plan", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench")
+SECTIONS = {
+    "Commands about cluster files": (
+        *("plan", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench"),
+    ),
+    "Commands to run a scheduler": ("serve", "demo"),
+    "Commands about workloads of a running server": (
+        *("submit", "ps", "status", "logs", "wait", "why", "cancel", "suspend", "resume", "checkpoint"),
+    ),
+    "Commands about a running server": (
+        *("top", "queues", "nodes", "events", "decisions", "snapshot", "token", "audit"),
+    ),
+}
 """In the order of the help. Each is a module here with a Typer named `app`; one that is not there is not offered."""
 
-MODULES = {"import": "importing"}
-"""The modules of commands that Python does not let call so."""
+COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
+LIVE = COMMANDS[COMMANDS.index("serve") :]
+"""Those that are a server or need one; `plan` and `diff` may ask one too."""
+
+MODULES = {"import": "importing"} | {name: f"live.{name}" for name in LIVE}
+"""The modules of commands that are not called so, or live elsewhere."""
 
 EPILOG = (
-    "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` found something; 2 what was given "
-    "cannot be used; 70 an error of Cede's own."
+    "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` found something, or a workload that was "
+    "waited for did not complete; 2 what was given cannot be used; 70 an error of Cede's own; 124 `wait --timeout`."
 )
 
 
@@ -70,9 +87,21 @@ class _Commands(TyperGroup):
         super().__init__(**given)
         self.commands = _Modules()
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands in sections, each with the first sentence of its help."""
+        longest = max(map(len, COMMANDS))
+        for title, names in SECTIONS.items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            limit = formatter.width - 6 - longest
+            rows = [(name.ljust(longest), one.get_short_help_str(limit)) for name, one in found if one is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
 
 app = typer.Typer(
     cls=_Commands,
+    add_completion=False,  # Typer's options guess the shell and cannot be told it; ours can
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -94,14 +123,18 @@ def cede(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    _install: completion.Install = None,
+    _show: completion.Show = None,
 ) -> None:
     """Who must give way, to whom, when, at what cost, and why.
 
-    Start with: cede plan examples/threshold.yaml --explain
+    Start with: cede demo, or: cede plan examples/threshold.yaml --explain
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `cede` with these arguments, or with those of the process; the exit code."""
+    given = completion.with_shell(sys.argv[1:] if arguments is None else arguments)
+    completion.prepare()
     command = typer.main.get_command(app)
-    return guarded(lambda: command.main(args=None if arguments is None else list(arguments), prog_name="cede"))
+    return guarded(lambda: command.main(args=given, prog_name="cede"))

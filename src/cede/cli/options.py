@@ -10,6 +10,14 @@ import typer
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="A cluster file or Kueue's objects, YAML or JSON; `-` is standard input.")
 ]
+MaybeFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE]",
+        help="A cluster file or Kueue's objects, YAML or JSON; `-` is standard input; not with --live.",
+    ),
+]
+Live = Annotated[bool, typer.Option("--live", help="Ask the running server, about its cluster as it is now.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 MaxSize = Annotated[str, typer.Option(metavar="SIZE", help="Refuse larger files; as 512Mi.")]
 

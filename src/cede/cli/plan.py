@@ -1,19 +1,24 @@
-"""`cede plan`: what one scheduling cycle decides on a cluster file."""
+"""`cede plan`: what one scheduling cycle decides on a cluster file, or on the running cluster."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, File, Json, MaxSize, Set, Without, example
+from cede.cli.live.connection import Data, Token, Url
+from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, Json, Live, MaxSize, MaybeFile, Set, Without, example
+
+if TYPE_CHECKING:
+    from cede.model.plan import Plan
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command(epilog=example("cede plan examples/threshold.yaml --explain"))
 def plan(
-    file: File,
+    file: MaybeFile = None,
+    live: Live = False,
     for_: Annotated[str | None, typer.Option("--for", metavar="NAME", help="Decide this workload only.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show every workload that was looked at, and why.")
@@ -25,18 +30,30 @@ def plan(
     set_: Set = None,
     without: Without = None,
     max_size: MaxSize = DEFAULT_SIZE,
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
 ) -> None:
     """Decide who starts, who gives way to whom, and who waits.
 
     One scheduling cycle over all pending workloads, with the rule and the reason of every decision. Nothing is
-    changed: a plan is a proposal.
+    changed: a plan is a proposal. With --live the running server is asked, and goes on undisturbed.
     """
     from cede.cli.output import emit_json
-    from cede.cli.source import cluster_of, read_what_if
-    from cede.engine.cycle import plan as decide
+    from cede.cli.source import cluster_of, file_or_live, read_what_if
 
-    data, what_if = read_what_if(file, max_size, doctrine, add, set_, without)
-    made = decide(cluster_of(file, data, what_if), only=for_, explain=explain, shares=shares, misses=True)
+    made: Plan
+    asked = file_or_live(file, live, url, token, data)
+    if asked is None:
+        from cede.cli.live.whatif import Question
+
+        question = Question.read(max_size, doctrine, add, set_, without)
+        made = question.plan((url, token, data), only=for_, explain=explain, shares=shares)
+    else:
+        from cede.engine.cycle import plan as decide
+
+        plain, what_if = read_what_if(asked, max_size, doctrine, add, set_, without)
+        made = decide(cluster_of(asked, plain, what_if), only=for_, explain=explain, shares=shares, misses=True)
     if json:
         emit_json(made.to_dict())
         return

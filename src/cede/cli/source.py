@@ -45,6 +45,31 @@ def read_what_if(
     )
 
 
+def file_or_live(file: str | None, live: bool, url: str | None, token: str | None, data: str | None) -> str | None:
+    """The file to read, or None for the running server: exactly one of the two must be asked for."""
+    if live and file is not None:
+        raise InputError([Problem("--live", f"stands beside the file {name_of(file)}", "leave one of the two out")])
+    if live:
+        return None
+    if file is None:
+        raise InputError([Problem("FILE", "is missing", "give a cluster file, or --live for the running server")])
+    for option, value in (("--url", url), ("--token", token), ("--data", data)):
+        if value is not None:
+            raise InputError([Problem(option, "means the running server", "add --live, and leave the file out")])
+    return file
+
+
+def entries_of(source: str, max_size: str) -> list[dict[str, object]]:
+    """The workloads of a file that is one, a list of them, or a document: what --add names."""
+    from cede.engine.load import holds_objects
+    from cede.engine.whatif import entries_of as entries
+
+    data = _read(source, size_of(max_size))
+    if holds_objects(data):
+        raise InputError([Problem(f"--add {source}", "Kubernetes objects cannot be added to a running cluster")])
+    return list(entries(source, data))
+
+
 def cluster_of(file: str, data: object, what_if: WhatIf | None = None) -> Cluster:
     """The cluster that the data of this file describes, with the changes if there are any."""
     from cede.engine.whatif import WhatIf, cluster_if

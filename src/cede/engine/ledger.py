@@ -60,14 +60,17 @@ class Ledger:
 
     def _free(self, node: str, without: Iterable[tuple[int, Amounts]] = ()) -> Amounts:
         """What is free; also with these workloads gone, that take so much of it."""
-        rest, leaving = dict(self.rest[node]), Counter(self.leaving[node])
+        rest, leaving, held = dict(self.rest[node]), Counter(self.leaving[node]), Counter(self.held[node])
         for row, amounts in without:
+            word = STATES[self.state.work.state[row]]
             for c, amount in amounts.items():
-                if STATES[self.state.work.state[row]] == "preempting":
+                if word == "preempting":
                     leaving[c] -= amount
+                elif word == "reserved":
+                    held[c] -= amount
                 else:
                     rest[c] += amount
-        return {c: rest[c] - max(leaving[c], self.held[node][c]) for c in self.columns}
+        return {c: rest[c] - max(leaving[c], held[c]) for c in self.columns}
 
     def _charge(self, row: int, sign: int) -> None:
         queue = int(self.state.work.queue[row])
@@ -156,11 +159,13 @@ class Ledger:
         row = self.state.work_index[name]
         if row not in self.holders:
             return
-        preempting = STATES[self.state.work.state[row]] == "preempting"
+        word = STATES[self.state.work.state[row]]
         for node, amounts in self._standing(row):
             for c, amount in amounts.items():
-                if preempting:
+                if word == "preempting":
                     self.leaving[node][c] -= amount
+                elif word == "reserved":
+                    self.held[node][c] -= amount
                 else:
                     self.rest[node][c] += amount
             self.free[node] = self._free(node)

@@ -14,10 +14,10 @@ from typing import Any
 from cede.engine.clock import Clock
 from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Fact, Submit
+from cede.engine.drive.facts import Fact, Restarted, Submit
 from cede.engine.drive.job import Job
-from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.step import Refusal, Step
+from cede.live.dispatch import Dispatch
 from cede.live.executors.executor import Executor, Report
 from cede.live.hashes import settings_hash
 from cede.live.metrics import Metrics
@@ -84,6 +84,7 @@ class Controller:
     ) -> None:
         self._store = store
         self._executor = executor
+        self._dispatch = Dispatch(executor, store)
         self._document = document
         self._clock = clock
         self._metrics = metrics
@@ -99,6 +100,8 @@ class Controller:
         self._wakes_at: int | None = None
         self._version = 0
         self._driver: Driver
+        self._rebuilt = True
+        """The driver was made from the store, and no step is stored yet that says so."""
         self.adopted = 0
         """Workloads that were under way when the server began."""
         self.problem = ""
@@ -145,7 +148,8 @@ class Controller:
         present = {job.name: job.attempt for job in self._driver.jobs.values() if job.phase in PRESENT}
         self.adopted = len(present)
         self._executor.adopt(present)
-        self._give(self._driver.outstanding())
+        self._dispatch.start()
+        self._dispatch.give(self._driver.outstanding(), {})
         self._wakes_at = self._clock.now()
         self._thread.start()
 
@@ -156,6 +160,7 @@ class Controller:
             self._ready.notify()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
+        self._dispatch.stop()
         for item in self._inbox:
             future = item if isinstance(item, Future) else item.future
             if future is not None and not future.done():
@@ -173,6 +178,7 @@ class Controller:
             node_states=dict(saved.node_states),
         )
         self._metrics.restore(saved.jobs)
+        self._rebuilt = True
 
     # -- the thread --------------------------------------------------------------------------------------------
 
@@ -222,7 +228,8 @@ class Controller:
     def _take(self, asks: list[_Ask]) -> None:
         """One step: feed, commit, answer, act."""
         for _ in range(ATTEMPTS):
-            facts = [ask.fact for ask in asks]
+            taken = [_Ask(Restarted()), *asks] if self._rebuilt else asks
+            facts = [ask.fact for ask in taken]
             began = time.perf_counter()
             step = self._driver.feed(self._clock.now(), facts)
             decided = time.perf_counter()
@@ -230,8 +237,9 @@ class Controller:
             if not facts and not step.changed and not step.decisions:
                 return
             try:
-                entry = self._entry(step, asks)
+                entry = self._entry(step, taken)
                 self._version = self._store.commit(entry)
+                self._rebuilt = False
             except StaleError:
                 log.warning("another writer moved the store; deciding again")
                 self._reload()
@@ -243,10 +251,10 @@ class Controller:
             committed = time.perf_counter()
             try:
                 self._metrics.observe(step, decided - began, committed - decided)
-                self._after(step, asks, entry.tasks)
+                self._after(step, taken, entry.tasks)
             except Exception:
                 log.exception("a step was stored, but not all of it was carried out")
-                self._give(self._driver.outstanding())
+                self._dispatch.give(self._driver.outstanding(), {})
             return
         raise UnavailableError("another writer keeps moving the store")
 
@@ -285,7 +293,7 @@ class Controller:
                 job = step.changed.get(_name_of(ask.fact)) or self._driver.jobs.get(_name_of(ask.fact))
                 seen = None if job is None else replace(job)
                 ask.future.set_result(Answer(refused.get(at), seen, self._version))
-        self._give(step.orders, tasks)
+        self._dispatch.give(step.orders, tasks)
         if self._granted is not None:
             for name, granted in step.granted.items():
                 job = step.changed[name]
@@ -294,22 +302,6 @@ class Controller:
             events = self._store.events_of(self._version)
             for callback in self._subscribers:
                 callback(events)
-
-    def _give(self, orders: Sequence[Order], tasks: Mapping[str, Task] | None = None) -> None:
-        for order in orders:
-            match order:
-                case Launch():
-                    task = (tasks or {}).get(order.name)
-                    if task is None and (record := self._store.workload(order.name)) is not None:
-                        task = record.task
-                    if task is not None:
-                        self._executor.launch(order, task)
-                case Hint():
-                    self._executor.hint(order)
-                case Terminate():
-                    self._executor.terminate(order)
-                case Kill():
-                    self._executor.kill(order)
 
     def _recover(self, asks: Sequence[_Ask]) -> None:
         """The step is not in the store: forget it, tell who asked, and take in again what was seen."""
@@ -328,7 +320,7 @@ class Controller:
                 self._ready.wait(RETRY_S)
         try:
             self._reload()
-            self._give(self._driver.outstanding())
+            self._dispatch.give(self._driver.outstanding(), {})
             self._wakes_at = self._clock.now()
         except Exception:
             log.exception("the store cannot be read")

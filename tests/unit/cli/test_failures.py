@@ -141,8 +141,9 @@ def test_a_wrong_option_is_told(arguments: list[str], words: str, capsys: pytest
 
 
 def test_unknown_options_and_missing_arguments_are_told() -> None:
+    assert "Missing argument 'FILE'" in cede("settle").err
     assert cede("plan").code == 2
-    assert "Missing argument 'FILE'" in cede("plan").err
+    assert cede("plan").err == "error: FILE: is missing (give a cluster file, or --live for the running server)\n"
     assert "No such option" in cede("plan", GANG, "--explian").err
 
 

@@ -7,7 +7,7 @@ import pytest
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Checkpointed
 from cede.model.times import SECOND
 from tests.drive_world import World
-from tests.unit.drive.worlds import claimed, nodes, run_victim, survives_restart, terms
+from tests.unit.drive.worlds import claimed, kueue, nodes, run_victim, survives_restart
 
 
 def let_off() -> World:
@@ -102,7 +102,7 @@ def test_an_answer_to_a_checkpoint_for_later_does_not_count_as_leaving() -> None
 
 
 def test_a_claimant_that_comes_and_goes_does_not_let_its_victim_defer_for_ever() -> None:
-    world = claimed(terms=terms(max_deferral=300))
+    world = claimed(kueue(4, quota=4))
     assert world.defer("old", 300) == 300
     for name in ("second", "third"):
         world.feed(Cancel("new" if name == "second" else "second"))
@@ -114,7 +114,7 @@ def test_a_claimant_that_comes_and_goes_does_not_let_its_victim_defer_for_ever()
 
 
 def test_a_claimant_that_comes_and_goes_does_not_extend_the_time_twice() -> None:
-    world = claimed()
+    world = claimed(kueue(4, quota=4))
     world.heard("old", after=1)
     world.wait(599)
     assert world.job("old").deadline == (1700 + 300) * SECOND

@@ -71,6 +71,12 @@ def claimed(world: World | None = None, **more: Any) -> World:
     return found
 
 
+def state_of(world: World, name: str) -> str:
+    """What the cluster file of this moment calls a workload."""
+    (entry,) = (one for one in world.driver.snapshot().workloads if one.name == name)
+    return entry.state
+
+
 def survives_restart(world: World) -> None:
     """A driver made from the records is where the old one was, and gives the orders that are in force."""
     before = dump_document(world.driver.snapshot(int(world.seconds * SECOND)))

@@ -10,12 +10,14 @@ import pytest
 
 from cede.engine.events import (
     Ended,
+    Entered,
     Event,
     Marked,
     NodeMarked,
     NodePut,
     QueuePut,
     Requeued,
+    Saved,
     Started,
     Submitted,
     Ticked,
@@ -30,7 +32,10 @@ TABLES = ("work", "nodes", "residents", "tree")
 
 
 def cluster() -> State:
-    """Forty nodes, a hundred workloads in ten queues; `gang` stands on n07 and n08, `next` waits in the same queue."""
+    """Forty nodes, a hundred workloads in ten queues; `gang` stands on n07 and n08, `next` waits in the same queue.
+
+    Room on n09 is held for one more, `held`.
+    """
     running = [
         {
             "name": f"w{n:02}",
@@ -55,6 +60,7 @@ def cluster() -> State:
                     *waiting,
                     {**gang, "nodes": ["n07", "n07", "n08"]},
                     {"name": "next", "queue": "q3", "requests": {"cpu": 1}, "members": 2},
+                    {"name": "held", "queue": "q4", "requests": {"cpu": 1}, "state": "reserved", "nodes": ["n09"]},
                 ],
             }
         )
@@ -133,6 +139,8 @@ EVENTS: dict[str, tuple[Event, dict[str, list[str]]]] = {
         Started("next", ("n01", "n02")),
         {"work": ["next"], "nodes": ["n01", "n02"], "residents": ["next"], "tree": PATH},
     ),
+    "a workload takes the room held for it": (Entered("held"), {"work": ["held"], "nodes": ["n09"]}),
+    "a workload has written a checkpoint": (Saved("gang", 5, 2), {"work": ["gang"]}),
     "a workload writes a checkpoint": (Marked("gang", "checkpointing"), {"work": ["gang"]}),
     "a workload is preempted": (Marked("gang", "preempting"), {"work": ["gang"], "nodes": GANG_NODES}),
     "a workload is requeued": (

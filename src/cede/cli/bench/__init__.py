@@ -77,3 +77,25 @@ def live(
         emit_json(report)
     else:
         print_report(console(), report)
+
+
+@app.command(epilog="Example: cede bench crash --kills 20")
+def crash(
+    kills: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How often the server is killed.")] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", help="Draws the same jobs and the same lots again.")] = 0,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep data, evidence and logs though nothing is wrong.")] = False,
+    json: Json = False,
+) -> None:
+    """Kill a server at random moments under a stream of real jobs, and audit what they saw; 1 if anything is wrong."""
+    from cede.cli.bench.crash.report import print_report, telling
+    from cede.cli.bench.crash.run import measured
+    from cede.cli.output import console, emit_json
+
+    with telling(kills) as tell:
+        report = measured(kills, seed, keep=keep, tell=tell)
+    if json:
+        emit_json(report)
+    else:
+        print_report(console(), report)
+    if report["violations"]:
+        raise typer.Exit(1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from string import Formatter
 
 import numpy as np
 
@@ -76,26 +78,24 @@ def waiting(
     cycle: Cycle,
     claim: Claim,
     settings: Settings,
-    found: Candidates,
+    found: Candidates | None,
     limits: list[Limit],
     rule: Rule,
     cannot: Rule | None = None,
     finds_room: FindsRoom | None = None,
     **facts: object,
 ) -> Decision:
-    """It stays pending. `cannot` is the rule that keeps it from preempting anybody at all."""
+    """It stays pending. `cannot` is the rule that keeps it from preempting anybody at all.
+
+    Candidates need not be `found` where nothing but the rule's sentence is told and that does not speak of them.
+    """
     state = cycle.state
-    exclude_elsewhere(state, claim, found)
+    if not cycle.told:
+        numbers = _numbers(state, claim, found, limits, _named_in(rule.sentence)) | facts
+        return Decision(claim.name, "wait", rule.id, rule.because(**numbers))
+    assert found is not None
+    numbers = _numbers(state, claim, found, limits) | facts
     about = facts_about(state, claim.row, settings)
-    count = int(found.open.sum())
-    numbers: dict[str, object] = {
-        "short": _short(state, claim),
-        "victims": f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody",
-        "matching": int(claim.matching.sum()),
-        **(limits[0].facts(state) if limits else {}),
-        "more": "".join(f"; {rules.QUOTA.because(**limit.facts(state), more='')}" for limit in limits[1:]),
-        **facts,
-    }
     missed = tuple(
         _miss(state, row, found.rule_of(row), cannot, numbers | dict(about(row)))
         for row in _missed(cycle, claim, limits, finds_room)
@@ -105,6 +105,29 @@ def waiting(
         shown = found.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
     sentence = rule.because(**numbers)
     return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=missed, candidates=shown)
+
+
+@cache
+def _named_in(sentence: str) -> frozenset[str]:
+    """The numbers that a sentence speaks of."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(sentence) if name is not None)
+
+
+def _numbers(
+    state: State, claim: Claim, found: Candidates | None, limits: list[Limit], named: Collection[str] | None = None
+) -> dict[str, object]:
+    """What sentences about a wait may say; only what is named, if that is given. `found` is without those elsewhere."""
+    numbers: dict[str, object] = limits[0].facts(state) if limits else {}
+    if named is None or "short" in named:
+        numbers["short"] = _short(state, claim)
+    if found is not None and (named is None or "victims" in named):
+        exclude_elsewhere(state, claim, found)
+        count = int(found.open.sum())
+        numbers["victims"] = f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody"
+    if named is None or "matching" in named:
+        numbers["matching"] = int(claim.matching.sum())
+    numbers["more"] = "".join(f"; {rules.QUOTA.because(**limit.facts(state), more='')}" for limit in limits[1:])
+    return numbers
 
 
 def _missed(cycle: Cycle, claim: Claim, limits: list[Limit], finds_room: FindsRoom | None) -> list[int]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cede.doctrines.backendai import rules
-from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner, started, too_big
+from cede.doctrines.backendai.admission import started
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.facts import groups_with_work, pending_rows
-from cede.doctrines.backendai.settings import DOCUMENT, Settings, settings_of
+from cede.doctrines.backendai.known import Kind, Known
+from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.candidates import Candidates
-from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cover import Order, take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
-from cede.doctrines.parts.limits import broken, limits_of, nodes_over
+from cede.doctrines.parts.limits import broken, nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.state.columns import RESERVED, RUNNING, SYSTEM
@@ -28,13 +30,18 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     Where one workload is asked for, those ahead of it are decided too, so that it finds what they leave.
     """
     for partition in groups_with_work(cycle.state):
-        queue = queue_of(cycle.state, partition).tolist()
+        queue = queue_of(cycle.state, partition)
         if cycle.only is not None and cycle.only not in queue:
             continue
+        known = Known(cycle, queue)
         head: int | None = None
-        for row in queue:
+        for row in queue.tolist():
             asked = cycle.only in (None, row)
-            made = _decide_one(cycle if asked else cycle.quiet(), row, head)
+            answer = known.answer(row, beside := (head, asked))
+            if answer is None:
+                answer = _decide_one(cycle if asked else cycle.quiet(), row, head, known.kind(row)), False
+                known.keep(row, beside, answer)
+            made = answer[0]
             if head is None and made.action in ("wait", "preempt"):
                 head = row
             if asked:
@@ -49,33 +56,34 @@ def queue_of(state: State, partition: int) -> Rows:
     return ordered(state, rows, -state.work.priority[rows], state.work.submitted[rows])
 
 
-def _decide_one(cycle: Cycle, row: int, head: int | None) -> Decision:
-    state = cycle.state
-    claim, limits = claim_of(state, row), limits_of(state, row)
-    refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
-    if refused is not None:
-        return refused
-    short = broken(limits)
+def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Decision:
+    state, settings = cycle.state, kind.settings
+    if kind.refused is not None:
+        return about(kind.refused, state.work_names[row])
+    claim = kind.claim_of(state, row)
+    short = broken(kind.limits_of(state, row))
     nodes = None if short else place(state, claim)
     if nodes is not None:
         over = nodes_over(state, row, nodes)
         if over is None:
             return started(cycle, claim, nodes)
         short = [over]
-    settings = settings_of(state.tree.settings(int(state.work.queue[row])), DOCUMENT)
-    found = candidates(state, claim, settings)
+    found: Candidates | None = None
     cannot: Rule | None = None
     if head is not None:
         cannot = rules.NOT_HEAD
     elif not state.work.preempts[row]:
         cannot = rules.MAY_NOT
     else:
+        found = candidates(state, claim, settings)
         victims = take_until_fits(state, claim, found.open, victim_order(state, settings), short)
         if victims is not None and _within_the_tenants_nodes(cycle, claim, victims):
             return preempting(cycle, claim, settings, found, victims, rules.LOWER, limits=short)
-    refused = too_big(state, claim)
+    refused = kind.too_big(state)
     if refused is not None:
-        return refused
+        return about(refused, claim.name)
+    if found is None and cycle.told:
+        found = candidates(state, claim, settings)
     rule = cannot or rules.NO_ROOM
     if short:
         rule = rules.QUOTA

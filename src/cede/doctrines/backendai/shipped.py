@@ -9,20 +9,22 @@ from functools import partial
 import numpy as np
 
 from cede.doctrines.backendai import rules
-from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner, started, too_big
+from cede.doctrines.backendai.admission import started
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.facts import groups_with_work, scope_column
+from cede.doctrines.backendai.known import Answer, Kind, Known
 from cede.doctrines.backendai.promises import broken_promises
 from cede.doctrines.backendai.sequence import sequence
 from cede.doctrines.backendai.settings import SHIPPED, Settings, settings_of
 from cede.doctrines.backendai.strategies import pick, preference, remember
 from cede.doctrines.backendai.victims import cheapest_agent, collect
 from cede.doctrines.parts.candidates import Candidates
-from cede.doctrines.parts.claim import Claim, claim_of, residents_of_all, standing_on
+from cede.doctrines.parts.claim import Claim, residents_of_all, standing_on
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible, group_room
-from cede.doctrines.parts.limits import broken, limits_of, nodes_over
+from cede.doctrines.parts.limits import broken, nodes_over
 from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.state.columns import CHECKPOINTING, NEVER, READY, RESERVED, RUNNING, SPREAD, SYSTEM, TIGHT, Bools, Int64s
@@ -40,17 +42,18 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     """
     state = cycle.state
     for partition in groups_with_work(state):
-        queue = sequence(state, partition, group_settings(state, partition)).tolist()
+        queue = sequence(state, partition, group_settings(state, partition))
         if cycle.only is not None and cycle.only not in queue:
             continue
+        known = Known(cycle, queue)
         head: int | None = None
-        for row in queue:
+        for row in queue.tolist():
             blocks = False
             if cycle.only is None or row == cycle.only:
-                made, blocks = _decide_one(cycle, row, head if cycle.only is None else None)
+                made, blocks = _answer(cycle, row, head if cycle.only is None else None, known)
                 yield made
             elif head is None:
-                blocks = _decide_one(cycle.quiet(), row, head)[1]
+                blocks = _answer(cycle.quiet(), row, head, known)[1]
             if blocks and head is None:
                 head = row
             if row == cycle.only:
@@ -65,18 +68,32 @@ def group_settings(state: State, partition: int) -> Settings:
     return settings_of(next((raw for raw in found if raw), {}), SHIPPED)
 
 
-def _decide_one(cycle: Cycle, row: int, head: int | None) -> tuple[Decision, bool]:
+def _answer(cycle: Cycle, row: int, head: int | None, known: Known) -> Answer:
+    """As to the one like it before, unless that moved on the agent from which `roundrobin` goes on."""
+    kind = known.kind(row)
+    owners = scope_column(cycle.state, kind.settings.scope) if head is None or cycle.told else None
+    beside = (head, cycle.only in (None, row), None if owners is None else int(owners[row]))
+    answer = known.answer(row, beside)
+    if answer is None:
+        last = cycle.memory.get("roundrobin", {})
+        answer = _decide_one(cycle, row, head, kind)
+        if cycle.memory.get("roundrobin", {}) == last:
+            known.keep(row, beside, answer)
+    return answer
+
+
+def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
     """The decision, and whether it blocks those behind: only lack of room does, not a session's own fault."""
-    state = cycle.state
-    settings = settings_of(state.tree.settings(int(state.work.queue[row])), SHIPPED)
-    claim, limits = claim_of(state, row), limits_of(state, row)
-    refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
-    if refused is not None:
-        return refused, False
-    found = candidates(state, claim, settings)
+    state, settings = cycle.state, kind.settings
+    if kind.refused is not None:
+        return about(kind.refused, state.work_names[row]), False
+    claim, limits = kind.claim_of(state, row), kind.limits_of(state, row)
+    behind = head is not None and not cycle.told
+    found = None if behind else candidates(state, claim, settings)
     wait = partial(waiting, cycle, claim, settings, found, finds_room=partial(_finds_room, cycle, claim, settings))
     if head is not None:
         return wait([], rules.BEHIND, rules.BEHIND, head=state.work_names[head]), False
+    assert found is not None
     if broken(limits):
         return wait(broken(limits), rules.QUOTA, rules.QUOTA), False
     if not state.nodes.size:
@@ -95,9 +112,9 @@ def _decide_one(cycle: Cycle, row: int, head: int | None) -> tuple[Decision, boo
             found.protect((rules.GIVES_NOTHING, _useless(state, chosen)))
         made = preempting(cycle, claim, settings, found, chosen.victims, rules.LOWER_JOB, chosen.nodes, warnings)
         return made, False
-    refused = too_big(state, claim, bare=True)
+    refused = kind.too_big(state, bare=True)
     if refused is not None:
-        return refused, True
+        return about(refused, claim.name), True
     _wake_when_old_enough(cycle, claim, settings, cannot)
     rule = (cannot or rules.NO_ROOM) if claim.allowed.any() else rules.NO_NODES
     return wait([], rule, cannot), _has_an_agent(state, claim)

@@ -10,12 +10,15 @@ from cede.state.state import State
 
 Pair = tuple[str, str]
 Amounts = dict[Pair, int]
+BEFORE, AFTER = "before", "after"
+WHEN = (BEFORE, AFTER)
 
 
 class Account:
     """The queues as the file lists them, and what each holds itself; everything else is worked out when asked.
 
-    Amounts are nano-units.
+    Amounts are nano-units. What a queue holds is told twice: `BEFORE` what is preempting has left and what is reserved
+    has come, and `AFTER` that. The one makes way for the other, so that what is used is the larger.
     """
 
     def __init__(self, state: State) -> None:
@@ -42,17 +45,18 @@ class Account:
             }
             for name, document in documents.items()
         }
-        self.own: dict[str, Amounts] = {name: {} for name in self.parent}
+        self.own: dict[str, dict[str, Amounts]] = {name: {when: {} for when in WHEN} for name in self.parent}
 
     @staticmethod
     def _name(state: State, row: int) -> str | None:
         return None if row < 0 else state.tree.names[row]
 
-    def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1) -> None:
-        """Work of this queue takes so much, or gives it back."""
-        own = self.own[queue]
-        for pair, amount in amounts.items():
-            own[pair] = own.get(pair, 0) + sign * amount
+    def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1, word: str = "running") -> None:
+        """Work of this queue, in this state, takes so much or gives it back."""
+        for when in {"preempting": (BEFORE,), "reserved": (AFTER,)}.get(word, WHEN):
+            own = self.own[queue][when]
+            for pair, amount in amounts.items():
+                own[pair] = own.get(pair, 0) + sign * amount
 
     def root(self, queue: str) -> str:
         above = self.parent[queue]
@@ -73,8 +77,11 @@ class Account:
         return 0 if lending is None else max(0, self.quota(node, pair) - lending)
 
     def used(self, node: str, pair: Pair) -> int:
-        return self.own[node].get(pair, 0) + sum(
-            max(0, self.used(child, pair) - self.local(child, pair)) for child in self.children[node]
+        return max(self.used_when(when, node, pair) for when in WHEN)
+
+    def used_when(self, when: str, node: str, pair: Pair) -> int:
+        return self.own[node][when].get(pair, 0) + sum(
+            max(0, self.used_when(when, child, pair) - self.local(child, pair)) for child in self.children[node]
         )
 
     def available(self, node: str, pair: Pair) -> int:

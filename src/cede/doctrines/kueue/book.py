@@ -7,58 +7,81 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cede.doctrines.kueue.quota import Quotas, Table
-from cede.state.columns import NONE
+from cede.doctrines.parts.orders import Rows
+from cede.state.columns import NONE, PREEMPTING, RESERVED, RUNNING
 from cede.state.state import State
 
 Asked = tuple[tuple[int, int], ...]
 """Amounts by pair, each pair once, in the order of the pairs."""
+Cells = list[tuple[list[int], int, int]]
+"""Places in a book's tables, with what stood there."""
 
 
 class Book:
-    """`used[pair][queue]`: of a queue what its work holds, of a cohort what its children take beyond their own part."""
+    """`used[pair][queue]`: of a queue what its work holds, of a cohort what its children take beyond their own part.
 
-    def __init__(self, quotas: Quotas, used: Table) -> None:
+    What is preempting makes way for what is reserved. Where there is some of both, `moments` are two such tables:
+    before, without what is reserved, and after, without what is preempting. `used` is then the larger of the two in
+    every place, so that a queue or cohort that lends counts neither twice, and has room at both moments.
+    """
+
+    def __init__(self, quotas: Quotas, used: Table, moments: tuple[Table, Table] | None = None) -> None:
         self.quotas = quotas
         self.used = used
+        self.moments = moments
 
     def copy(self) -> Book:
-        return Book(self.quotas, [row[:] for row in self.used])
+        used = [row[:] for row in self.used]
+        if self.moments is None:
+            return Book(self.quotas, used)
+        before, after = self.moments
+        return Book(self.quotas, used, ([row[:] for row in before], [row[:] for row in after]))
 
     # -- changes -------------------------------------------------------------------------------------------------
 
-    def add(self, pair: int, queue: int, amount: int) -> None:
-        """A queue takes more: first of what it keeps to itself, the rest through its cohorts."""
-        used, local, parent = self.used[pair], self.quotas.local[pair], self.quotas.parent
-        while True:
-            own = local[queue] - used[queue]
-            used[queue] += amount
-            queue = parent[queue]
-            if queue == NONE or amount <= 0:
-                return
-            if own > 0:
-                if amount <= own:
-                    return
-                amount -= own
+    def add(self, pair: int, queue: int, amount: int, code: int = RUNNING) -> None:
+        """A queue takes more, by work in this state: first of what it keeps to itself, the rest through its cohorts."""
+        if self.moments is None:
+            _add(self.quotas, pair, self.used[pair], queue, amount)
+            return
+        for moment in _there(self.moments, code):
+            _add(self.quotas, pair, moment[pair], queue, amount)
+        self._overlap(pair, queue)
 
-    def remove(self, pair: int, queue: int, amount: int) -> None:
-        """A queue gives back: first what it took through its cohorts."""
-        used, local, parent = self.used[pair], self.quotas.local[pair], self.quotas.parent
-        while True:
-            over = used[queue] - local[queue]
-            used[queue] -= amount
-            queue = parent[queue]
-            if over <= 0 or queue == NONE:
-                return
-            if over < amount:
-                amount = over
+    def remove(self, pair: int, queue: int, amount: int, code: int = RUNNING) -> None:
+        """A queue gives back what work in this state took: first what it took through its cohorts."""
+        if self.moments is None:
+            _remove(self.quotas, pair, self.used[pair], queue, amount)
+            return
+        for moment in _there(self.moments, code):
+            _remove(self.quotas, pair, moment[pair], queue, amount)
+        self._overlap(pair, queue)
 
-    def add_all(self, queue: int, asked: Asked) -> None:
+    def _overlap(self, pair: int, queue: int) -> None:
+        assert self.moments is not None
+        used, before, after = self.used[pair], self.moments[0][pair], self.moments[1][pair]
+        for node in self.quotas.path[queue]:
+            used[node] = max(before[node], after[node])
+
+    def add_all(self, queue: int, asked: Asked, code: int = RUNNING) -> None:
         for pair, amount in asked:
-            self.add(pair, queue, amount)
+            self.add(pair, queue, amount, code)
 
-    def remove_all(self, queue: int, asked: Asked) -> None:
+    def remove_all(self, queue: int, asked: Asked, code: int = RUNNING) -> None:
         for pair, amount in asked:
-            self.remove(pair, queue, amount)
+            self.remove(pair, queue, amount, code)
+
+    def cells(self, queue: int, asked: Asked) -> Cells:
+        """All that a change of these pairs in this queue can touch, for `put_back`."""
+        tables = (self.used,) if self.moments is None else (self.used, *self.moments)
+        path = self.quotas.path[queue]
+        return [(table[pair], node, table[pair][node]) for table in tables for pair, _ in asked for node in path]
+
+    @staticmethod
+    def put_back(cells: Cells) -> None:
+        """What was there is there again."""
+        for row, node, used in cells:
+            row[node] = used
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -132,8 +155,54 @@ class Book:
         return tuple(kept)
 
 
+def _add(quotas: Quotas, pair: int, used: list[int], queue: int, amount: int) -> None:
+    local, parent = quotas.local[pair], quotas.parent
+    while True:
+        own = local[queue] - used[queue]
+        used[queue] += amount
+        queue = parent[queue]
+        if queue == NONE or amount <= 0:
+            return
+        if own > 0:
+            if amount <= own:
+                return
+            amount -= own
+
+
+def _remove(quotas: Quotas, pair: int, used: list[int], queue: int, amount: int) -> None:
+    local, parent = quotas.local[pair], quotas.parent
+    while True:
+        over = used[queue] - local[queue]
+        used[queue] -= amount
+        queue = parent[queue]
+        if over <= 0 or queue == NONE:
+            return
+        if over < amount:
+            amount = over
+
+
+def _there(moments: tuple[Table, Table], code: int) -> tuple[Table, ...]:
+    """The moments at which work in this state is there."""
+    if code == PREEMPTING:
+        return moments[:1]
+    return moments[1:] if code == RESERVED else moments
+
+
 def book_of(state: State, quotas: Quotas) -> Book:
     """The usage of the state as it stands."""
+    work, size = state.work, state.work.size
+    leaving, held = (
+        np.flatnonzero((work.state[:size] == code) & (work.queue[:size] != NONE)) for code in (PREEMPTING, RESERVED)
+    )
+    if not len(leaving) or not len(held):
+        return Book(quotas, _usage(state, quotas, held[:0]))
+    before, after = _usage(state, quotas, held), _usage(state, quotas, leaving)
+    used = [[max(pair) for pair in zip(*rows, strict=True)] for rows in zip(before, after, strict=True)]
+    return Book(quotas, used, (before, after))
+
+
+def _usage(state: State, quotas: Quotas, without: Rows) -> Table:
+    """What is used where, with these workloads left out."""
     size = quotas.size
     parents = np.array(quotas.parent, np.intp)
     below = np.flatnonzero(parents != NONE)
@@ -146,13 +215,14 @@ def book_of(state: State, quotas: Quotas) -> Book:
                 continue
             alone = sums.copy()
             np.subtract.at(alone, parents[below], sums[below])
+            np.subtract.at(alone, state.work.queue[without], state.work.usage[column, without])
             own = [have + more * factor for have, more in zip(own, alone.tolist(), strict=True)]
         for queue in quotas.upward if any(own) else ():
             above = quotas.parent[queue]
             if above != NONE and own[queue] > local[queue]:
                 own[above] += own[queue] - local[queue]
         used.append(own)
-    return Book(quotas, used)
+    return used
 
 
 def asked_of(amounts: dict[int, int]) -> Asked:

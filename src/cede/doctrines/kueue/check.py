@@ -35,9 +35,9 @@ class Audit:
         self.held_back = False
         for row in state.work_index.values():
             queue = self._queue(row)
-            if queue is not None and STATES[state.work.state[row]] not in ("pending", "suspended", "gone"):
+            if queue is not None and self._word(row) not in ("pending", "suspended", "gone"):
                 for account in (self.account, self.before):
-                    account.move(queue, self._held(row))
+                    account.move(queue, self._held(row), 1, self._word(row))
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
@@ -66,14 +66,17 @@ class Audit:
             other = self.state.work_index[victim.workload]
             home = self._queue(other)
             if home is not None and not (self.awaited and self._leaving(other)):
-                self.account.move(home, self._held(other), -1)
+                self.account.move(home, self._held(other), -1, self._word(other))
         for pair, amount in asked.items():
             if amount > max(0, self.account.available(queue, pair)):
                 yield f"{queue} has not {amount} nano-units of {'@'.join(pair)} for it"
         self.account.move(queue, asked)
 
+    def _word(self, row: int) -> str:
+        return STATES[self.state.work.state[row]]
+
     def _leaving(self, row: int) -> bool:
-        return STATES[self.state.work.state[row]] == "preempting"
+        return self._word(row) == "preempting"
 
     def _let_leave(self) -> None:
         """Somebody waits for what is leaving, so that everybody after it may count on that."""
@@ -81,7 +84,7 @@ class Audit:
             for row in self.state.work_index.values():
                 queue = self._queue(row)
                 if queue is not None and self._leaving(row):
-                    self.account.move(queue, self._held(row), -1)
+                    self.account.move(queue, self._held(row), -1, "preempting")
         self.awaited = True
 
     def _queue(self, row: int) -> str | None:
@@ -151,7 +154,7 @@ class Audit:
         account = self.before
         strategies = self.settings.get("strategies") or ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
         account.move(queue, asked)
-        gone: list[tuple[str, Amounts]] = []
+        gone: list[tuple[str, int]] = []
         for victim in made.victims:
             other = self.state.work_index[victim.workload]
             home = self._queue(other)
@@ -159,16 +162,16 @@ class Audit:
                 continue
             mine, theirs = self._sides(queue, home)
             new, before = account.share(mine), account.share(theirs)
-            account.move(home, self._held(other), -1)
-            gone.append((home, self._held(other)))
+            account.move(home, self._held(other), -1, self._word(other))
+            gone.append((home, other))
             after = account.share(theirs)
             lawful = ("LessThanOrEqualToFinalShare" in strategies and new <= after) or (
                 "LessThanInitialShare" in strategies and new < before
             )
             if victim.reason == "InCohortFairSharing" and not lawful:
                 yield f"{victim.workload}: {mine} has share {new[1]}, {theirs} had {before[1]} and has {after[1]}"
-        for home, held in gone:
-            account.move(home, held)
+        for home, other in gone:
+            account.move(home, self._held(other), 1, self._word(other))
         account.move(queue, asked, -1)
 
     def _sides(self, one: str, other: str) -> tuple[str, str]:

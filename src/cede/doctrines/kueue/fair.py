@@ -121,7 +121,7 @@ class _Run:
             return None
         while tournament.has(queue):
             row, held = tournament.pop(queue)
-            after = self._share_without(queue, held, theirs)
+            after = self._share_without(row, queue, held, theirs)
             if new <= after if strategy == FINAL else new < before:
                 self._note(rules.FAIR, row, queue, new, before, after, strategy)
                 return Taken(row, queue, FAIR, held, strategy)
@@ -143,7 +143,7 @@ class _Run:
                 for other, _ in rest:
                     search.notes.put(other, rules.ONE_A_QUEUE, queue=search.snapshot.quotas.names[queue])
                 rule = rules.FAIR if new < before else rules.SHARE
-                self._note(rule, row, queue, new, before, self._share_without(queue, held, theirs), INITIAL)
+                self._note(rule, row, queue, new, before, self._share_without(row, queue, held, theirs), INITIAL)
             if new < before and self._take(tournament, Taken(row, queue, FAIR, held, INITIAL)):
                 return True
         return False
@@ -180,11 +180,11 @@ class _Run:
                 search.notes.put(row, rules.RECLAIM, queue=names[queue], test=test, **facts)
         return Taken(row, queue, reason, amounts)
 
-    def _share_without(self, queue: int, held: Asked, node: int) -> Share:
-        book = self.search.book
-        book.remove_all(queue, held)
+    def _share_without(self, row: int, queue: int, held: Asked, node: int) -> Share:
+        book, code = self.search.book, self.search.snapshot.code(row)
+        book.remove_all(queue, held, code)
         share = self.shares.share(node)
-        book.add_all(queue, held)
+        book.add_all(queue, held, code)
         return share
 
     def _take(self, tournament: Tournament, victim: Taken) -> bool:

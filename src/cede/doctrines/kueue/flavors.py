@@ -188,7 +188,7 @@ class Assigner:
         victims = self.search(asked, [pair]).victims
         if not victims:
             return Verdict(NO_CANDIDATES, level, why)
-        level = _without(book, victims).level(pair, queue, amount)[0]
+        level = _without(snapshot, victims).level(pair, queue, amount)[0]
         own = any(victim.reason == OWN for victim in victims)
         return Verdict(PREEMPT if own else RECLAIM, level, why)
 
@@ -236,7 +236,7 @@ class Assigner:
         flavors = {part.name: dict(chosen) for part, chosen in zip(so_far, found.flavors, strict=True)}
         flavors[slot.part.name] |= dict.fromkeys(slot.wanted, flavor)
         counts = {part.name: count for part, count in zip(so_far, found.counts, strict=False)}
-        parts = admitted_parts(state, row, flavors, counts) or self.claimant.parts
+        parts = admitted_parts(state, row, flavors, counts, self.claimant.parts) or self.claimant.parts
         room = room_of(state, row, parts[: len(so_far)])
         assert room is not None
         never = room.never()
@@ -283,16 +283,17 @@ class Assigner:
         return room_of(state, self.claimant.row, parts_of(self.snapshot, self.claimant, found))
 
 
-def _without(book: Book, victims: Found) -> Book:
+def _without(snapshot: Snapshot, victims: Found) -> Book:
     """The usage with these gone."""
-    freed: dict[tuple[int, int], int] = {}
+    freed: dict[tuple[int, int, int], int] = {}
     for victim in victims:
+        code = snapshot.code(victim.row)
         for pair, amount in victim.amounts:
-            key = (pair, victim.queue)
+            key = (pair, victim.queue, code)
             freed[key] = freed.get(key, 0) + amount
-    after = book.copy()
-    for (pair, queue), amount in freed.items():
-        after.remove(pair, queue, amount)
+    after = snapshot.book.copy()
+    for (pair, queue, code), amount in freed.items():
+        after.remove(pair, queue, amount, code)
     return after
 
 
@@ -339,5 +340,5 @@ def counts_by_part(claimant: Claimant, found: Assignment) -> dict[str, int]:
 def parts_of(snapshot: Snapshot, claimant: Claimant, found: Assignment) -> tuple[PodSet, ...]:
     """The members as they will stand on nodes and count against quota."""
     flavors, counts = flavors_by_part(claimant, found), counts_by_part(claimant, found)
-    parts = admitted_parts(snapshot.state, claimant.row, flavors, counts)
+    parts = admitted_parts(snapshot.state, claimant.row, flavors, counts, claimant.parts)
     return claimant.parts if parts is None else parts

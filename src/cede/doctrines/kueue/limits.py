@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cede.doctrines.kueue.nominate import Entry
 from cede.doctrines.kueue.snapshot import Snapshot
-from cede.doctrines.parts.limits import broken, limits_of, nodes_over
+from cede.doctrines.parts.limits import broken, limits_of, nodes_over, used_quota
 from cede.state.columns import UNSET
 
 
@@ -42,13 +42,16 @@ def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Over | Non
 def _over_max(snapshot: Snapshot, entry: Entry) -> Over | None:
     tree, quotas = snapshot.state.tree, snapshot.quotas
     for queue in quotas.path[entry.claimant.queue]:
+        if (tree.max[:, queue] == UNSET).all():
+            continue
+        usage = used_quota(snapshot.state, queue)
         for pair, amount in entry.assignment.asked:
             limits = [
                 int(tree.max[column, queue]) * factor
                 for column, factor in quotas.columns[pair]
                 if tree.max[column, queue] != UNSET
             ]
-            used = sum(int(tree.usage[column, queue]) * factor for column, factor in quotas.columns[pair])
+            used = sum(int(usage[column]) * factor for column, factor in quotas.columns[pair])
             if limits and amount and used + amount > min(limits):
                 facts: dict[str, object] = {
                     "owner": f"queue {quotas.names[queue]}",

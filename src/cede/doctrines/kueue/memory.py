@@ -34,12 +34,15 @@ class Memory:
         if outcome not in (PARK, SKIP) or refused:
             self.rounds.pop(name, None)
             return
+        tried = entry.assignment.tried
+        if max(tried.values(), default=-1) < 0:  # nowhere to go on from
+            return
         known, places = self.rounds.get(name, (version, set()))
         if known != version:
             places = set()
-        place = frozenset(entry.assignment.tried.items())
-        if any(at >= 0 for _, at in place) and place not in places:
-            self.tried[name] = entry.assignment.tried
+        place = frozenset(tried.items())
+        if place not in places:
+            self.tried[name] = tried
             cycle.wake(cycle.state.now)
         places.add(place)
         self.rounds[name] = (version, places)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from cede.doctrines.kueue.flavors import FIT, NO_FIT, PREEMPT, Assigner, Assignment, Chosen, Tried
@@ -16,7 +16,7 @@ class Entry:
     """A head of its queue with its assignment, and its victims if it needs and has some.
 
     `snapshot` is the one it was nominated on, after as many changes as it has `seen`. `notes` say why each workload
-    was taken or left, as things stood then; only if somebody will read them.
+    was taken or left, as things stood then; only if somebody will read them. What is `like` it is nominated alike.
     """
 
     snapshot: Snapshot
@@ -25,6 +25,7 @@ class Entry:
     found: Outcome
     seen: int
     notes: Notes | None = None
+    like: tuple[Hashable, ...] | None = None
 
     @property
     def mode(self) -> int:
@@ -37,6 +38,11 @@ class Entry:
     @property
     def rows(self) -> list[int]:
         return [victim.row for victim in self.victims]
+
+    @property
+    def without_way(self) -> bool:
+        """Whether it would have to preempt and finds nobody."""
+        return self.mode not in (FIT, NO_FIT) and not self.victims
 
 
 def nominate(

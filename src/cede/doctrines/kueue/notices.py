@@ -66,7 +66,7 @@ def _held_back(snapshot: Snapshot, entry: Entry) -> Iterator[Warning]:
     heads = {name for name, word, _ in snapshot.log if word == HOLDS}
     if not heads:
         return
-    book, quotas, contested = snapshot.lasting(), snapshot.quotas, entry.assignment.contested
+    book, quotas, contested = snapshot.lasting, snapshot.quotas, entry.assignment.contested
     names, index = snapshot.state.work_names, snapshot.state.work_index
     for victim in entry.victims:
         if victim.queue == entry.claimant.queue or not book.within(victim.queue, contested):

@@ -33,8 +33,8 @@ def is_plain(search: Search) -> bool:
 
 
 def sums_are_enough(search: Search) -> bool:
-    """Whether what the claimant can take is what the root has left; never where nodes count."""
-    if search.room is not None:
+    """Whether what the claimant can take is what the root has left; never where nodes count, or usage overlaps."""
+    if search.room is not None or search.book.moments is not None:
         return False
     quotas = search.snapshot.quotas
     path = quotas.path[search.queue]

@@ -35,12 +35,13 @@ def breach_of(search: Search, victims: Found) -> str:
     book.add_all(search.queue, search.asked)
     shares, sides = Shares(book), Sides(search.snapshot.quotas, search.queue)
     for victim in victims:
+        code = search.snapshot.code(victim.row)
         if victim.reason != FAIR:
-            book.remove_all(victim.queue, victim.amounts)
+            book.remove_all(victim.queue, victim.amounts, code)
             continue
         mine, theirs = sides.of(victim.queue)
         new, before = shares.share(mine), shares.share(theirs)
-        book.remove_all(victim.queue, victim.amounts)
+        book.remove_all(victim.queue, victim.amounts, code)
         after = shares.share(theirs)
         if not (new <= after if victim.strategy == FINAL else new < before):
             names = search.snapshot.quotas.names

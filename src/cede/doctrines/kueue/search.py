@@ -72,16 +72,12 @@ class Search:
         return self.book.fits(self.queue, self.asked, borrowing) and (self.room is None or self.room.fits())
 
     def take(self, victim: Taken) -> None:
-        book = self.book
-        for pair, amount in victim.amounts:
-            book.remove(pair, victim.queue, amount)
+        self.book.remove_all(victim.queue, victim.amounts, self.snapshot.code(victim.row))
         if self.room is not None:
             self.room.take(victim.row)
 
     def put_back(self, victim: Taken) -> None:
-        book = self.book
-        for pair, amount in victim.amounts:
-            book.add(pair, victim.queue, amount)
+        self.book.add_all(victim.queue, victim.amounts, self.snapshot.code(victim.row))
         if self.room is not None:
             self.room.put_back(victim.row)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,14 +15,14 @@ from cede.doctrines.parts.orders import Rows, tie_break
 from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet
 from cede.state.admission import asks_of
-from cede.state.columns import NEVER, NONE, PREEMPTING, RESERVED, UNSET, Bools, Int64s
+from cede.state.columns import NEVER, NONE, PREEMPTING, RESERVED, RUNNING, UNSET, Bools, Int64s
 from cede.state.state import State
 
 TAKES, HOLDS = "takes", "holds back"
 """What a claimant does to the usage others see."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Claimant:
     """A pending workload with a queue of its own."""
 
@@ -43,9 +44,12 @@ class Claimant:
 
 @dataclass(slots=True)
 class Snapshot:
-    """`base` is the usage when the plan began, `book` as it is now.
+    """`book` is the usage as it is now, `lasting` the same without what is held back for a pass only.
 
-    `rows` are the workloads that held room when the plan began, `queue` and `leaving` beside them.
+    `stamp` is a number for what the book went through: where it is the same again, so is the book.
+
+    `rows` are the workloads that held room when the plan began, `queue` and `leaving` beside them. `overlapping` has
+    the state of each that is preempting or reserved, where there are both.
 
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and hard limits are `tracked` by the trial, where the file has any. `log` says
@@ -55,57 +59,74 @@ class Snapshot:
     cycle: Cycle
     quotas: Quotas
     mode: Mode
-    base: Book
+    lasting: Book
     book: Book
     rows: Rows
     queue: Rows
     leaving: Bools
     zeros: dict[int, frozenset[int]]
     leaving_rows: frozenset[int]
+    overlapping: dict[int, int]
     tracked: bool
     victims: dict[int, str] = field(default_factory=dict)
     left: dict[int, str] = field(default_factory=dict)
     log: list[tuple[str, str, frozenset[int]]] = field(default_factory=list)
-    charged: list[tuple[int, Asked]] = field(default_factory=list)
+    stamp: int = 0
+    _stamps: dict[Hashable, int] = field(default_factory=dict)
+    _changes: int = 0
+    _touched: bool = False
     _roots: Rows | None = None
 
     @property
     def state(self) -> State:
         return self.cycle.state
 
+    @property
+    def moment(self) -> tuple[int, int]:
+        """The same for the same usage and the same bookings, as long as nobody's victims are there yet."""
+        return self.stamp, self.cycle.trial.mark()
+
     def charge(self, claimant: Claimant, asked: Asked, word: str, *, lasting: bool = True) -> None:
         """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
         queue = claimant.queue
+        self.note(claimant, asked, word)
         self.book.add_all(queue, asked)
-        self.log.append((claimant.name, word, frozenset(pair for pair, amount in asked if amount)))
+        self._went_through(self.stamp, queue, asked)
+        self._touched = True
         if lasting:
-            self.charged.append((queue, asked))
+            self.lasting.add_all(queue, asked)
+            self._changes += 1
+
+    def note(self, claimant: Claimant, asked: Asked, word: str) -> None:
+        """What the claimant does, to be told later."""
+        self.log.append((claimant.name, word, frozenset([pair for pair, amount in asked if amount])))
+
+    def _went_through(self, *what: Hashable) -> None:
+        self.stamp = self._stamps.setdefault(what, len(self._stamps) + 1)
 
     def end_pass(self) -> None:
-        """What was taken for the pass only is free again, and its victims have left: all usage is counted anew."""
+        """What was taken for the pass only is free again, and its victims have left."""
         for row in self.victims:
-            self.base.remove_all(int(self.state.work.queue[row]), self.everything(row))
+            self.let_go(self.lasting, row)
         if self.victims:
+            self._changes += 1
+            self._touched = True
             stay = ~np.isin(self.rows, list(self.victims))
             self.rows, self.queue, self.leaving = self.rows[stay], self.queue[stay], self.leaving[stay]
             self._roots = None
             self.left |= self.victims
             self.victims = {}
-        self.book = self.lasting()
         self.log.append(("", "", frozenset()))
+        if self._touched:
+            self.book = self.lasting.copy()
+            self._went_through(self._changes, self.cycle.trial.mark())
+            self._touched = False
 
     def still_there(self) -> Book:
         """The usage with those that have left for us counted in, whose pods may be there yet."""
         book = self.book.copy()
         for row in self.left:
-            book.add_all(int(self.state.work.queue[row]), self.everything(row))
-        return book
-
-    def lasting(self) -> Book:
-        """The usage without what is held back for a pass only."""
-        book = self.base.copy()
-        for queue, asked in self.charged:
-            book.add_all(queue, asked)
+            book.add_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
         return book
 
     def empty(self) -> Snapshot:
@@ -126,8 +147,16 @@ class Snapshot:
             return self.book
         book = self.book.copy()
         for row in self.victims:
-            book.remove_all(int(self.state.work.queue[row]), self.everything(row))
+            self.let_go(book, row)
         return book
+
+    def let_go(self, book: Book, row: int) -> None:
+        """All that a workload holds is taken out of the book."""
+        book.remove_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
+
+    def code(self, row: int) -> int:
+        """The state that a workload had when the plan began, as far as that matters to a book."""
+        return self.overlapping.get(row, RUNNING)
 
     def usage(self, pair: int, rows: Rows) -> Int64s:
         """What each of these workloads holds of a pair."""
@@ -195,18 +224,26 @@ def snapshot_of(cycle: Cycle) -> Snapshot:
         cycle=cycle,
         quotas=quotas,
         mode=mode_of({} if choice is None else choice.settings),
-        base=(book := book_of(state, quotas)),
+        lasting=(book := book_of(state, quotas)),
         book=book.copy(),
         rows=rows,
         queue=work.queue[rows].astype(np.intp),
         leaving=work.state[rows] == PREEMPTING,
         zeros=_zeros(state, quotas),
         leaving_rows=frozenset(rows[work.state[rows] == PREEMPTING].tolist()),
+        overlapping={} if book.moments is None else _states(state, rows, (PREEMPTING, RESERVED)),
         tracked=bool(state.nodes.size or state.static.tenants or (state.tree.max[:, : quotas.size] != UNSET).any()),
     )
 
 
-def claimant_of(snapshot: Snapshot, row: int) -> Claimant:
+def _states(state: State, rows: Rows, codes: tuple[int, ...]) -> dict[int, int]:
+    """The state of those of these workloads that are in one of these states."""
+    found = rows[np.isin(state.work.state[rows], codes)]
+    return dict(zip(found.tolist(), state.work.state[found].tolist(), strict=True))
+
+
+def claimant_of(snapshot: Snapshot, row: int, parts: tuple[PodSet, ...] | None = None) -> Claimant:
+    """A pending workload as a claimant; `parts` is what it asks for, where that is at hand."""
     state = snapshot.state
     queue = int(state.work.queue[row])
     return Claimant(
@@ -217,7 +254,7 @@ def claimant_of(snapshot: Snapshot, row: int) -> Claimant:
         submitted=int(state.work.submitted[row]),
         last=tie_break(state)(row),
         preempts=bool(state.work.preempts[row]),
-        parts=asks_of(state, row),
+        parts=asks_of(state, row) if parts is None else parts,
         settings=snapshot.quotas.settings(queue),
     )
 

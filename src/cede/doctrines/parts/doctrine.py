@@ -31,6 +31,11 @@ class Cycle:
         """The same cycle for a decision that nobody will read: no explanation, no nearest miss."""
         return replace(self, explain=False, misses=False)
 
+    @property
+    def told(self) -> bool:
+        """Whether somebody will read more than the answer: an explanation, or the nearest miss."""
+        return self.explain or self.misses
+
     def wake(self, at: int) -> None:
         """Something may change at this time though nothing happens until then."""
         self.wakes_at = at if self.wakes_at is None else min(self.wakes_at, at)

@@ -53,6 +53,7 @@ def cancel(roll: Roll, fact: Cancel) -> None:
         job.leaving.cause, job.leaving.by = "cancel", fact.by
         if job.leaving.stage == "killed":
             roll.move(job, Signal.CANCEL, rules.CANCELLED, by=fact.by or "somebody")
+            roll.mark(job)
         else:
             tell_to_go(roll, job, signal=Signal.CANCEL)
         return

@@ -21,6 +21,7 @@ from cede.engine.drive.facts import (
     Heard,
     PutNode,
     PutQueue,
+    Restarted,
     Resume,
     SetNode,
     Submit,
@@ -179,6 +180,9 @@ class Driver:
                 asks.put_node(roll, fact)
             case PutQueue():
                 asks.put_queue(roll, fact)
+            case Restarted():
+                roll.memory.clear()
+                roll.dirty = True
             case Began() | Exited() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
                 job = self.jobs.get(fact.name)
                 if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:

@@ -144,6 +144,11 @@ class PutQueue:
     queue: Queue
 
 
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The driver was made again from its records: what its doctrine remembered from cycle to cycle is gone."""
+
+
 Fact = (
     Submit
     | Cancel
@@ -160,4 +165,5 @@ Fact = (
     | SetNode
     | PutNode
     | PutQueue
+    | Restarted
 )

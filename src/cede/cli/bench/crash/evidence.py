@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-BEGINNINGS = ("begin", "stray")
-ENDS = ("complete", "fail", "left")
+COMPLETE = "complete"
+FINISHED = "finished"
+"""It got to its end after it had saved in order to leave: by the protocol it has left, or completed if let off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class Life:
                 found.setdefault(line.member, []).append(line)
         yield from sorted(found.items())
 
-    def completed(self, attempt: int, members: int) -> bool:
-        """Whether every member got to the end it came for."""
-        return len({line.member for line in self.of(attempt, "complete")}) == members
+    def completed(self, attempt: int, members: int, *what: str) -> bool:
+        """Whether every member got to the end it came for, in one of these words."""
+        return len({line.member for line in self.of(attempt, *what)}) == members
 
 
 def read(folder: Path) -> Mapping[str, Life]:

@@ -11,12 +11,13 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cede.checkpoint import Checkpoint
 
-SOURCES = os.path.abspath(__file__).rsplit("/cede/", 1)[0]
+SOURCES = str(Path(__file__).resolve().parents[4])
 PROCESSES = ("begin", "stray")
 """What is written down by a process that has just begun."""
 
@@ -24,8 +25,7 @@ PROCESSES = ("begin", "stray")
 def started(pid: int) -> int | None:
     """When this process started, in ticks since the machine did; none if it is not there or has ended."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
         return None
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
@@ -36,7 +36,7 @@ class Evidence:
 
     def __init__(self, folder: str) -> None:
         environ = os.environ
-        self._path = f"{folder}/{environ['CEDE_JOB']}.log"
+        self._path = Path(folder) / f"{environ['CEDE_JOB']}.log"
         self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._attempt = environ["CEDE_ATTEMPT"]
         self._member = environ["CEDE_RANK"]
@@ -51,11 +51,10 @@ class Evidence:
     def others(self) -> list[str]:
         """Processes of other attempts that are still there."""
         found = []
-        with open(self._path) as file:
-            for line in file:
-                _, attempt, _, pid, start, what = line.split()[:6]
-                if attempt != self._attempt and what in PROCESSES and started(int(pid)) == int(start):
-                    found.append(f"{attempt}:{pid}")
+        for line in self._path.read_text().splitlines():
+            _, attempt, _, pid, start, what = line.split()[:6]
+            if attempt != self._attempt and what in PROCESSES and started(int(pid)) == int(start):
+                found.append(f"{attempt}:{pid}")
         return found
 
 
@@ -65,7 +64,7 @@ class Member:
     def __init__(self, evidence: Evidence, wish: dict[str, Any]) -> None:
         self._evidence = evidence
         self._wish = wish
-        self._told = False
+        self._told = self._gave_way = False
         self._state = f"state-{os.environ['CEDE_RANK']}"
 
     def run(self) -> None:
@@ -77,7 +76,7 @@ class Member:
         if os.environ["CEDE_PROTOCOL"] == "none" or self._wish.get("deaf"):
             self._work(None)
         sys.path.append(SOURCES)
-        from cede.checkpoint import listening  # noqa: PLC0415 - most jobs save nothing, and start the faster
+        from cede.checkpoint import listening
 
         with listening() as ck:
             self._work(ck)
@@ -120,6 +119,7 @@ class Member:
         self._save(ck, step)
         ck.done()
         self._evidence.note("done", hint)
+        self._gave_way = self._gave_way or leaving
         if leaving and self._wish.get("goes"):
             self._evidence.note("left")
             os._exit(0)
@@ -147,7 +147,9 @@ class Member:
         if self._told or signal.SIGTERM in signal.sigpending():
             self._leave()
         code = self._wish.get("code", 0)
-        self._evidence.note("complete" if code == 0 else "fail", code, durable=False)
+        # Who ends after it gave way has left with its checkpoint, however far it got: that is the protocol.
+        success = "finished" if self._gave_way else "complete"
+        self._evidence.note(success if code == 0 else "fail", code, durable=False)
         os._exit(code)
 
     def _let_go(self) -> None:
@@ -172,7 +174,7 @@ def main(folder: str, wish: str) -> None:
 def check() -> None:
     """Whether this interpreter, under this account, can run a job."""
     sys.path.append(SOURCES)
-    from cede.checkpoint import listening  # noqa: PLC0415 - this is what is checked
+    from cede.checkpoint import listening
 
     assert callable(listening)
 

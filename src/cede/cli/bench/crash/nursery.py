@@ -1,6 +1,6 @@
 """A process that has Cede's modules in memory and forks a server from itself whenever it is asked to.
 
-Most of a start goes into importing modules, which no kill can harm. Without that, more kills fall on what can be harmed.
+Most of a start goes into importing modules, which no kill can harm. So more kills fall on what can be harmed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from cede.live.config import ServerConfig
@@ -19,20 +18,21 @@ from cede.live.server import LiveServer
 from cede.model.document import parse_document
 
 
-def main(settings: str) -> None:
-    """Each line of standard input is a wish for a server; its pid is the answer. The end of input is the last's end."""
-    wanted = json.loads(settings)
+def main() -> None:
+    """Each line of standard input describes a server, and is answered with its pid. The end of input is their end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    pid = 0
+    children: list[int] = []
     print("ready", flush=True)
-    for _ in sys.stdin:
+    for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
-            _serve(wanted)
+            _serve(json.loads(line))
+        with suppress(ProcessLookupError):
+            children.append(os.pidfd_open(pid))
         print(pid, flush=True)
-    with suppress(ProcessLookupError):
-        if pid:
-            os.kill(pid, signal.SIGKILL)
+    for child in children:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(child, signal.SIGKILL)
 
 
 def _serve(wanted: dict[str, Any]) -> None:
@@ -48,7 +48,7 @@ def _serve(wanted: dict[str, Any]) -> None:
         os.dup2(log, 2)
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         config = ServerConfig.model_validate(wanted["config"])
-        LiveServer(config, parse_document(json.loads(Path(wanted["cluster"]).read_text()))).run(lambda _: None)
+        LiveServer(config, parse_document(wanted["cluster"])).run(lambda _: None)
         code = 0
     except BaseException:
         logging.exception("the server ended")
@@ -57,4 +57,4 @@ def _serve(wanted: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

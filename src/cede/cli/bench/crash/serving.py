@@ -7,6 +7,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from cede.live.place import read_note
@@ -33,44 +35,52 @@ class Guard:
     member: int
 
 
-class Servers:
-    """All the servers of one run, one at a time, forked from a process that has the modules in memory already."""
+class Nursery:
+    """A process that has the modules of a server in memory, and forks servers."""
 
-    def __init__(self, folder: Path, cluster: dict[str, Any], account: str) -> None:
-        self.data = folder / "data"
-        self.log = folder / "server.log"
-        file = folder / "cluster.json"
-        file.write_text(json.dumps(cluster))
-        user = {"name": getpass.getuser(), "role": "admin", "account": account if os.geteuid() == 0 else None}
-        config = {"port": 0, "data": str(self.data), "users": [user]}
-        settings = json.dumps({"log": str(self.log), "cluster": str(file), "config": config})
-        self._nursery = subprocess.Popen(
-            [sys.executable, "-m", "cede.cli.bench.crash.nursery", settings],
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "cede.cli.bench.crash.nursery"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=folder,
             # No pool of threads for arithmetic: a fork would take one of them along.
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             start_new_session=True,
         )
         if self._answer() != "ready":
             raise CedeError("the modules of the server could not be loaded")
 
     def _answer(self) -> str:
-        assert self._nursery.stdout is not None, "it was asked for"
-        return self._nursery.stdout.readline().strip()
+        assert self._process.stdout is not None, "it was asked for"
+        return self._process.stdout.readline().strip()
 
-    def start(self) -> Server:
-        assert self._nursery.stdin is not None, "it was asked for"
-        began = time.monotonic()
-        self._nursery.stdin.write("\n")
-        self._nursery.stdin.flush()
-        return Server(self.data, int(self._answer()), began)
+    def fork(self, settings: str) -> int:
+        """The pid of a new server."""
+        assert self._process.stdin is not None, "it was asked for"
+        self._process.stdin.write(f"{settings}\n")
+        self._process.stdin.flush()
+        return int(self._answer())
 
     def close(self) -> None:
-        """The last server is gone, and so is what it was forked from."""
-        self._nursery.communicate(timeout=PATIENCE_S)
+        """Every server that it forked is gone, and so is it."""
+        self._process.communicate(timeout=PATIENCE_S)
+
+
+class Servers:
+    """Servers of one data directory, which listen at the same place one after the other."""
+
+    def __init__(self, nursery: Nursery, folder: Path, cluster: dict[str, Any], account: str) -> None:
+        self.data = folder / "data"
+        self.log = folder / "server.log"
+        self._nursery = nursery
+        user = {"name": getpass.getuser(), "role": "admin", "account": account if os.geteuid() == 0 else None}
+        config = {"port": _free_port(), "data": str(self.data), "users": [user]}
+        self._settings = json.dumps({"log": str(self.log), "cluster": cluster, "config": config})
+
+    def start(self) -> Server:
+        began = time.monotonic()
+        return Server(self.data, self._nursery.fork(self._settings), began)
 
 
 class Server:
@@ -175,8 +185,18 @@ def end_remains(data: Path) -> None:
         time.sleep(LOOK_S)
 
 
+def _free_port() -> int:
+    """A port that nothing listens on, and that the kernel gives to nobody while the server is away."""
+    draw = Random()
+    while True:
+        port = draw.randint(20_000, 29_999)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 def _pids() -> Iterator[int]:
-    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
 
 
 def _read(pid: int, what: str) -> bytes:

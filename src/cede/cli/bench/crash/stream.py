@@ -16,8 +16,8 @@ from cede.live.client import Client, ClientError
 from cede.live.client.results import Workload
 
 UNDER_WAY = ("pending", "held", "starting", "running", "checkpointing", "preempting", "suspended", "cancelling")
-MOST_UNDER_WAY = 14
-PACE_S = 0.1
+MOST_UNDER_WAY = 20
+PACE_S = 0.04
 TIMEOUT_S = 20.0
 
 
@@ -41,7 +41,7 @@ class Ledger:
 
 
 class Stream:
-    """One thread. `serve` tells it of a server, and `serve(None)` that there is none."""
+    """One thread, and one client for all the servers, which listen at the same place one after the other."""
 
     def __init__(self, seed: int, command: Callable[[Wish], list[str]], data: Path) -> None:
         self.ledger = Ledger()
@@ -49,10 +49,10 @@ class Stream:
         self._command = command
         self._data = data
         self._again: list[Wish] = []
+        self._drained: list[str] = []
         self._stopping = threading.Event()
         self._served = threading.Event()
         self._client: Client | None = None
-        self._fresh = False
         self._seen: list[Workload] = []
         self._seen_at = 0.0
         self._thread = threading.Thread(target=self._run, name="stream", daemon=True)
@@ -63,7 +63,6 @@ class Stream:
     def serve(self, *, there: bool) -> None:
         """A new server answers, or none does."""
         if there:
-            self._fresh = True
             self._served.set()
         else:
             self._served.clear()
@@ -87,10 +86,7 @@ class Stream:
                 time.sleep(PACE_S / 4)
 
     def _reached(self) -> Client:
-        if self._client is None or self._fresh:
-            self._fresh = False
-            if self._client is not None:
-                self._client.close()
+        if self._client is None:
             self._client = Client(data=self._data, timeout_s=TIMEOUT_S)
         return self._client
 
@@ -98,9 +94,12 @@ class Stream:
         if self._again:
             self._submit(client, self._again.pop(0), again=True)
             return
-        if time.monotonic() - self._seen_at > PACE_S * 2:
+        if time.monotonic() - self._seen_at > 0.2:
             self._seen, self._seen_at = client.jobs(state=UNDER_WAY), time.monotonic()
         lot = self._draw.random()
+        if self._drained and lot > 0.8:
+            client.undrain(self._drained[0])
+            self._drained.pop(0)
         if lot < 0.15 and self._seen:
             self._meddle(client, self._draw.choice(self._seen), lot / 0.15)
         elif len(self._seen) < MOST_UNDER_WAY:
@@ -131,7 +130,7 @@ class Stream:
 
     def _meddle(self, client: Client, job: Workload, lot: float) -> None:
         """Somebody changes their mind about a job; what can no longer be is refused, and that is fine."""
-        name = job["name"]
+        name, node = job["name"], f"n-{self._draw.randrange(wishes.NODES)}"
         try:
             if job["parked"] or lot < 0.1:
                 client.resume(name)
@@ -140,8 +139,11 @@ class Stream:
                 client.cancel(name)
             elif lot < 0.7:
                 client.suspend(name, force=lot < 0.5)
-            else:
+            elif lot < 0.85:
                 client.checkpoint(name)
+            else:
+                self._drained.append(node)
+                client.drain(node, evict=lot < 0.95)
         except ClientError as error:
             if error.status not in (404, 409):
                 self.ledger.unanswered += error.status == 0
@@ -150,7 +152,9 @@ class Stream:
 
 def drain(client: Client, patience_s: float, tell: Callable[[int], object]) -> list[Workload]:
     """Waits until every job has ended; those that did not, if for so long nothing moved at all."""
-    last, since = -1, time.monotonic()
+    last, since = (-1, -1), time.monotonic()
+    for number in range(wishes.NODES):
+        client.undrain(f"n-{number}")
     while left := client.jobs(state=UNDER_WAY):
         for job in left:
             if job["parked"]:

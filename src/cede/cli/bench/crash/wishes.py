@@ -21,7 +21,7 @@ CLUSTER: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A job to be submitted. `acts` is for its program, `asks` for the server; `ends` are its ends if nobody cancels."""
+    """A job to be submitted. `acts` is for its program, `asks` for the server; `ends`: how it may end uncancelled."""
 
     name: str
     acts: dict[str, Any]
@@ -70,7 +70,7 @@ def _failing(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _stubborn(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
     """It has to be killed."""
-    return {"lingers": 60, "stray": draw.random() < 0.5}, {"times": TIMES | {"grace_period": "400ms"}}
+    return {"lingers": 60, "stray": draw.random() < 0.5}, {"times": TIMES | {"grace_period": 0.4}}
 
 
 def _stray(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -80,7 +80,7 @@ def _stray(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _deaf(_: Random) -> tuple[dict[str, Any], dict[str, Any]]:
     """It says that it saves, and never does."""
-    asks = {"checkpoint": {"mode": "auto", "protocol": "signal"}, "times": TIMES | {"checkpoint_timeout": "700ms"}}
+    asks = {"checkpoint": {"mode": "auto", "protocol": "signal"}, "times": TIMES | {"checkpoint_timeout": 0.7}}
     return {"deaf": True}, asks | {"requeue": "always", "max_requeues": 100}
 
 
@@ -95,6 +95,12 @@ def _once(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
     return acts, asks | {"requeue": "never"}
 
 
+def _overlong(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Its walltime is over before it is."""
+    acts, asks = _plain(draw)
+    return acts | {"steps": 60}, asks | {"walltime": 1}
+
+
 KINDS: dict[str, tuple[int, Callable[[Random], tuple[dict[str, Any], dict[str, Any]]]]] = {
     "plain": (18, _plain),
     "saver": (26, _saver),
@@ -107,15 +113,21 @@ KINDS: dict[str, tuple[int, Callable[[Random], tuple[dict[str, Any], dict[str, A
     "deaf": (3, _deaf),
     "refusing": (3, _refusing),
     "once": (4, _once),
+    "overlong": (3, _overlong),
 }
-ENDS = {"failing": ("failed",), "once": ("completed", "preempted", "failed")}
-"""Of kinds that do not simply complete. One that is never queued again fails when it is lost."""
+ENDS = {
+    "failing": ("failed",),
+    "once": ("completed", "preempted", "failed"),
+    "overlong": ("failed", "completed"),
+}
+"""Of kinds that do not simply complete. One that is never queued again fails when it is lost; one that has too little
+time gets to its end nevertheless if the server is away long enough."""
 
 
 def wish(draw: Random, number: int) -> Wish:
     """The job with this number."""
     kind = draw.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
     acts, asks = KINDS[kind][1](draw)
-    acts = {"steps": draw.randint(4, 24), "tick": 0.04} | acts
+    acts = {"steps": draw.randint(5, 60), "tick": 0.04} | acts
     standard = {"priority": draw.randint(1, 9), "cpu": draw.choice([1, 1, 2]), "times": TIMES, "max_requeues": 100}
     return Wish(f"{kind}-{number}", acts, standard | asks, ENDS.get(kind, ("completed",)))

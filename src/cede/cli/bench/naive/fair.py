@@ -92,9 +92,9 @@ class Search:
                 if strategy == INITIAL_SHARE:
                     passes = mine_new.key < theirs_old.key
                 else:
-                    self.tree.unuse(target, candidate.usage)
+                    self.tree.release(candidate)
                     passes = mine_new.key <= share_of(theirs).key
-                    self.tree.use(target, candidate.usage)
+                    self.tree.hold(candidate)
                 if passes:
                     return candidate
             self.retry.append(candidate)

@@ -21,8 +21,8 @@ from cede.live.task import Task
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 FIRST_PORT, PORTS = 20_000, 10_000
-OOM = min(1000, int(Path("/proc/self/oom_score_adj").read_text()) + (0 if os.getuid() == 0 else 100))
-"""How readily commands are killed when memory runs out: as this server, if it may spare the supervisors, or more."""
+OOM = int(Path("/proc/self/oom_score_adj").read_text())
+"""How readily commands are killed when memory runs out: like this server. Supervisors are spared, if that may be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ log = logging.getLogger(__name__)
 
 
 class Watch:
-    """Callbacks run in the thread, one at a time. A descriptor given to `end_of` is closed when its process ended."""
+    """Callbacks run in the thread, one at a time. A descriptor given to `end_of` is closed here, in the end."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._callbacks: dict[int, Callable[[], None]] = {}
+        self._pidfds: set[int] = set()
         self._stop = os.eventfd(0, os.EFD_CLOEXEC)
         self._epoll.register(self._stop, select.EPOLLIN)
         self._thread = threading.Thread(target=self._run, name="cede-watch", daemon=True)
@@ -47,15 +48,16 @@ class Watch:
             ended.register(pidfd, select.POLLIN)
             if not ended.poll(0):
                 return
-            self.drop(pidfd)
-            os.close(pidfd)
+            self.forget(pidfd)
             callback()
 
+        self._pidfds.add(pidfd)
         self.readable(pidfd, once)
 
     def forget(self, pidfd: int) -> None:
         """The process is of no interest any more."""
-        if pidfd in self._callbacks:
+        if pidfd in self._pidfds:
+            self._pidfds.discard(pidfd)
             self.drop(pidfd)
             os.close(pidfd)
 
@@ -63,8 +65,8 @@ class Watch:
         os.eventfd_write(self._stop, 1)
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
-        for fd in list(self._callbacks):
-            self.drop(fd)
+        for fd in list(self._pidfds):
+            self.forget(fd)
         self._epoll.close()
         os.close(self._stop)
 
@@ -101,8 +103,10 @@ class Mailbox:
         found = []
         with suppress(BlockingIOError):
             while True:
-                name, attempt, member, kind = self._socket.recv(NOTE).decode().split(" ")
-                found.append((name, int(attempt), int(member), kind))
+                note = self._socket.recv(NOTE)
+                with suppress(ValueError):  # it is of no supervisor
+                    name, attempt, member, kind = note.decode().split(" ")
+                    found.append((name, int(attempt), int(member), kind))
         return found
 
     def close(self) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 
 from . import kernel
 
+NAMES = ("progress", "defer", "failed", "done")
+OFTEN = 0.1
+SELDOM = 2.0
 MOST = 2000
 """Bytes of an answer that are read."""
 
@@ -61,11 +64,17 @@ class SignalFiles:
         self._answers = answers
         self._uid = uid
         self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self.fd = kernel.watch(folder)
+        self._seen: dict[str, tuple[int, int]] = {}
+        try:
+            self.fd = kernel.watch(folder)
+        except OSError:  # an account may have so many watches only, and all supervisors are of one
+            self.fd = -1
 
     def every(self) -> float | None:
-        """How often to look, in seconds, though nothing woke us: never."""
-        return None
+        """How often to look, in seconds, though nothing woke us."""
+        if self.fd >= 0:
+            return None
+        return OFTEN if self._answers.outstanding else SELDOM
 
     def ask(self, deadline: int, *, new: bool) -> None:
         text = {"hint": self._answers.hint, "leaving": self._answers.leaving, "deadline": deadline / 1e6 or None}
@@ -82,10 +91,18 @@ class SignalFiles:
             os.rename(".hint", "hint", src_dir_fd=self._folder, dst_dir_fd=self._folder)
 
     def look(self) -> None:
-        found = kernel.names(self.fd)
-        for name in ("progress", "defer", "failed", "done"):
+        found = kernel.names(self.fd) if self.fd >= 0 else self._changed()
+        for name in NAMES:
             if name in found or "" in found:
                 self._read(name)
+
+    def _changed(self) -> set[str]:
+        before, self._seen = self._seen, {}
+        for name in NAMES:
+            with suppress(OSError):
+                found = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
+                self._seen[name] = found.st_ino, found.st_mtime_ns
+        return {name for name, seen in self._seen.items() if before.get(name) != seen}
 
     def _read(self, name: str) -> None:
         number, _, rest = self._text(name).partition(" ")

@@ -39,12 +39,18 @@ class NotStartedError(Exception):
 def start(spec: dict[str, Any]) -> Started:
     out, out_end = os.pipe()
     err, err_end = os.pipe()
+    pid: int | None = None
     try:
         if spec["groups"] is not None:  # or it could not open /dev/stdout
             for end in (out_end, err_end):
                 os.fchown(end, spec["uid"], spec["gid"])
-        with _place(spec), _rights(spec), _oom(spec["oom"]), _limits(spec):
+        with _place(spec), _rights(spec), _oom(spec["oom"]), limited(spec):
             pid = _spawn(spec, out_end, err_end)
+    except OSError as error:
+        if pid is not None:  # it runs, but we could not become ourselves again
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        raise NotStartedError(f"the command could not be started: {error}") from None
     finally:
         os.close(out_end)
         os.close(err_end)
@@ -60,8 +66,8 @@ def _spawn(spec: dict[str, Any], out: int, err: int) -> int:
         (os.POSIX_SPAWN_DUP2, out, 1),
         (os.POSIX_SPAWN_DUP2, err, 2),
     ]
-    os.environ["PATH"] = spec["env"].get("PATH", os.defpath)  # where spawnp looks
     try:
+        os.environ["PATH"] = spec["env"].get("PATH", os.defpath)  # where spawnp looks
         return os.posix_spawnp(
             program,
             spec["command"],
@@ -147,11 +153,11 @@ def _enter(spec: dict[str, Any]) -> None:
 
 @contextmanager
 def _oom(wanted: int) -> Iterator[None]:
-    """What is spawned now is not spared when memory runs out, as this process is."""
+    """What is spawned now is killed before this process when memory runs out."""
     with open(OOM, "rb") as file:
         own = file.read()
     with suppress(OSError):
-        _write(OOM, str(wanted).encode())
+        _write(OOM, b"%d" % max(wanted, min(1000, int(own) + 100)))
     try:
         yield
     finally:
@@ -160,7 +166,7 @@ def _oom(wanted: int) -> Iterator[None]:
 
 
 @contextmanager
-def _limits(spec: dict[str, Any]) -> Iterator[None]:
+def limited(spec: dict[str, Any]) -> Iterator[None]:
     """What is spawned now is in its control groups; this process only while it spawns."""
     try:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import Any
 
 from . import files, procfs
@@ -56,6 +57,11 @@ class Conversation:
                 self._signal_at = 0.0
         self.turn()
 
+    @property
+    def left(self) -> bool:
+        """Whether the member was ended by the dump that was asked for: it had been told to leave, so to speak."""
+        return self.dump is not None and self._answers.leaving and 0 < self._answers.hint == self._answers.said["done"]
+
     def due(self) -> float | None:
         """When `turn` must be called though nothing happened."""
         publish = self._published_at + SPACING if self._published != self._answers.said else None
@@ -85,7 +91,10 @@ class Conversation:
 
     def _signal(self) -> bool:
         """Whether a process got the signal. One that does not mind it would only be ended by it."""
-        number = signal.Signals[self._spec["hint_signal"]]
+        number = signal.Signals.__members__.get(self._spec["hint_signal"])
+        if number is None:
+            self._answers.failed(self._answers.hint, f"there is no signal {self._spec['hint_signal']}")
+            return True
         minding = [process for process in procfs.below(os.getpid()) if procfs.minds(process.pid, number)]
         return sum(procfs.send(process, number) for process in minding) > 0
 
@@ -104,7 +113,8 @@ class Conversation:
             return
         urgent = any(said[key] != self._published[key] for key in ("done", "failed"))
         if urgent or now >= self._published_at + SPACING:
-            self._published = dict(said)
             self._published_at = now
-            files.put(".", "said.json", {**said, "leaving": self._answers.leaving}, durable=False)
-            self._post.send("said")
+            with suppress(OSError):  # no room: it is tried again
+                files.put(".", "said.json", {**said, "leaving": self._answers.leaving}, durable=False)
+                self._published = dict(said)
+                self._post.send("said")

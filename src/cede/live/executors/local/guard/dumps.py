@@ -10,20 +10,22 @@ import signal
 from typing import Any
 
 from . import files, procfs
+from .command import NotStartedError, Started, limited
 
 NOTE = "cede.json"
 LOG = "dump.log"
+RESTORE_LOG = "restore.log"
 PROGRAM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-COMMON = ["--tcp-established", "--ext-unix-sk", "--file-locks", "--shell-job"]
+COMMON = ["--tcp-established", "--ext-unix-sk", "--file-locks", "--shell-job", "--manage-cgroups=ignore"]
 
 
 class Dump:
     """One dump at a time, by a `criu` that is a child of this process."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
-        self._folder: str = spec["criu"]
-        self._member: int = spec["member"]
-        self._next = ""
+        self._spec = spec
+        self._kept = f"{spec['criu']}/{spec['member']}"
+        self._next = f"{self._kept}.new"
         self._pid: int | None = None
         self._why: str | None = None
 
@@ -35,14 +37,16 @@ class Dump:
     def begin(self, pid: int, leaving: bool) -> None:
         if self._pid is not None:
             return
-        self._next = f"{self._folder}/{self._member}.new"
-        os.makedirs(self._next, 0o700, exist_ok=True)
-        for name in os.listdir(self._next):
-            os.unlink(f"{self._next}/{name}")
-        streams = [os.readlink(f"/proc/{pid}/fd/{fd}") if _has(pid, fd) else "" for fd in (1, 2)]
-        files.put(self._next, NOTE, {"pid": pid, "streams": streams})
         stay = [] if leaving else ["--leave-running"]
-        self._pid = run(["dump", "-t", str(pid), "-D", self._next, "-o", LOG, *COMMON, *stay])
+        try:
+            _clear(self._next)
+            os.makedirs(self._next, 0o700)
+            streams = [os.readlink(f"/proc/{pid}/fd/{fd}") if _has(pid, fd) else "" for fd in (1, 2)]
+            note = {"pid": pid, "streams": streams, "mark": self._spec.get("mark")}
+            files.put(self._next, NOTE, note)
+            self._pid = run(["dump", "-t", str(pid), "-D", self._next, "-o", LOG, *COMMON, *stay])
+        except OSError as error:
+            self._why = f"its processes could not be dumped: {error}"
 
     def result(self) -> str | None:
         """Once after a dump ended: why it failed, "" if it did not. None at all other times."""
@@ -54,22 +58,34 @@ class Dump:
         if pid != self._pid:
             return
         self._pid = None
-        if os.waitstatus_to_exitcode(status) == 0:
-            self._keep()
-            self._why = ""
-        else:
+        if os.waitstatus_to_exitcode(status) != 0:
             self._why = f"criu could not dump its processes: {last_line(f'{self._next}/{LOG}')}"
+            return
+        try:
+            self._keep()
+        except OSError as error:
+            self._why = f"the dump of its processes could not be kept: {error}"
+        else:
+            self._why = ""
 
     def _keep(self) -> None:
-        """The new dump takes the place of the last one."""
-        kept, old = f"{self._folder}/{self._member}", f"{self._folder}/{self._member}.old"
-        if os.path.isdir(kept):
-            os.rename(kept, old)
-        os.rename(self._next, kept)
-        if os.path.isdir(old):
-            for name in os.listdir(old):
-                os.unlink(f"{old}/{name}")
-            os.rmdir(old)
+        """The new dump takes the place of the last one, and would be there after a loss of power."""
+        for name in os.listdir(self._next):
+            fd = os.open(f"{self._next}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            os.fsync(fd)
+            os.close(fd)
+        _clear(f"{self._kept}.old")
+        if os.path.isdir(self._kept):
+            os.rename(self._kept, f"{self._kept}.old")
+        os.rename(self._next, self._kept)
+        _clear(f"{self._kept}.old")
+
+
+def _clear(folder: str) -> None:
+    if os.path.isdir(folder):
+        for name in os.listdir(folder):
+            os.unlink(f"{folder}/{name}")
+        os.rmdir(folder)
 
 
 def _has(pid: int, fd: int) -> bool:
@@ -83,6 +99,24 @@ def dumped(spec: dict[str, Any]) -> dict[str, Any] | None:
     )
 
 
+def resume(spec: dict[str, Any], note: dict[str, Any]) -> Started:
+    """The member's processes as they were, children of this process again, writing to new pipes."""
+    out, out_end = os.pipe()
+    err, err_end = os.pipe()
+    try:
+        with limited(spec):
+            _, status = os.waitpid(restore(spec, note, (out_end, err_end)), 0)
+    finally:
+        os.close(out_end)
+        os.close(err_end)
+    if os.waitstatus_to_exitcode(status) != 0:
+        why = last_line(f"{spec['criu']}/{spec['member']}/{RESTORE_LOG}")
+        raise NotStartedError(f"criu could not restore its processes: {why}")
+    for fd in (out, err):
+        os.set_blocking(fd, False)
+    return Started(note["pid"], (out, err))
+
+
 def restore(spec: dict[str, Any], note: dict[str, Any], streams: tuple[int, int]) -> int:
     """A criu at work that makes the processes again, with these ends of pipes in the place of their old outputs."""
     folder = f"{spec['criu']}/{spec['member']}"
@@ -90,8 +124,7 @@ def restore(spec: dict[str, Any], note: dict[str, Any], streams: tuple[int, int]
     for fd, old in zip(streams, note["streams"], strict=True):
         if old.startswith("pipe:"):
             inherit += ["--inherit-fd", f"fd[{fd}]:{old}"]
-    arguments = ["restore", "-d", "-D", folder, "-o", "restore.log", *COMMON, *inherit]
-    return run(arguments, keep=streams)
+    return run(["restore", "-d", "-D", folder, "-o", RESTORE_LOG, *COMMON, *inherit], keep=streams)
 
 
 def run(arguments: list[str], keep: tuple[int, ...] = ()) -> int:

@@ -14,13 +14,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from . import command, ending, files, kernel, procfs
+from . import command, dumps, ending, files, kernel, procfs
 from .conversation import Conversation
 from .logs import Log
 from .outcome import end_remains, outcome
 from .post import AGAIN, Post
 
 CHUNK = 1 << 16
+LEFT = 16
+"""Chunks that are read of an output after the end: no pipe holds more, and who writes still is none of us."""
 BACKSTOP = 10.0
 """Seconds after the walltime at which a supervisor acts without the server."""
 
@@ -99,7 +101,10 @@ class Supervisor:
     def _start(self) -> bool:
         """The command runs. That it begins was written down before, so that it never begins twice."""
         me = procfs.look(os.getpid())
-        began = {
+        note = dumps.dumped(self._spec)
+        if note:  # restored processes are what they were, their mark too
+            self._spec["mark"] = note["mark"]
+        began: dict[str, Any] = {
             "supervisor": os.getpid(),
             "supervisor_start": me.start if me else 0,
             "boot": procfs.boot(),
@@ -110,16 +115,15 @@ class Supervisor:
             self._talk = Conversation(self._spec, self._post)
             logs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
             files.put(".", "began.json", began)
-            started = command.start(self._spec)
+            started = dumps.resume(self._spec, note) if note else command.start(self._spec)
         except (command.NotStartedError, OSError) as error:
             self._record(outcome(error=str(error)))
             return False
         self._pid = started.pid
         child = procfs.look(started.pid)
+        began |= {"pid": started.pid, "start": child.start if child else 0}
         with suppress(OSError):  # without it the command is still known by its mark
-            files.put(
-                ".", "began.json", {**began, "pid": started.pid, "start": child.start if child else 0}, durable=False
-            )
+            files.put(".", "began.json", began, durable=False)
         self._post.send("began")
         if self._spec["walltime_us"] is not None:
             self._expires = time.monotonic() + self._spec["walltime_us"] / 1e6 + BACKSTOP
@@ -128,9 +132,7 @@ class Supervisor:
             self._hear(fd, partial(self._pump, fd))
         if self._talk.fd >= 0:
             self._hear(self._talk.fd, self._talk.turn)
-        hint = files.get(".", "hint.json")
-        if hint:
-            self._obey("hint", hint)
+        self._find_orders()
         return True
 
     def _hear(self, fd: int, handler: Callable[[], None]) -> None:
@@ -190,15 +192,26 @@ class Supervisor:
     def _ordered(self) -> None:
         with suppress(BlockingIOError):
             while True:
-                kind, order = json.loads(self._control.recv(CHUNK))
+                message = self._control.recv(CHUNK)
+                with suppress(ValueError, KeyError, TypeError):  # it is none of ours
+                    kind, order = json.loads(message)
+                    self._obey(kind, order)
+        self._find_orders()
+
+    def _find_orders(self) -> None:
+        """An order that found the socket full lies in the folder; one that found the disk full came by the socket."""
+        for kind in ("kill", "end", "hint"):
+            order = files.get(".", f"{kind}.json")
+            if order is not None:
                 self._obey(kind, order)
 
     def _obey(self, kind: str, order: dict[str, Any]) -> None:
+        """Doing it twice is doing it once."""
         if kind == "kill":
             self._kill()
-        elif kind == "end":
+        elif kind == "end" and order:
             self._terminate(order["cause"], order["grace"] / 1e6)
-        elif self._end is None:
+        elif kind == "hint" and order and self._end is None:
             self._talk.ask(order, self._pid)
 
     def _terminate(self, cause: str, grace: float) -> None:
@@ -250,8 +263,8 @@ class Supervisor:
     def _finish(self) -> None:
         for fd in list(self._logs):
             with suppress(BlockingIOError):  # somebody outside holds the other end
-                while data := os.read(fd, CHUNK):
-                    self._logs[fd].write(data)
+                for _ in range(LEFT):
+                    self._logs[fd].write(os.read(fd, CHUNK))
         self._talk.close()
         assert self._end is not None
         ended = self._end.si_code == os.CLD_EXITED
@@ -260,7 +273,7 @@ class Supervisor:
             outcome(
                 code=self._end.si_status if ended else None,
                 signal=number,
-                told=self._told and not (self._killed and number != signal.SIGKILL),
+                told=self._talk.left or (self._told and not (self._killed and number != signal.SIGKILL)),
                 walltime=self._walltime,
                 lost=self._interrupted,
             )

@@ -44,7 +44,8 @@ def main(fd: int, descriptors: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     gc.disable()
     gc.freeze()  # a collection in a child would copy every page it looks at
-    server.send(READY)
+    with suppress(BrokenPipeError):  # a server that died meanwhile needs no zygote, which then ends as ever
+        server.send(READY)
     Zygote(server).run()
 
 

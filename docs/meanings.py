@@ -1,0 +1,37 @@
+"""What keys of the configuration and series of the metrics mean, where the code has no sentence for it."""
+
+from __future__ import annotations
+
+TIMES = {
+    "checkpoint_timeout": "how long it may take to write the checkpoint it was asked for",
+    "timeout_extension": "how much of that again, once, for one that gave signs of life and asked for no deferral",
+    "max_deferral": "how much time it may ask for before it saves, in all",
+    "grace_period": "from SIGTERM to SIGKILL",
+    "start_timeout": "how long its processes may take to begin after they were started",
+    "hold_timeout": "how long its room is held while its victims leave",
+    "requeue": "when it queues again after a failure: `never`, `on_node_failure` or `always`",
+    "max_requeues": "how often it does so",
+}
+
+CONFIGURATION = {
+    "host": "where to listen. Anything but loopback lets others try tokens, and nothing here encrypts",
+    "port": "0 takes a free one",
+    "data": "the data directory; else `$CEDE_DATA`, else `$XDG_STATE_HOME/cede`, else `~/.local/state/cede`",
+    **{f"times.{key}": meaning for key, meaning in TIMES.items()},
+    **{f"queues.NAME.{key}": "the same, for the workloads of this queue" for key in TIMES},
+    "users[].name": "whose tokens this is about; it counts more than what a token says",
+    "users[].role": "what this user may do",
+    "users[].projects": "the user's projects; the first is that of a submission that names none",
+    "users[].account": "under a server that is root: the unix account its jobs run as. Without one it cannot submit",
+    "retention.ended": "how long records, files and logs of workloads that ended are kept. Without it: for ever",
+    "retention.events": "how long events of workloads that ended are kept. Without it: for ever",
+    "max_body": "the largest body of a request, in bytes",
+    "assumed_checkpoint_age": "not used: no doctrine that is built weighs the work that a preemption loses",
+    "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
+}
+
+METRICS = {
+    "cede_wait_seconds": "from submission, or from when it queued again",
+    "cede_lost_resource_hours_total": "what was worked since the last checkpoint, times what it held",
+    "cede_build_info": "its labels say which version runs",
+}

@@ -1,0 +1,112 @@
+"""The killing: when, and of whom, is drawn by lot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from statistics import median
+
+from cede.cli.bench.crash.moment import moment
+from cede.cli.bench.crash.serving import PATIENCE_S, Server, Servers, guards
+from cede.cli.bench.crash.stream import Stream
+
+WHILE_IT_STARTS = 0.3
+LIFE_S = (0.02, 1.4)
+ZYGOTE, SUPERVISOR = 0.12, 0.08
+"""How often something else is killed too."""
+
+
+@dataclass(slots=True)
+class Toll:
+    """What was killed, and where it was then."""
+
+    starting: int = 0
+    serving: int = 0
+    zygotes: int = 0
+    supervisors: set[tuple[str, int]] = field(default_factory=set)
+    """Attempts that lost a supervisor."""
+    phases: Counter[str] = field(default_factory=Counter)
+    """Kills that met a workload in this phase."""
+    ready_s: list[float] = field(default_factory=list)
+    """Seconds from each start to the first answer."""
+    gaps_s: list[float] = field(default_factory=list)
+    """Seconds from one kill to the next."""
+
+
+class Killer:
+    """Starts servers and kills them; the stream is told of each."""
+
+    def __init__(self, seed: int, servers: Servers, stream: Stream) -> None:
+        self.toll = Toll()
+        self._draw = Random(f"kills {seed}")
+        self._servers = servers
+        self._stream = stream
+
+    def kill(self, times: int, tell: Callable[[int], object]) -> None:
+        last = time.monotonic()
+        for number in range(times):
+            server = self._servers.start()
+            try:
+                self._live(server)
+            finally:
+                self._stream.serve(there=False)
+                server.kill()
+            self.toll.gaps_s.append(time.monotonic() - last)
+            last = time.monotonic()
+            if server.ready_s is None:
+                self.toll.starting += 1
+            else:
+                self.toll.serving += 1
+            self.toll.phases.update(moment(self._servers.data).keys())
+            self._harm_supervisor(SUPERVISOR / 2)
+            tell(number + 1)
+
+    def last(self) -> Server:
+        """A server that nobody kills."""
+        server = self._servers.start()
+        server.wait(PATIENCE_S)
+        self._note(server)
+        return server
+
+    def _live(self, server: Server) -> None:
+        """Its life, up to the moment it is killed."""
+        if self.toll.ready_s and self._draw.random() < WHILE_IT_STARTS:
+            if server.wait(self._draw.uniform(0, median(self.toll.ready_s))):
+                self._note(server)
+            return
+        server.wait(PATIENCE_S)
+        self._note(server)
+        life_s = self._draw.uniform(*LIFE_S)
+        first_s = life_s * self._draw.random()
+        time.sleep(first_s)
+        if self._draw.random() < ZYGOTE:
+            self._harm_zygote(server)
+        self._harm_supervisor(SUPERVISOR / 2)
+        time.sleep(life_s - first_s)
+
+    def _note(self, server: Server) -> None:
+        assert server.ready_s is not None, "it was waited for"
+        self.toll.ready_s.append(server.ready_s)
+        self._stream.serve(there=True)
+
+    def _harm_zygote(self, server: Server) -> None:
+        if pid := server.zygote():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.toll.zygotes += 1
+
+    def _harm_supervisor(self, chance: float) -> None:
+        if self._draw.random() >= chance:
+            return
+        found = sorted(guards(self._servers.data), key=lambda guard: guard.pid)
+        if found:
+            guard = self._draw.choice(found)
+            self.toll.supervisors.add((guard.name, guard.attempt))
+            with suppress(ProcessLookupError):
+                os.kill(guard.pid, signal.SIGKILL)

@@ -1,0 +1,82 @@
+"""Questions to the running server: what it would decide now, or with changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from cede.cli.live.answers import difference_of, plan_of
+from cede.cli.live.connection import connected
+
+if TYPE_CHECKING:
+    from cede.engine.diff import Difference
+    from cede.model.plan import Plan
+
+_OPTIONS = ("set", "without", "doctrine")
+Server = tuple[str | None, str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Changes as the API takes them; `sources` names the file each added workload comes from."""
+
+    doctrine: str | None
+    set: tuple[str, ...]
+    without: tuple[str, ...]
+    add: tuple[dict[str, Any], ...]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def read(
+        cls,
+        max_size: str,
+        doctrine: str | None,
+        add: Sequence[str] | None,
+        set_: Sequence[str] | None,
+        without: Sequence[str] | None,
+    ) -> Question:
+        """The changes that options ask for, with the files they name."""
+        from cede.cli.source import entries_of
+
+        found = [(source, entry) for source in add or () for entry in entries_of(source, max_size)]
+        entries = tuple(_plain(entry) for _, entry in found)
+        return cls(doctrine, tuple(set_ or ()), tuple(without or ()), entries, tuple(source for source, _ in found))
+
+    def plan(self, server: Server, *, only: str | None, explain: bool, shares: bool) -> Plan:
+        """What would be decided."""
+        with connected(*server, self._option) as client:
+            return plan_of(
+                client.plan(
+                    doctrine=self.doctrine,
+                    set=self.set,
+                    add=self.add,
+                    without=self.without,
+                    only=only,
+                    explain=explain,
+                    shares=shares,
+                )
+            )
+
+    def diff(self, server: Server) -> Difference:
+        """What would be decided otherwise."""
+        with connected(*server, self._option) as client:
+            return difference_of(client.diff(doctrine=self.doctrine, set=self.set, add=self.add, without=self.without))
+
+    def _option(self, place: str) -> str:
+        """The option that a place of the question came from."""
+        if place == "only":
+            return "--for"
+        for number, source in enumerate(self.sources):
+            place = place.replace(f"add[{number}]", f"--add {source}")
+        return f"--{place}" if place.startswith(_OPTIONS) else place
+
+
+def _plain(value: Any) -> Any:
+    """The value with numbers that JSON has."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,122 @@
+"""A workload's story on a terminal: a line of time, then who gave way to whom, then what stands in its way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cede.cli.live.shown import ago, clock, instant, now, span, state
+from cede.cli.live.story import decided, moved, sentence
+from cede.cli.output import listed, number, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from cede.live.client.results import Decision, Told, Why
+
+
+def print_story(out: Console, found: Why) -> None:
+    """Everything there is to tell."""
+    job = found["workload"]
+    at = now()
+    head = text(job["name"], "bold") + text("  ") + state(job["state"])
+    out.print(head + text(f"  for {span(at - instant(job['since']))}", "dim"))
+    if job["submitted"]:
+        out.print(text(f"submitted {ago(job['submitted'], at)} by {job['user']}, {_began(found)}", "dim"))
+    out.print()
+    if found["left_out"]:
+        out.print(text(f"{number(found['left_out'], 'older line')} not told: `cede events {job['name']}`", "dim"))
+    if found["story"]:
+        out.print(_timeline(found["story"], out.width))
+    _print_preemptions(out, found)
+    _print_obstacle(out, found)
+
+
+def _began(found: Why) -> str:
+    job = found["workload"]
+    attempts = number(job["attempt"], "attempt")
+    gave = f", gave way {number(job['preempted'], 'time')}" if job["preempted"] else ""
+    return f"{attempts}{gave}"
+
+
+def _timeline(story: list[Told], width: int) -> object:
+    from rich.table import Table
+
+    first = instant(story[0]["at"])
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True, style="dim")
+    made.add_column(no_wrap=True, style="dim", justify="right")
+    made.add_column(overflow="fold", ratio=1)
+    for one in story:
+        passed = f"+{(instant(one['at']) - first) / 1e6:.2f} s"
+        made.add_row(*([clock(one["at"])] if width >= 100 else [""]), passed, _line(one))
+    return made
+
+
+def _line(one: Told) -> Text:
+    from cede.cli.output import lines
+
+    rule = text(f" [{one['rule']}]" if one["rule"] else "", "dim")
+    if (event := one["event"]) is not None:
+        attempt = text(f" #{event['attempt']}" if event["attempt"] > 1 else "", "dim")
+        return moved(event) + attempt + text(f"  {sentence(event)}") + rule
+    decision = one["decision"]
+    if decision is None:
+        return text(one["sentence"]) + rule
+    return lines(text(_decision(decision), "bold yellow" if decision["victims"] else "italic") + rule, *_more(decision))
+
+
+def _decision(decision: Decision) -> str:
+    return f"decision {decision['number']}: {decided(decision)} - {decision['why']}"
+
+
+def _more(decision: Decision) -> list[Text]:
+    """What became of victims, the warnings, and by which settings on which state it was decided."""
+    found = decision["decision"]
+    more = [text(f"  {_fate(victim, decision['rule'])}") for victim in found.get("victims", ())]
+    more += [text(f"  warning: {one['why']} [{one['rule']}]", "yellow") for one in found.get("warnings", ())]
+    made_by = f"{decision['doctrine']} {decision['edition']}, settings {decision['settings_hash'][:8] or '-'}"
+    where = f", cluster file {decision['cluster_hash'][:8]}" if decision["cluster_hash"] else ""
+    return [*more, text(f"  {made_by}{where}", "dim")] if decision["victims"] else more
+
+
+def _fate(victim: dict[str, Any], rule: str) -> str:
+    """What becomes of a victim; why, where that is more than the rule of the decision."""
+    leaves = "is leaving already" if victim.get("leaving") else f"is {victim['fate']}"
+    return f"{victim['workload']} {leaves}" + ("" if victim["reason"] == rule else f": {victim['reason']}")
+
+
+def _print_preemptions(out: Console, found: Why) -> None:
+    """Who made this one give way, and whom it made give way."""
+    name = found["workload"]["name"]
+    decisions = [told["decision"] for told in found["story"] if told["decision"] is not None]
+    by = list(dict.fromkeys(d["workload"] or "nobody" for d in decisions if name in d["victims"]))
+    whom = list(dict.fromkeys(victim for d in decisions if d["workload"] == name for victim in d["victims"]))
+    if by or whom:
+        out.print()
+    if by:
+        out.print(text(f"It gave way to {listed(by)}."))
+    if whom:
+        out.print(text(f"For it gave way: {listed(whom)}."))
+
+
+def _print_obstacle(out: Console, found: Why) -> None:
+    from rich.padding import Padding
+
+    job, decision = found["workload"], found["stands_in_its_way"]
+    if found["not_asked"] == "parked":
+        out.print()
+        out.print(text(f"{job['parked']} suspended it: `cede resume {job['name']}` lets it queue again.", "bold"))
+    elif found["not_asked"]:
+        out.print()
+        out.print(text("The server is too busy to say what stands in its way now; ask again.", "yellow"))
+    elif decision is not None:
+        out.print()
+        out.print(text("Now: ", "bold") + text(decision["why"]) + text(f" [{decision['rule']}]", "dim"))
+        for miss in decision.get("nearest_miss", ()):
+            out.print(Padding(text(_missed(miss)), (0, 0, 0, 2)))
+
+
+def _missed(miss: dict[str, Any]) -> str:
+    by = f", but {miss['rule']} protects it" if miss["rule"] else ""
+    return f"{miss['workload']} would have made room{by}: {miss['why']}"

@@ -1,0 +1,91 @@
+"""What a cycle knows of waiting workloads that are alike, so that a long queue of equals is looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner, too_big
+from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, Settings, settings_of
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.limits import Limit, limits_of
+from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.shapes import about, shapes_of
+from cede.model.plan import Decision
+from cede.state.state import State
+
+NOT_READ = ("app", "originator", "sensitive")
+OWNERS = ("user", "project", "domain")
+"""Read for policies only; release 26.8 asks for the owner too, within whose scope its victims are."""
+
+Answer = tuple[Decision, bool]
+"""A decision, and whether it blocks those behind."""
+
+
+@dataclass(slots=True)
+class Kind:
+    """What holds for every workload of one shape as long as the cycle lasts, whatever is booked meanwhile."""
+
+    claim: Claim
+    settings: Settings
+    limited: bool
+    refused: Decision | None
+    answers: dict[Hashable, Answer] = field(default_factory=dict)
+    _too_big: tuple[Decision | None] | None = None
+
+    def claim_of(self, state: State, row: int) -> Claim:
+        return replace(self.claim, row=row, name=state.work_names[row])
+
+    def limits_of(self, state: State, row: int) -> list[Limit]:
+        return limits_of(state, row) if self.limited else []
+
+    def too_big(self, state: State, *, bare: bool = False) -> Decision | None:
+        """As `admission.too_big`; an edition asks in one way only."""
+        if self._too_big is None:
+            self._too_big = (too_big(state, self.claim, bare=bare),)
+        return self._too_big[0]
+
+
+class Known:
+    """Kinds of waiting workloads, and the answers that were given since something was booked last."""
+
+    def __init__(self, cycle: Cycle, rows: Rows) -> None:
+        self.cycle = cycle
+        self.shapes = shapes_of(cycle.state, rows, NOT_READ if cycle.state.static.policies else (*NOT_READ, *OWNERS))
+        self._kinds: dict[int, Kind] = {}
+        self._mark = cycle.trial.mark()
+
+    def kind(self, row: int) -> Kind:
+        """What is known of this workload and all that are like it."""
+        shape = self.shapes[row]
+        found = self._kinds.get(shape)
+        if found is None:
+            found = self._kinds[shape] = _kind_of(self.cycle, row)
+        return found
+
+    def answer(self, row: int, beside: Hashable) -> Answer | None:
+        """What was answered to one like this, with the same things beside it and nothing booked since."""
+        mark = self.cycle.trial.mark()
+        if mark != self._mark:
+            self._mark = mark
+            for kind in self._kinds.values():
+                kind.answers.clear()
+        known = self.kind(row).answers.get(beside)
+        if known is None:
+            return None
+        return about(known[0], self.cycle.state.work_names[row]), known[1]
+
+    def keep(self, row: int, beside: Hashable, answer: Answer) -> None:
+        """An answer that books nothing is that of all that are like this one."""
+        if answer[0].action in ("wait", "refuse"):
+            self.kind(row).answers[beside] = answer
+
+
+def _kind_of(cycle: Cycle, row: int) -> Kind:
+    state = cycle.state
+    claim, limits = claim_of(state, row), limits_of(state, row)
+    refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
+    edition = DOCUMENT if cycle.edition == DOCUMENT else SHIPPED
+    settings = settings_of(state.tree.settings(int(state.work.queue[row])), edition)
+    return Kind(claim, settings, bool(limits), refused)

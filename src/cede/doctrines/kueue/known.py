@@ -1,0 +1,100 @@
+"""What a plan knows of heads that are alike: of a long line of equals that wait, the first one is looked at."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable
+
+import numpy as np
+
+from cede.doctrines.kueue.flavors import NO_FIT, Tried
+from cede.doctrines.kueue.nominate import Entry, nominate
+from cede.doctrines.kueue.settings import LOWER_OR_NEWER
+from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of
+from cede.doctrines.parts.shapes import about, shapes_of
+from cede.model.plan import Decision
+from cede.model.workloads import PodSet
+from cede.state.admission import asks_of
+
+NOT_READ = ("app", "originator", "sensitive", "job_priority", "domain")
+OWNERS = ("user", "project")
+"""Read for policies only."""
+
+
+class Known:
+    """Shapes of the pending work, and what was nominated and answered since something lasting changed last.
+
+    What is nominated depends on the usage and the nodes when the pass begins, on the claimant's shape and on the
+    flavors it tried before; what is answered, on the usage at its turn too, as far as it is told. Explanations speak
+    of the one workload that was asked for, and are made anew.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        state = snapshot.state
+        rows = np.fromiter(state.pending, np.intp, len(state.pending))
+        self.shapes = shapes_of(state, rows, NOT_READ if state.static.policies else (*NOT_READ, *OWNERS))
+        self._asks: dict[int, tuple[PodSet, ...]] = {}
+        self._submissions: list[int] | None = None
+        self._begin: Hashable = None
+        self._nominated: dict[Hashable, Entry] = {}
+        self._parked: dict[Hashable, Decision] = {}
+
+    def claimant(self, row: int) -> Claimant:
+        """The claimant; those that are alike ask for the same parts."""
+        shape = self.shapes[row]
+        parts = self._asks.get(shape)
+        if parts is None:
+            parts = self._asks[shape] = asks_of(self.snapshot.state, row)
+        return claimant_of(self.snapshot, row, parts)
+
+    def nominated(self, claimant: Claimant, tried: Tried | None) -> Entry:
+        """The head as nominated when the pass begins."""
+        snapshot = self.snapshot
+        if snapshot.cycle.explain:
+            return nominate(snapshot, claimant, tried=tried)
+        if snapshot.moment != self._begin:  # what has passed never comes back
+            self._begin = snapshot.moment
+            self._nominated.clear()
+            self._parked.clear()
+        like = (self.shapes[claimant.row], self._age(claimant), None if tried is None else frozenset(tried.items()))
+        found = self._nominated.get(like)
+        if found is None:
+            found = self._nominated[like] = nominate(snapshot, claimant, tried=tried)
+            found.like = like
+            return found
+        seen = len(snapshot.log)
+        return Entry(found.snapshot, claimant, found.assignment, found.found, seen, found.notes, like)
+
+    def place(self, entry: Entry) -> Hashable:
+        """All that the answer to a head that is parked depends on; None where it may speak of the victims of others.
+
+        One that finds no flavor is told what it was nominated with; one without a way also what is available to it.
+        """
+        snapshot = self.snapshot
+        if entry.like is None or snapshot.victims:
+            return None
+        if entry.mode == NO_FIT:
+            return entry.like
+        if entry.without_way and not snapshot.cycle.misses:
+            queue, available = entry.claimant.queue, snapshot.book.available
+            return (*entry.like, *[available(pair, queue) for pair, _ in entry.assignment.asked])
+        return (*entry.like, snapshot.moment)
+
+    def parked(self, place: Hashable, entry: Entry) -> Decision | None:
+        """What was answered to one that was parked in this place."""
+        found = None if place is None else self._parked.get(place)
+        return None if found is None else about(found, entry.claimant.name)
+
+    def park(self, place: Hashable, decision: Decision) -> None:
+        """So was one answered that was parked in this place."""
+        if place is not None:
+            self._parked[place] = decision
+
+    def _age(self, claimant: Claimant) -> int:
+        """Its place between the submissions of those that hold room, where that tells whom it may take."""
+        if LOWER_OR_NEWER not in (claimant.settings.within, claimant.settings.reclaim):
+            return 0
+        if self._submissions is None:
+            self._submissions = np.unique(self.snapshot.state.work.submitted[self.snapshot.rows]).tolist()
+        return bisect_right(self._submissions, claimant.submitted)

@@ -1,0 +1,88 @@
+"""Which waiting workloads are alike: nothing that decides about one tells it from another."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.parts.orders import Rows
+from cede.model.plan import Decision
+from cede.model.workloads import PodSet
+from cede.state.columns import WorkloadColumns
+from cede.state.sharing import key_of
+from cede.state.state import State
+
+OWN = frozenset(
+    {
+        *("submitted", "uid_first", "uid_next"),
+        *("started", "resident", "preempted"),
+        *("walltime", "checkpoint", "checkpoint_last", "checkpoint_time"),
+    }
+)
+"""Columns that may differ between workloads that are alike: what gives them their place in an order, and history.
+
+A doctrine that reads one of them when it decides about a claimant must tell such claimants apart itself.
+"""
+
+
+def shapes_of(state: State, rows: Rows, unread: Container[str] = ()) -> dict[int, int]:
+    """A number for each of these waiting workloads, the same for those that are alike.
+
+    `unread` are further columns that the doctrine does not read of a claimant.
+    """
+    work = state.work
+    scalars = [name for name in WorkloadColumns.scalars if name not in OWN and name not in unread]
+    vectors = [work.need, work.usage]
+    table = np.empty((len(rows), len(scalars) + sum(len(vector) for vector in vectors)), np.int64)
+    for at, name in enumerate(scalars):
+        table[:, at] = getattr(work, name)[rows]
+    np.concatenate([vector[:, rows] for vector in vectors], out=table[:, len(scalars) :].T)
+    keys: list[Hashable] = table.view(f"V{table.shape[1] * table.itemsize}")[:, 0].tolist()
+    numbers: dict[Hashable, int] = {}
+    odd = _odd(state, set(rows.tolist()))
+    return {
+        row: numbers.setdefault((key, _beside(state, row)) if row in odd else key, len(numbers))
+        for row, key in zip(rows.tolist(), keys, strict=True)
+    }
+
+
+def _odd(state: State, rows: set[int]) -> set[int]:
+    """Those of these workloads of which something is known beside their columns."""
+    sides: tuple[dict[int, Any], ...] = (state.parts, state.constraints, state.admitted, state.reservations)
+    return {row for side in (*sides, state.odd_requests, state.odd_usages) for row in side.keys() & rows}
+
+
+def _beside(state: State, row: int) -> Hashable:
+    """What is known of a workload beside its columns."""
+    constraints, ask = state.constraints.get(row), state.admitted.get(row)
+    return (
+        _sizes(state.parts.get(row)),
+        None if constraints is None else (tuple(constraints.labels.items()), tuple(constraints.nodes or ())),
+        None if ask is None else (ask.members, _sizes(ask.parts), _amounts(ask.requests), _amounts(ask.usage)),
+        _amounts(state.odd_requests.get(row)),
+        _amounts(state.odd_usages.get(row)),
+        row if row in state.reservations else None,
+    )
+
+
+def _sizes(parts: tuple[PodSet, ...] | None) -> Hashable:
+    return None if parts is None else key_of(parts)
+
+
+def _amounts(amounts: Mapping[str, int] | None) -> Hashable:
+    return None if amounts is None else tuple(amounts.items())
+
+
+def about(made: Decision, name: str) -> Decision:
+    """The same decision to wait, or refusal, about another one."""
+    return Decision(
+        name,
+        made.action,
+        made.rule,
+        made.why,
+        warnings=made.warnings,
+        nearest_miss=made.nearest_miss,
+        candidates=made.candidates,
+    )

@@ -1,0 +1,60 @@
+"""Orders on their way to the executor: in order, from a thread of their own, so that no commit waits for a process."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+
+from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.live.executors.executor import Executor
+from cede.live.store.store import Store
+from cede.live.task import Task
+
+log = logging.getLogger("cede.dispatch")
+
+
+class Dispatch:
+    """An order that fails is logged; the driver's deadlines see that it had no effect."""
+
+    def __init__(self, executor: Executor, store: Store) -> None:
+        self._executor = executor
+        self._store = store
+        self._orders: queue.SimpleQueue[tuple[Order, Task | None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="dispatch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """What was given is still carried out."""
+        self._orders.put(None)
+        if self._thread.is_alive():
+            self._thread.join(timeout=30)
+
+    def give(self, orders: Sequence[Order], tasks: Mapping[str, Task]) -> None:
+        """Carry out these; `tasks` are those that are at hand, the others are looked up."""
+        for order in orders:
+            self._orders.put((order, tasks.get(order.name)))
+
+    def _run(self) -> None:
+        while (given := self._orders.get()) is not None:
+            try:
+                self._carry_out(*given)
+            except Exception:
+                log.exception("an order was not carried out: %r", given[0])
+
+    def _carry_out(self, order: Order, task: Task | None) -> None:
+        match order:
+            case Launch():
+                if task is None and (record := self._store.workload(order.name)) is not None:
+                    task = record.task
+                if task is not None:
+                    self._executor.launch(order, task)
+            case Hint():
+                self._executor.hint(order)
+            case Terminate():
+                self._executor.terminate(order)
+            case Kill():
+                self._executor.kill(order)

@@ -1,0 +1,111 @@
+"""Commands about workloads, against a real server and real processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live.cli.serving import USER, Call, Served, until
+
+
+def test_a_submitted_command_runs_and_can_be_looked_at(call: Call) -> None:
+    made = call("submit", "--name", "hello", "--cpu", "500m", "--env", "WHO=you", "--", "sh", "-c", "echo hello $WHO")
+
+    assert (made.code, made.err) == (0, "")
+    assert made.out.startswith("hello  starting  it fits now on ")
+    assert call("wait", "hello").out == "hello  completed  it ended by itself with exit code 0\n"
+    assert call("logs", "hello").out == "hello you\n"
+    assert call("logs", "hello", "--json").out == '"hello you"\n'
+    assert call("status", "hello").out.startswith("hello  completed\n")
+    assert "sh -c 'echo hello $WHO'" in call("status", "hello").out
+
+
+def test_ps_lists_what_is_under_way_unless_all_is_asked_for(call: Call) -> None:
+    call("submit", "--name", "over", "--", "true")
+    call("wait", "over")
+    call("submit", "--name", "under-way", "--cpu", "100m", "--", "sleep", "60")
+
+    assert "under-way" in call("ps").out
+    assert "over " not in call("ps").out
+    assert "over " in call("ps", "--all").out
+    assert [job["name"] for job in call("ps", "--json", "--mine").data] == ["under-way"]
+    assert call("ps", "--state", "suspended").out == "There are no workloads.\n"
+    assert call("cancel", "under-way").code == 0
+    assert call("wait", "under-way").code == 1
+
+
+def test_wait_tells_by_its_exit_code_how_it_ended(call: Call) -> None:
+    call("submit", "--name", "fails", "--", "sh", "-c", "exit 3")
+    call("submit", "--name", "lasts", "--cpu", "100m", "--", "sleep", "60")
+    late = call("wait", "lasts", "--timeout", "0.2")
+
+    assert call("wait", "fails").code == 1
+    assert (late.code, late.out) == (124, "")
+    assert late.err.startswith("lasts is still ")
+    call("cancel", "lasts")
+
+
+def test_following_prints_both_streams_and_ends_like_the_command(server: Served) -> None:
+    script = "echo out; echo err >&2; exit 5"
+    ran = server.run("submit", "--name", "followed", "--follow", "--", "sh", "-c", script)
+
+    assert ran.code == 1
+    assert ran.out.splitlines()[1:] == ["out", "followed  failed  it ended with exit code 5"]
+    assert ran.err == "err\n"
+
+
+def test_a_warning_goes_to_standard_error(call: Call) -> None:
+    ran = call("submit", "--name", "warned", "--checkpoint", "manual", "--", "true")
+
+    assert ran.code == 0
+    assert ran.err.startswith("warning: checkpoint is manual, but nothing will answer")
+
+
+def test_the_last_lines_can_be_had(call: Call) -> None:
+    call("submit", "--name", "lines", "--wait", "--", "seq", "5")
+
+    assert call("logs", "lines", "--tail", "2").out == "4\n5\n"
+
+
+REFUSED = {
+    "an amount": (["--cpu", "much"], "error: --cpu: 'much' is no quantity"),
+    "a queue": (["--queue", "defalt"], "error: --queue: no queue is called 'defalt' (did you mean 'default'?)"),
+    "a duration": (["--grace", "soon"], "error: --grace: 'soon' is no duration"),
+    "a variable": (["--env", "CEDE_JOB=x"], "error: --env CEDE_JOB: CEDE_JOB is set by Cede"),
+    "a priority": (["--priority", "1000"], "error: --priority: 1000 is out of range"),
+    "a checkpoint": (["--checkpoint", "atuo"], "error: --checkpoint: 'atuo' is none of none, auto, manual"),
+    "a folder": (["--cwd", "nowhere"], "error: --cwd: there is no directory 'nowhere'"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused_is_named_by_its_option(options: list[str], said: str, call: Call) -> None:
+    ran = call("submit", *options, "--", "true")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(said)
+
+
+def test_a_name_that_is_almost_right_is_offered(call: Call) -> None:
+    call("submit", "--name", "training", "--wait", "--", "true")
+    ran = call("status", "trainin")
+    both = call("cancel", "trainin", "training")
+
+    assert ran.code == 2
+    assert ran.err.endswith("[live.not-visible] (did you mean 'training'?)\n")
+    assert (both.code, both.err.splitlines()[0]) == (2, "error: 2 problems")
+    assert "  training is completed already [live.ended]" in both.err
+
+
+def test_a_workload_is_suspended_with_its_checkpoint_and_resumes_from_it(server: Served, call: Call) -> None:
+    server.counting("pausing", priority=1)
+
+    assert call("checkpoint", "pausing").out.startswith("pausing  checkpointing")
+    until(lambda: server.client.job("pausing")["state"] == "running")
+    assert call("suspend", "pausing").code == 0
+    until(lambda: server.client.job("pausing")["state"] == "suspended")
+    assert f"{USER} suspended it: `cede resume pausing` lets it queue again." in call("why", "pausing").out
+    assert call("resume", "pausing").code == 0
+    until(lambda: b"resuming from" in b"".join(server.client.logs("pausing", attempt=2)))
+    assert "saved" in call("logs", "pausing", "--attempt", "1").out
+    call("cancel", "pausing")
+    assert call("wait", "pausing").code == 1

@@ -1,0 +1,122 @@
+"""A data directory and the servers that have it one after the other, with jobs that keep evidence of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cede.cli.bench.crash import evidence, job
+from cede.cli.bench.crash.evidence import Life, Line
+from cede.cli.bench.crash.serving import Nursery, Server, Servers, end_remains, guards, remains
+from cede.cli.bench.crash.wishes import CLUSTER, Wish
+from cede.live.client import Client
+from cede.live.client.results import Workload
+
+DEADLINE_S = 30.0
+SAVES = {"mode": "manual", "protocol": "signal"}
+ALL = {"cpu": 4}
+"""What a whole node has."""
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """What the condition became, once it is true."""
+    end = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        assert time.monotonic() < end, "the condition did not become true in time"
+        time.sleep(0.003)
+    return found
+
+
+def pass_time(seconds: float) -> None:
+    """So long nothing is done: the moment is what the test is about."""
+    time.sleep(seconds)
+
+
+class Scene:
+    """One server at a time. `folder` must be open to the account that jobs run as."""
+
+    def __init__(self, nursery: Nursery, folder: Path, worker: tuple[str, str]) -> None:
+        self.notes = folder / "evidence"
+        self.notes.mkdir()
+        self.notes.chmod(0o1777)
+        self._python = worker[1]
+        self.servers = Servers(nursery, folder, CLUSTER, worker[0])
+        self.data = self.servers.data
+        self._client: Client | None = None
+        self.server = self._up()
+
+    @property
+    def client(self) -> Client:
+        """For all its servers: they listen at the same place, and know the same token."""
+        if self._client is None:
+            self._client = Client(data=self.data)
+        return self._client
+
+    def _up(self) -> Server:
+        server = self.servers.start()
+        assert server.wait(DEADLINE_S), "the server did not start"
+        return server
+
+    def restart(self, *, away: Callable[[], object] = lambda: None, number: int = signal.SIGKILL) -> None:
+        """The server ends, `away` happens, and another takes its place."""
+        if number == signal.SIGKILL:
+            self.server.kill()
+        else:
+            self.server.stop()
+        away()
+        self.server = self._up()
+
+    def submit(self, name: str, acts: dict[str, Any] | None = None, **asks: Any) -> Workload:
+        """A job that acts so; by default it counts for about an hour."""
+        wish = Wish(name, {"steps": 90_000, "tick": 0.04} | (acts or {}))
+        command = wish.command(self._python, str(Path(job.__file__)), str(self.notes))
+        times = {"grace_period": 20, "checkpoint_timeout": 60} | asks.pop("times", {})
+        return self.client.submit(command, name=name, cwd="/", times=times, **({"cpu": 1, "priority": 1} | asks))
+
+    def fill(self, acts: dict[str, Any] | None = None, **asks: Any) -> None:
+        """A victim that has every node, and has begun."""
+        self.submit("victim", acts, members=4, **(ALL | asks))
+        until(lambda: len(self.lines("victim", "begin")) == 4)
+        self.wait("victim", "running")
+
+    def claim(self, **asks: Any) -> None:
+        """A short urgent job that needs one of the nodes."""
+        self.submit("claimant", {"steps": 1}, priority=90, **(ALL | asks))
+
+    def wait(self, name: str, *states: str) -> Workload:
+        return self.client.wait(name, DEADLINE_S, states=states) if states else self.client.wait(name, DEADLINE_S)
+
+    def lines(self, name: str, *what: str) -> list[Line]:
+        """What the job wrote down, in these words."""
+        life = evidence.read(self.notes).get(name, Life(name, ()))
+        return [line for line in life.lines if line.what in what]
+
+    def decisions(self) -> list[tuple[str | None, list[str]]]:
+        """Who took whose room, by the records."""
+        return [(one["workload"], one["victims"]) for one in self.client.decisions() if one["victims"]]
+
+    def kill_supervisor(self, name: str) -> None:
+        [guard] = [one for one in guards(self.data) if one.name == name]
+        os.kill(guard.pid, signal.SIGKILL)
+
+    def left(self) -> list[str]:
+        """Processes of jobs, and their supervisors."""
+        return [left.what for left in remains(self.data)]
+
+    def log(self) -> str:
+        return self.servers.log.read_text() if self.servers.log.exists() else ""
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        self.server.kill()
+        end_remains(self.data)
+
+
+def ended(line: Line) -> bool:
+    """Whether the process that wrote this line is gone."""
+    return job.started(line.pid) != line.start

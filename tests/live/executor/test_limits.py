@@ -1,0 +1,65 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from cede.engine.drive.facts import Exited
+from cede.live.executors.local.limits import CONTROLLERS, find_limits
+from tests.live.executor.stand import ROOT, Stand, shell, task, until
+
+
+def groups_of(pid: int) -> dict[str, str]:
+    """The control group of a process, by controller."""
+    lines = [line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()]
+    return {controller: path for _, controllers, path in lines for controller in controllers.split(",")}
+
+
+def test_what_this_machine_does_not_allow_is_said(stand: Stand) -> None:
+    works = set(stand.executor._limits.groups)
+    notices = [line for line in stand.executor.notices() if "controller" in line]
+
+    assert len(notices) == len(set(CONTROLLERS) - works)
+    assert all(any(f"the controller {name} " in line for line in notices) for name in set(CONTROLLERS) - works)
+
+
+def test_a_job_that_asked_for_nothing_is_in_no_group_of_ours(stand: Stand) -> None:
+    stand.run("job", task("sleep", "100"))
+
+    assert groups_of(stand.pid("job")) == groups_of(os.getpid())
+
+
+def test_a_job_is_in_its_groups_and_its_supervisor_is_not(stand: Stand) -> None:
+    limits = stand.executor._limits
+    if "cpu" not in limits.groups:
+        pytest.skip("no control group with the controller cpu can be made here")
+    stand.run("job", shell("sleep 100 & sleep 100", cpu=1.5, account="nobody" if ROOT else None))
+    parent, version = limits.groups["cpu"]
+    group = parent / "job@1.0"
+
+    pids = set(map(int, (group / "cgroup.procs").read_text().split()))
+    assert stand.pid("job") in pids
+    assert stand.supervisor("job") not in pids
+    until(lambda: len((group / "cgroup.procs").read_text().split()) >= 2)
+    name, value = ("cpu.weight", "150") if version == 2 else ("cpu.shares", "1536")
+    assert (group / name).read_text().strip() == value
+    stand.terminate("job")
+    stand.wait(Exited, "job")
+    assert not group.exists()
+
+
+def test_a_lost_job_leaves_no_group(stand: Stand) -> None:
+    if "cpu" not in stand.executor._limits.groups:
+        pytest.skip("no control group with the controller cpu can be made here")
+    stand.run("job", task("sleep", "100", cpu=1.0))
+    os.kill(stand.supervisor("job"), 9)
+    stand.wait(Exited, "job")
+
+    assert not (stand.executor._limits.groups["cpu"][0] / "job@1.0").exists()
+
+
+def test_no_group_is_left_when_nothing_runs(data: Path) -> None:
+    limits = find_limits(data)
+    parents = [parent for parent, _ in limits.groups.values()]
+    limits.close()
+
+    assert not any(parent.exists() for parent in parents)

@@ -1,0 +1,107 @@
+"""How a workload ends when two ends meet: its own, its walltime, and that of its room."""
+
+import pytest
+
+from tests.live.scenarios.scripts import DEAF, SAVES, SAVING, SLEEPS, answering
+from tests.live.serving import Live, alive, until
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_victim_that_ends_by_itself_before_it_has_saved_has_completed(live: Live) -> None:
+    live.runs("done-first", answering("exit 0"), checkpoint=SAVES)
+    urgent = live.preempt("done-first")
+
+    ended = live.end("done-first")
+    assert (ended["state"], ended["rule"], ended["preempted"]) == ("completed", "live.completed", 0)
+    live.wait(urgent, "running")
+
+
+def test_a_victim_that_ends_by_itself_with_an_error_has_failed(live: Live) -> None:
+    live.runs("broken", answering("exit 4"), checkpoint=SAVES)
+    live.preempt("broken")
+
+    ended = live.end("broken")
+    assert (ended["state"], ended["rule"], ended["exit_code"]) == ("failed", "live.exit-code", 4)
+    assert ended["preempted"] == 0
+
+
+@pytest.mark.parametrize("code", [0, 5])
+def test_a_victim_that_saves_and_goes_is_suspended_whatever_it_ends_with(live: Live, code: int) -> None:
+    live.runs(f"goes-{code}", answering(f'put done "$hint"; exit {code}'), checkpoint=SAVES)
+    live.preempt(f"goes-{code}")
+
+    left = live.wait(f"goes-{code}", "suspended")
+    assert (left["preempted"], left["exit_code"], left["attempt"]) == (1, code, 1)
+
+
+def test_a_victim_that_is_told_to_go_and_ends_well_by_then_queues_again(live: Live) -> None:
+    live.runs("obeys", "trap 'exit 0' TERM; echo ready; sleep 60 & wait")
+    live.preempt("obeys")
+
+    left = live.wait("obeys", "pending")
+    assert (left["preempted"], left["exit_code"]) == (1, 0)
+
+
+def test_a_workload_that_is_over_its_walltime_is_told_to_go_and_has_failed(live: Live) -> None:
+    live.shell("late", "trap 'echo bye; exit 0' TERM; sleep 60 & wait", walltime=0.4)
+
+    ended = live.end("late")
+    assert (ended["state"], ended["rule"]) == ("failed", "live.walltime")
+    assert "400ms" in ended["why"]
+    assert live.log("late") == "bye\n"
+    assert live.signals("late")[3:] == ["expire", "fail"]
+    assert 0.4 <= live.seconds_between("late", "began", "expire") < 1.4
+
+
+def test_a_workload_that_ignores_the_end_of_its_walltime_is_killed(live: Live) -> None:
+    live.shell("later", DEAF, walltime=0.3)
+
+    ended = live.end("later")
+    assert (ended["state"], ended["rule"], ended["exit_signal"]) == ("failed", "live.walltime", 9)
+
+
+def test_walltime_wins_over_checkpointing(live: Live) -> None:
+    live.runs("torn", answering('put progress "$hint 0.1"; sleep 60'), checkpoint=SAVES, walltime=1)
+    live.preempt("torn", times={"hold_timeout": 60})
+
+    live.happened("torn", "expire")
+    ended = live.end("torn")
+    assert (ended["state"], ended["rule"]) == ("failed", "live.walltime")
+    assert live.signals("torn")[3:] == ["hint", "expire", "fail"]
+    live.wait("torn-urgent", "running")
+
+
+def test_a_victim_that_saved_before_its_walltime_was_over_is_suspended(live: Live) -> None:
+    """Its time counts by the attempt."""
+    live.runs("saved-first", SAVING, checkpoint=SAVES, walltime=30)
+    live.preempt("saved-first")
+
+    left = live.wait("saved-first", "suspended")
+    assert left["walltime"] == "30s"
+
+
+def test_processes_that_a_workload_leaves_behind_end_with_it(live: Live) -> None:
+    strays = f"(setsid sleep 60 & echo $! >{live.data}/stray); echo ready; exit 0"
+    live.shell("parent", strays)
+
+    assert live.end("parent")["state"] == "completed"
+    pid = int((live.data / "stray").read_text())
+    until(lambda: not alive(pid), 5)
+
+
+def test_a_workload_that_cannot_write_a_checkpoint_on_request_goes_on(live: Live) -> None:
+    live.runs("unable", answering('put failed "$hint out of ink"'), checkpoint=SAVES)
+    live.client.checkpoint("unable")
+
+    live.happened("unable", "give up")
+    assert live.wait("unable", "running")["attempt"] == 1
+    assert "out of ink" in live.events("unable")[-1]["why"]
+
+
+def test_a_workload_that_is_silent_when_asked_goes_on_too(live: Live) -> None:
+    live.runs("quiet", f"trap '' USR1; {SLEEPS}", checkpoint=SAVES, times={"checkpoint_timeout": 0.3})
+    live.client.checkpoint("quiet")
+
+    live.happened("quiet", "give up")
+    assert live.wait("quiet", "running")["attempt"] == 1

@@ -1,0 +1,97 @@
+"""Each way in which an application is asked for a checkpoint, with the examples: preempted, suspended, asked, resumed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.live.serving import Live
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "checkpoint"
+PROGRAMS = {
+    "signal": (sys.executable, "count.py"),
+    "signal-shell": ("sh", "count.sh"),
+    "shm": (sys.executable, "train_shm.py"),
+    "grpc": (sys.executable, "train_grpc.py"),
+}
+TIMES = {"checkpoint_timeout": 10, "max_deferral": 10}
+"""As long as a busy machine may take."""
+
+
+def begin(live: Live, way: str, name: str, steps: int, step_s: float = 0.01) -> str:
+    """The example of this protocol works on its first steps."""
+    program, script = PROGRAMS[way]
+    checkpoint = {"mode": "manual", "protocol": way.removesuffix("-shell")}
+    command = (program, str(EXAMPLES / script), str(steps), str(step_s))
+    live.submit(f"{way}-{name}", *command, checkpoint=checkpoint, times=TIMES)
+    live.said(f"{way}-{name}", "starting from 0")
+    live.wait(f"{way}-{name}", "running")
+    return f"{way}-{name}"
+
+
+def saved(live: Live, name: str, attempt: int) -> int:
+    """The step it saved last in that attempt."""
+    lines = [line for line in live.log(name, attempt=attempt).splitlines() if line.startswith("saved")]
+    return int(lines[-1].split()[1])
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+def test_a_preempted_example_goes_on_from_its_checkpoint(live: Live, way: str) -> None:
+    name = begin(live, way, "preempted", 60, 0.02)
+    urgent = live.preempt(name, "sleep 0.2")
+
+    assert live.end(urgent)["state"] == "completed"
+    ended = live.end(name)
+    assert (ended["state"], ended["attempt"], ended["preempted"]) == ("completed", 2, 1)
+    log = live.log(name)
+    assert f"resuming from {saved(live, name, 1)}, attempt 2" in log
+    assert log.splitlines()[-1].startswith(("counted to 60", "trained 60 steps"))
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+def test_an_example_that_somebody_suspends_stays_away_until_it_is_resumed(live: Live, way: str) -> None:
+    name = begin(live, way, "parked", 20, 0.05)
+    live.client.suspend(name)
+
+    away = live.wait(name, "suspended")
+    assert (away["preempted"], bool(away["parked"])) == (0, True)
+    assert live.node("n1")["used"] == {}
+    live.client.resume(name)
+    ended = live.end(name)
+    assert (ended["state"], ended["attempt"], ended["parked"]) == ("completed", 2, "")
+    assert f"resuming from {saved(live, name, 1)}, attempt 2" in live.log(name)
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+def test_an_example_that_is_asked_for_a_checkpoint_runs_on(live: Live, way: str) -> None:
+    name = begin(live, way, "asked", 100_000)
+    for count in (1, 2):
+        live.client.checkpoint(name)
+        live.happened(name, "checkpointed", count)
+
+    running = live.client.job(name)
+    assert (running["state"], running["attempt"]) == ("running", 1)
+    assert running["checkpoint"]["last"] is not None
+    assert live.said(name, "saved").count("saved") >= 2
+
+
+@pytest.mark.parametrize("then", ["saves", "forgets"])
+def test_an_application_that_asks_for_time_over_grpc_gets_some_and_no_more(live: Live, then: str) -> None:
+    """One that keeps to what it was granted saves in time; one that does not is ended."""
+    command = (sys.executable, str(Path(__file__).parent / "deferring.py"), then)
+    name = f"{then}-later"
+    times = {"checkpoint_timeout": 2, "max_deferral": 0.5}
+    live.submit(name, *command, checkpoint={"mode": "manual", "protocol": "grpc"}, times=times)
+    live.said(name, "ready")
+    live.wait(name, "running")
+    live.preempt(name)
+
+    left = live.wait(name, "suspended", "failed")
+    assert left["state"] == {"saves": "suspended", "forgets": "failed"}[then]
+    assert live.log(name, attempt=1).split() == ["ready", "deferred", *(["saved"] if then == "saves" else [])]
+    deferral = next(event for event in live.events(name) if event["signal"] == "defer")
+    assert "asked for 1m more time and was given 500ms of at most 500ms" in deferral["why"]
+    least = {"saves": 0.5, "forgets": 2.5}[then]
+    assert least <= live.seconds_between(name, "hint", {"saves": "saved", "forgets": "evict"}[then]) < least + 1.5

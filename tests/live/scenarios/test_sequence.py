@@ -1,0 +1,110 @@
+"""Every row of the table of timeouts: what becomes of a victim that answers, is slow, is silent, or asks for time."""
+
+import pytest
+
+from tests.live.scenarios.scripts import DEAF, ENDING, POLITE, SAVES, SILENT, answering
+from tests.live.serving import Live
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_victim_that_saves_in_time_is_suspended_and_resumes_from_its_checkpoint(live: Live) -> None:
+    live.runs("saver", ENDING, checkpoint=SAVES)
+    live.preempt("saver", "echo here; sleep 0.3")
+
+    victim = live.wait("saver", "suspended")
+    assert (victim["preempted"], victim["attempt"], victim["nodes"]) == (1, 1, [])
+    assert live.end("saver-urgent")["state"] == "completed"
+    ended = live.end("saver")
+    assert (ended["state"], ended["attempt"], ended["submitted"]) == ("completed", 2, victim["submitted"])
+    assert live.log("saver") == "resumed 2\n1\n"
+    assert live.log("saver", attempt=1) == "ready 1 0\n"
+    assert live.signals("saver") == [
+        *("submit", "start", "began", "hint", "saved", "evict", "suspend", "start", "began", "complete")
+    ]
+
+
+def test_a_victim_that_is_slow_but_answers_is_given_half_as_long_again_once(live: Live) -> None:
+    slow = answering('put progress "$hint 0.1"; sleep 1.25; echo 1 >"$CEDE_CHECKPOINT_DIR/saved"; put done "$hint"')
+    live.runs("slow", slow, checkpoint=SAVES)
+    live.preempt("slow")
+
+    live.wait("slow", "suspended")
+    assert live.signals("slow")[3:] == ["hint", "extend", "saved", "evict", "suspend"]
+
+
+def test_a_victim_that_is_slower_than_that_is_ended(live: Live) -> None:
+    never = answering('put progress "$hint 0.1"; sleep 60')
+    live.runs("slower", never, checkpoint=SAVES)
+    live.preempt("slower")
+
+    ended = live.end("slower")
+    assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")
+    assert 1.5 <= live.seconds_between("slower", "hint", "evict") < 2.5
+    assert live.signals("slower")[3:] == ["hint", "extend", "evict", "fail"]
+
+
+def test_a_silent_victim_is_told_to_go_and_has_failed(live: Live) -> None:
+    live.runs("silent", SILENT, checkpoint=SAVES)
+    live.preempt("silent")
+
+    ended = live.end("silent")
+    assert (ended["state"], ended["rule"], ended["exit_signal"]) == ("failed", "live.unresponsive", 15)
+    assert "within 1" in ended["why"]
+    assert live.signals("silent")[3:] == ["hint", "evict", "fail"]
+    live.wait("silent-urgent", "running")
+
+
+def test_a_silent_victim_that_ignores_the_signal_is_killed_after_its_grace(live: Live) -> None:
+    live.runs("deaf", DEAF, checkpoint=SAVES)
+    live.preempt("deaf")
+
+    ended = live.end("deaf")
+    assert (ended["state"], ended["rule"], ended["exit_signal"]) == ("failed", "live.unresponsive", 9)
+    assert 1.0 <= live.seconds_between("deaf", "hint", "evict") < 2
+    assert 0.5 <= live.seconds_between("deaf", "evict", "fail") < 1.5
+    live.wait("deaf-urgent", "running")
+
+
+def test_a_victim_without_checkpoints_is_told_to_go_at_once(live: Live) -> None:
+    live.runs("plain", POLITE)
+    live.preempt("plain", "sleep 0.3")
+
+    live.end("plain-urgent")
+    assert live.seconds_between("plain", "evict", "requeue") < 0.5
+    live.said("plain", "ready", attempt=2)
+    assert live.log("plain", attempt=1) == "ready\nbye\n"
+    assert live.signals("plain") == ["submit", "start", "began", "evict", "requeue", "start", "began"]
+    again = live.client.job("plain")
+    assert (again["preempted"], again["requeues"], again["attempt"]) == (1, 0, 2)
+
+
+def test_a_victim_without_checkpoints_that_ignores_the_signal_is_killed_after_its_grace(live: Live) -> None:
+    live.runs("stubborn", DEAF)
+    live.preempt("stubborn")
+
+    left = live.wait("stubborn", "pending")
+    assert 0.5 <= live.seconds_between("stubborn", "evict", "requeue") < 1.5
+    assert (left["exit_signal"], left["preempted"]) == (9, 1)
+
+
+def test_a_deferral_is_granted_up_to_its_limit_and_then_the_victim_is_forced(live: Live) -> None:
+    asks = answering('put defer "$hint 60"; sleep 60')
+    live.runs("busy", asks, checkpoint=SAVES)
+    live.preempt("busy")
+
+    ended = live.end("busy")
+    assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")
+    assert 1.5 <= live.seconds_between("busy", "hint", "evict") < 2.5
+    deferral = next(event for event in live.events("busy") if event["rule"] == "live.deferral")
+    assert "asked for 1m" in deferral["why"] and "given 500ms of at most 500ms" in deferral["why"]
+
+
+def test_a_victim_that_cannot_save_is_told_to_go_at_once_and_has_failed(live: Live) -> None:
+    live.runs("full", answering('put failed "$hint the disk is full"'), checkpoint=SAVES)
+    live.preempt("full")
+
+    ended = live.end("full")
+    assert (ended["state"], ended["rule"]) == ("failed", "live.checkpoint-failed")
+    assert "the disk is full" in ended["why"]
+    assert live.seconds_between("full", "hint", "evict") < 1

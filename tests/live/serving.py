@@ -1,0 +1,185 @@
+"""A whole server in this process, on a folder of its own: a client for it, and the means to wait for what must come."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cede.live.client import Client
+from cede.live.client.errors import ClientError
+from cede.live.client.results import Event, Node, Workload
+from cede.live.config import ServerConfig, Times, User
+from cede.live.server import LiveServer
+from cede.model.document import parse_document
+from cede.model.lifecycle import FINAL
+
+DEADLINE_S = 15.0
+ACCOUNT = pwd.getpwuid(os.geteuid()).pw_name
+"""Whose rights the jobs of a test have: those of whoever runs it."""
+USERS = (User(name=ACCOUNT, role="admin", account=ACCOUNT),)
+T = TypeVar("T")
+TIMES = {"checkpoint_timeout": 1, "max_deferral": 0.5, "grace_period": 0.5}
+
+
+def cluster_of(*nodes: str, cpu: int = 4, doctrine: object = "backendai", **queue: Any) -> dict[str, Any]:
+    """Nodes of one size and a queue in which higher priorities suspend lower ones."""
+    settings = {"preemptible_priority": 50, "preemption_mode": "suspend"} | queue
+    return {
+        "cede": 1,
+        "now": "2026-01-01T00:00:00Z",
+        "doctrine": doctrine,
+        "nodes": [{"name": name, "capacity": {"cpu": cpu, "memory": "8Gi"}} for name in nodes],
+        "queues": [{"name": "default", "settings": settings}],
+    }
+
+
+@dataclass
+class Live:
+    """A server that listens. Names are given once: every test has its own."""
+
+    cluster: dict[str, Any] | None
+    config: ServerConfig
+    server: LiveServer = field(init=False)
+    client: Client = field(init=False)
+
+    def start(self) -> None:
+        document = None if self.cluster is None else parse_document(self.cluster)
+        self.server = LiveServer(self.config, document)
+        ready = self.server.start()
+        self.client = Client(ready.url, ready.local_token)
+
+    def stop(self) -> None:
+        """The server ends; what it started goes on."""
+        self.client.close()
+        self.server.stop()
+
+    @property
+    def data(self) -> Path:
+        assert self.config.data is not None
+        return self.config.data
+
+    # -- workloads ---------------------------------------------------------------------------------------------
+
+    def submit(self, name: str, *command: str, **more: Any) -> Workload:
+        return self.client.submit(command, name=name, **{"cwd": "/", "cpu": 4, "priority": 1} | more)
+
+    def shell(self, name: str, script: str, **more: Any) -> Workload:
+        return self.submit(name, "sh", "-c", script, **more)
+
+    def runs(self, name: str, script: str, says: str = "ready", **more: Any) -> Workload:
+        """The workload runs, and has said that it is ready for what the test has in mind."""
+        self.shell(name, script, **more)
+        self.said(name, says)
+        return self.wait(name, "running")
+
+    def preempt(self, victim: str, script: str = "exec sleep 60", **more: Any) -> str:
+        """The name of a claimant that wants its room."""
+        name = f"{victim}-urgent"
+        self.shell(name, script, **{"priority": 9} | more)
+        return name
+
+    def wait(self, name: str, *states: str, within: float = DEADLINE_S) -> Workload:
+        """The workload once it is in one of these states; another end is an error at once."""
+        found = self.client.wait(name, within, states=(*states, *FINAL))
+        assert found["state"] in states, f"{name} is {found['state']}: {found['why']}"
+        return found
+
+    def end(self, name: str, within: float = DEADLINE_S) -> Workload:
+        return self.client.wait(name, within)
+
+    def log(self, name: str, **which: Any) -> str:
+        return b"".join(self.client.logs(name, **which)).decode()
+
+    def said(self, name: str, text: str, within: float = DEADLINE_S, **which: Any) -> str:
+        """Its log, once this text is in it."""
+
+        def heard() -> str:
+            try:
+                found = self.log(name, **which)
+            except ClientError as error:
+                if error.status not in (404, 422):
+                    raise
+                return ""  # it has not begun, or not that attempt
+            return found if text in found else ""
+
+        return until(heard, within, f"{name} said {text!r}")
+
+    def events(self, name: str | None = None) -> list[Event]:
+        return list(self.client.events(workload=name))
+
+    def signals(self, name: str) -> list[str]:
+        """What happened to it, but for what only tells why it waits."""
+        return [event["signal"] for event in self.events(name) if event["signal"] not in ("wait", "refuse")]
+
+    def happened(self, name: str, signal: str, times: int = 1, within: float = DEADLINE_S) -> None:
+        """Wait until this happened to it so often."""
+        until(lambda: self.signals(name).count(signal) >= times, within, f"{name}: {signal}")
+
+    def seconds_between(self, name: str, first: str, second: str) -> float:
+        """From the first time that one thing happened to it until the first time that the other did, by its record."""
+        at = {event["signal"]: datetime.fromisoformat(event["at"]) for event in reversed(self.events(name))}
+        return (at[second] - at[first]).total_seconds()
+
+    def rules(self, name: str) -> list[str]:
+        return [event["rule"] for event in self.events(name)]
+
+    def node(self, name: str) -> Node:
+        return next(node for node in self.client.nodes() if node["name"] == name)
+
+    def clear(self) -> None:
+        """Whatever is under way has ended."""
+        for node in self.client.nodes():
+            if node["state"] != "ready":
+                self.client.undrain(node["name"])
+        names = [job["name"] for job in self.client.jobs() if job["state"] not in FINAL]
+        for name in names:
+            try:
+                self.client.cancel(name)
+            except ClientError as error:
+                if error.status not in (404, 409):
+                    raise
+        for name in names:
+            self.end(name)
+
+
+@contextmanager
+def serving(
+    folder: Path,
+    cluster: dict[str, Any] | None = None,
+    *,
+    users: Sequence[User] = USERS,
+    times: Mapping[str, Any] = TIMES,
+    **config: Any,
+) -> Iterator[Live]:
+    """A server with its data in this folder, on a port of its own. At the end nothing of it is left running."""
+    live = Live(cluster, ServerConfig(port=0, data=folder, users=tuple(users), times=Times.model_validate(times), **config))
+    live.start()
+    try:
+        yield live
+    finally:
+        live.clear()
+        live.stop()
+
+
+def until(found: Callable[[], T], within: float = DEADLINE_S, what: str = "it came true") -> T:
+    """What this returns, once that is something; it is an error if that takes too long."""
+    ends = time.monotonic() + within
+    while not (value := found()):
+        assert time.monotonic() < ends, f"not within {within:g} s: {what}"
+        time.sleep(0.01)
+    return value
+
+
+def alive(pid: int) -> bool:
+    """Whether this process runs; one that only waits to be buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False

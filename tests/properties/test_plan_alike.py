@@ -1,0 +1,83 @@
+"""Waiting workloads that are alike are looked at once; the plan is the one that looks at each of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+import cede
+from cede.doctrines.backendai import known as backendai
+from cede.doctrines.kueue import known as kueue
+from cede.engine.catalog import doctrine_of
+from cede.engine.cycle import plan_state
+from cede.state.state import State
+from tests.properties.documents import EVERY, Document, documents
+
+WAITS = ("pending", "suspended")
+
+
+def one_by_one(_state: State, rows: Any, _unread: Any = ()) -> dict[int, int]:
+    """Nobody is like anybody else."""
+    return {row: number for number, row in enumerate(rows.tolist())}
+
+
+def crowded(document: Document, copies: int, spread: int) -> Document:
+    """So many more of everything that waits; some of them came at another time, or are worth more."""
+    document = copy.deepcopy(document)
+    waiting = [entry for entry in document["workloads"] if entry.get("state", "pending") in WAITS]
+    for number in range(copies):
+        for entry in waiting:
+            more = copy.deepcopy(entry) | {"name": f"{entry['name']}-{number}"}
+            more.pop("uid", None)
+            if (number + spread) % 3 == 0 and not isinstance(document.get("now", 0), str):
+                more["submitted"] = -spread
+            if (number + spread) % 5 == 0:
+                more["priority"] = spread % 5
+            document["workloads"].append(more)
+    return document
+
+
+def cycles(document: Document, **options: Any) -> list[object]:
+    """Three cycles in a row on the same cluster, with what is remembered between them."""
+    cluster = cede.load(document)
+    doctrine, memory = doctrine_of(cluster.document.doctrine), dict[str, Any]()
+    plans = [plan_state(cluster.state, doctrine, memory=memory, **options) for _ in range(3)]
+    return [(plan.to_dict(), plan.wakes_at) for plan in plans]
+
+
+@st.composite
+def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
+    """A crowded cluster, and what is asked of it."""
+    document = crowded(draw(documents(edition)), draw(st.integers(1, 3)), draw(st.integers(0, 20)))
+    names = [entry["name"] for entry in document["workloads"] if entry.get("state", "pending") in WAITS]
+    options: dict[str, Any] = {"misses": draw(st.booleans())}
+    if names and draw(st.sampled_from((False, False, True))):
+        options["only"] = draw(st.sampled_from(names))
+    return document, options
+
+
+def differs(document: Document, options: dict[str, Any]) -> bool:
+    decided = cycles(document, **options)
+    with patch.object(backendai, "shapes_of", one_by_one), patch.object(kueue, "shapes_of", one_by_one):
+        return cycles(document, **options) != decided
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EVERY)
+@settings(max_examples=300)
+@given(data=st.data())
+def test_a_crowd_of_equals_is_decided_as_if_each_were_looked_at(edition: str, data: st.DataObject) -> None:
+    assert not differs(*data.draw(crowds(edition)))
+
+
+@pytest.mark.parametrize("edition", EVERY)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_few_crowds_of_equals(edition: str, data: st.DataObject) -> None:
+    assert not differs(*data.draw(crowds(edition)))

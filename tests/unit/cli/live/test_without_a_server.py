@@ -1,0 +1,143 @@
+"""Live commands where no server is, and servers that cannot be started."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from cede.cli.live.submission import checkpoint_of, option_of
+from cede.cli.main import LIVE
+from tests.unit.cli.calls import EXAMPLES, called, cede
+
+NEEDS = {
+    "ps": (),
+    "status": ("a",),
+    "logs": ("a",),
+    "wait": ("a",),
+    "why": ("a",),
+    "cancel": ("a",),
+    "suspend": ("a",),
+    "resume": ("a",),
+    "checkpoint": ("a",),
+    "submit": ("--", "true"),
+    "top": (),
+    "queues": (),
+    "nodes": (),
+    "events": (),
+    "decisions": (),
+    "snapshot": (),
+    "token": ("list",),
+    "audit": (),
+    "plan": ("--live",),
+    "diff": ("--live", "--without", "a"),
+}
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CEDE_URL", "CEDE_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CEDE_DATA", str(tmp_path / "data"))
+
+
+def test_every_command_that_needs_a_server_is_tried() -> None:
+    assert {*NEEDS} == {*LIVE, "plan", "diff"} - {"serve", "demo"}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_a_command_says_how_to_start_a_server_where_there_is_none(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = called(capsys, name, *NEEDS[name])
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: no server runs with the data directory ")
+    assert "start one with `cede serve`" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_server_that_was_killed_is_told_from_one_that_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "killed"
+    data.mkdir()
+    (data / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:9", "token": "x" * 20, "pid": 1}))
+    ran = called(capsys, "queues", "--data", data)
+
+    assert ran.code == 2
+    assert ran.err.startswith("error: no answer from http://127.0.0.1:9: ")
+    assert "`cede serve` starts a server" in ran.err
+
+
+WRONG_SERVES = {
+    "a level that is none": (["--log-level", "loud"], "--log-level: 'loud' is no level"),
+    "an account that is not there": (["--account", "me=n0b0dy"], "this machine has no account 'n0b0dy'"),
+    "a user without an account": (["--account", "me"], "--account me: gives no value"),
+    "nodes beside a file": ([str(EXAMPLES / "live" / "demo.yaml"), "--nodes", "2"], "--nodes: stands beside"),
+    "a file that is none": (["nowhere.yaml"], "nowhere.yaml: cannot be read"),
+    "a file with workloads": ([str(EXAMPLES / "gang.yaml")], "a cluster file that is served has no workloads"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG_SERVES.values(), ids=WRONG_SERVES.keys())
+def test_a_server_is_not_started_with(arguments: list[str], said: str, tmp_path: Path) -> None:
+    ran = cede("serve", "--data", tmp_path / "data", "--port", "0", *arguments)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert ran.err.startswith("error")
+
+
+def test_a_configuration_is_refused_with_every_place(tmp_path: Path) -> None:
+    path = tmp_path / "server.yaml"
+    path.write_text("port: 70000\ntimes: {grace_period: soon}\nusrs: []\nusers: [{name: a, role: boss}]\n")
+    ran = cede("serve", "--config", path, "--data", tmp_path / "data")
+
+    assert ran.code == 2
+    assert f"error: 4 problems in {path}" in ran.err
+    assert "  times.grace_period: 'soon' is no duration" in ran.err
+    assert "  usrs: there is no key 'usrs' (did you mean 'users'?)" in ran.err
+    assert "  users[0].role: 'boss' is none of admin, user, viewer" in ran.err
+
+
+def test_places_of_a_submission_are_told_as_options() -> None:
+    assert option_of("requests.cpu") == "--cpu"
+    assert option_of('requests["nvidia.com/gpu"]') == 'requests["nvidia.com/gpu"]'
+    assert option_of("requests.licences") == "--request licences"
+    assert option_of("times.max_deferral") == "--max-deferral"
+    assert option_of("times.grace_period") == "--grace"
+    assert option_of("env.CEDE_X") == "--env CEDE_X"
+    assert option_of("command[0]") == "command[0]"
+
+
+def test_a_checkpoint_is_a_mode_and_perhaps_a_protocol() -> None:
+    assert checkpoint_of(None) is None
+    assert checkpoint_of("auto") == {"mode": "auto"}
+    assert checkpoint_of("manual:shm") == {"mode": "manual", "protocol": "shm"}
+
+
+def test_completion_of_names_is_silent_without_a_server() -> None:
+    ran = cede(
+        _CEDE_COMPLETE="complete_bash",
+        COMP_WORDS="cede status ",
+        COMP_CWORD="2",
+        CEDE_DATA=os.environ["CEDE_DATA"],
+    )
+
+    assert (ran.out.strip(), ran.err) == ("", "")
+
+
+def test_completion_is_installed_for_a_shell_that_is_named(tmp_path: Path) -> None:
+    ran = cede("--install-completion", "zsh", HOME=str(tmp_path))
+
+    assert ran.code == 0
+    assert "compdef _cede_completion cede" in (tmp_path / ".zfunc" / "_cede").read_text()
+
+
+def test_a_shell_nobody_knows_is_refused() -> None:
+    ran = cede("--show-completion", "tcsh")
+
+    assert (ran.code, ran.err) == (2, "error: 'tcsh' is none of bash, zsh, fish\n")
