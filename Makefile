@@ -12,12 +12,15 @@ PYTEST := $(BIN)/python -m pytest -q -n auto
 
 export PYTHON
 
-.PHONY: help run test check bench docs lock clean static
+.PHONY: help run tour test check bench docs lock clean static
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: $(STAMP) ## take the tour: plans made from the examples, each explained
+run: $(STAMP) ## serve a small cluster, run real jobs on it, watch one give way and come back
+	@$(BIN)/cede demo
+
+tour: $(STAMP) ## take the tour: plans made from the examples, each explained
 	@$(BIN)/python -m cede.cli.tour
 
 test: static ## every static check and every test

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from docs import drawn, drawn_api, drawn_live
 from docs.blocks import ROOT, Block, blocks_of, pages
-from docs.make_images import pictures
+from docs.make_images import live_pictures, pictures, stale_pictures
 from docs.terminal import Terminal
 
 WHOLE: dict[str, Callable[[], str]] = {
@@ -83,6 +83,9 @@ def main() -> None:
         with TemporaryDirectory() as folder, Terminal(Path(folder), patience_s=5.0) as terminal:
             text = refreshed(page.read_text(encoding="utf-8"), terminal)
         _write(page.relative_to(ROOT).as_posix(), text)
+    if stale_pictures():
+        for place, text in live_pictures().items():
+            _write(place, text)
 
 
 def _write(place: str, text: str) -> None:

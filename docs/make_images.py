@@ -1,4 +1,7 @@
-"""The pictures of the docs: real commands, run, and drawn as a terminal shows them."""
+"""The pictures of the docs: real commands, run, and drawn as a terminal shows them.
+
+Those of a running server are never the same twice. They are drawn anew only if they no longer show what a page shows.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,17 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.text import Text
 
-from docs.blocks import ROOT
+from docs.blocks import ROOT, Command, blocks_of
 from docs.commands import WIDTH, prepared, ran
+from docs.terminal import Terminal
+from docs.varying import alike
 
 PICTURES = {"docs/images/plan.svg": "cede plan examples/threshold.yaml --explain"}
+LIVE_PAGE = "docs/guides/live.md"
+LIVE_PICTURES = {"docs/images/why.svg": "cede why train"}
+"""Commands of the page about running work, after those that stand before them there."""
+
+COLOURS = {"COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 FRAME = """\
 <svg class="terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -49,6 +59,7 @@ BLANK = "&#160;"
 LETTER = 12.2
 """How wide Rich takes a letter to be."""
 
+_WORDS = re.compile(r"<text [^>]*>([^<]*)</text>")
 _TEXT = re.compile(r'<text ([^>]*)x="([0-9.]+)"([^>]*)textLength="[0-9.]+"([^>]*)>([^<]*)</text>')
 
 
@@ -60,17 +71,57 @@ def pictures() -> dict[str, str]:
 def picture(command: str, name: str) -> str:
     """What a terminal shows after the command, as SVG; the same output gives the same bytes."""
     with TemporaryDirectory() as folder:
-        colours = {"COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        code, printed = ran(command, prepared(Path(folder)), **colours)
+        code, printed = ran(command, prepared(Path(folder)), **COLOURS)
     if code:
         raise RuntimeError(f"{command!r} ended with {code}:\n{printed}")
+    return drawn(command, printed, name)
+
+
+def drawn(command: str, printed: str, name: str) -> str:
+    """A terminal with the command and what it printed, as SVG."""
     console = Console(
         record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor", highlight=False
     )
     console.print(Text.assemble(("$ ", "green"), (command, "bold")))
     console.print(Text.from_ansi(printed))
-    drawn = console.export_svg(title="", code_format=FRAME, unique_id=f"cede-{name}")
-    return "\n".join(line.rstrip() for line in _TEXT.sub(_each_where_it_stands, drawn).splitlines()) + "\n"
+    made = console.export_svg(title="", code_format=FRAME, unique_id=f"cede-{name}")
+    return "\n".join(line.rstrip() for line in _TEXT.sub(_each_where_it_stands, made).splitlines()) + "\n"
+
+
+def stale_pictures() -> list[str]:
+    """Pictures of a running server that do not show what the page about it shows."""
+    return [place for place, command in LIVE_PICTURES.items() if not alike(_on_page(command), words_of(ROOT / place))]
+
+
+def words_of(place: Path) -> str:
+    """What is written in a picture below its command."""
+    if not place.exists():
+        return ""
+    pieces = _WORDS.findall(place.read_text(encoding="utf-8"))
+    lines = " ".join(html.unescape(piece).replace("\N{NO-BREAK SPACE}", " ").strip() for piece in pieces)
+    return lines.removeprefix("$ ").removeprefix(LIVE_PICTURES[place.relative_to(ROOT).as_posix()])
+
+
+def _on_page(command: str) -> str:
+    return next(one.shown or "" for one in _commands() if one.line == command)
+
+
+def _commands() -> list[Command]:
+    page = (ROOT / LIVE_PAGE).read_text(encoding="utf-8")
+    return [command for block in blocks_of(page) for command in block.commands]
+
+
+def live_pictures() -> dict[str, str]:
+    """The pictures of a running server, from a run of the page."""
+    found: dict[str, str] = {}
+    with TemporaryDirectory() as folder, Terminal(Path(folder)) as terminal:
+        for command in _commands():
+            if len(found) == len(LIVE_PICTURES):
+                break
+            terminal.outcome(command)
+            for place in [place for place, line in LIVE_PICTURES.items() if line == command.line]:
+                found[place] = drawn(command.line, terminal.coloured(command.line, COLOURS), Path(place).stem)
+    return found
 
 
 def _each_where_it_stands(found: re.Match[str]) -> str:
@@ -78,7 +129,7 @@ def _each_where_it_stands(found: re.Match[str]) -> str:
     before, x, between, after, text = found.groups()
     parts: list[str] = []
     at = 0
-    for piece in re.split(f"((?:{BLANK}){{2,}})", text.replace("\n", "")):
+    for piece in re.split(f"((?:{BLANK}){{2,}}|^{BLANK}|{BLANK}$)", text.replace("\n", "")):
         length = len(html.unescape(piece))
         if piece.replace(BLANK, ""):
             place, wide = float(x) + at * LETTER, length * LETTER
@@ -88,8 +139,8 @@ def _each_where_it_stands(found: re.Match[str]) -> str:
 
 
 def main() -> None:
-    for place, drawn in pictures().items():
-        (ROOT / place).write_text(drawn, encoding="utf-8")
+    for place, made in (pictures() | live_pictures()).items():
+        (ROOT / place).write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 from types import TracebackType
@@ -77,6 +77,11 @@ class Terminal:
         """Whether the page shows what was printed; with a server, but for what differs from run to run."""
         return (alike if self.is_live() else agrees)(shown, printed)
 
+    def coloured(self, line: str, colours: Mapping[str, str]) -> str:
+        """What a command prints on a terminal with colours."""
+        without = {key: value for key, value in self._environment().items() if key != "NO_COLOR"}
+        return self._seen(ran(line, self.folder, **(without | dict(colours)))[1])
+
     def run_python(self, block: Block) -> str:
         """What a block of Python complains of; nothing if it ends well."""
         done = subprocess.run(
@@ -123,7 +128,7 @@ class Terminal:
         if self._data is None:
             # Not in the folder of the page: the path of a socket may not be long.
             self._data = Path(mkdtemp(prefix="cede-docs-"))
-        accounts = [] if os.geteuid() or "--config" in arguments else ["--account", f"{USER}=root"]
+        accounts = [] if os.geteuid() else ["--account", f"{USER}=root"]
         said = self._data / "server.out"
         with said.open("ab") as out:
             self._started_at = out.tell()

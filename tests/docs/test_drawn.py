@@ -24,6 +24,7 @@ from docs.commands import ran
 from docs.drawn_api import ROLES
 from docs.drawn_live import ANY_TIME, config_keys
 from docs.generate import filled, generated
+from docs.make_images import LIVE_PICTURES, PICTURES, stale_pictures
 from docs.meanings import CONFIGURATION, METRICS, TIMES
 
 
@@ -106,11 +107,16 @@ def test_the_schema_is_the_one_that_is_printed(drawn: dict[str, str], tmp_path: 
     assert json.loads(printed)["$id"] == "urn:cede:cluster-file:1"
 
 
-def test_the_picture_needs_nothing_from_elsewhere(drawn: dict[str, str]) -> None:
-    picture = drawn["docs/images/plan.svg"].replace('xmlns="http://www.w3.org/2000/svg"', "")
+@pytest.mark.parametrize("place", [*PICTURES, *LIVE_PICTURES])
+def test_a_picture_needs_nothing_from_elsewhere(place: str) -> None:
+    picture = (ROOT / place).read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")
 
     assert "preempt" in picture
     assert "://" not in picture
+
+
+def test_pictures_of_a_server_show_what_the_page_shows() -> None:
+    assert stale_pictures() == [], "run `make docs`"
 
 
 @pytest.mark.parametrize("name", BUILT)

@@ -118,10 +118,11 @@ class Stand:
 
     def processes(self) -> list[procfs.Process]:
         """Whatever is left of any member, whose ever child it is."""
-        found: list[procfs.Process] = []
-        for spec in self.data.glob("jobs/*/attempts/*/*/spec.json"):
-            found += procfs.marked(f"CEDE_MARK={(files.get(str(spec.parent), 'spec.json') or {})['mark']}")
-        return found
+        specs = [files.get(str(spec.parent), "spec.json") for spec in self.data.glob("jobs/*/attempts/*/*/spec.json")]
+        marks = {f"CEDE_MARK={spec['mark']}".encode() for spec in specs if spec}
+        environments = {pid: procfs.read(f"/proc/{pid}/environ") or b"" for pid in procfs.pids()}
+        marked = [procfs.look(pid) for pid, text in environments.items() if marks & set(text.split(b"\0"))]
+        return [process for process in marked if process is not None and process.state not in "ZX"]
 
     def supervised(self) -> list[Path]:
         return [lock.parent for lock in self.data.glob("jobs/*/attempts/*/*/lock") if _held(lock)]

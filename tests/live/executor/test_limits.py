@@ -59,7 +59,17 @@ def test_a_lost_job_leaves_no_group(stand: Stand) -> None:
 
 def test_no_group_is_left_when_nothing_runs(data: Path) -> None:
     limits = find_limits(data)
-    parents = [parent for parent, _ in limits.groups.values()]
-    limits.close()
 
-    assert not any(parent.exists() for parent in parents)
+    assert not any(parent.exists() for parent, _ in limits.groups.values())
+
+
+def test_groups_come_and_go_with_the_jobs_in_them(stand: Stand) -> None:
+    """Each end may take away what the next start needs, at the very moment."""
+    for number in range(60):
+        stand.launch(f"job-{number}", task("true", cpu=1.0))
+        if number % 3 == 0:
+            stand.terminate(f"job-{number}")
+
+    ends = [stand.wait(Exited, f"job-{number}") for number in range(60)]
+    assert {(end.code, end.error) for end in ends if not end.told} == {(0, "")}
+    assert not any(parent.exists() for parent, _ in stand.executor._limits.groups.values())

@@ -147,3 +147,14 @@ def test_a_long_data_directory_is_no_obstacle(data: Path) -> None:
 def test_a_name_is_never_a_path(stand: Stand, name: str) -> None:
     with pytest.raises(ValueError, match="no name of a job"):
         stand.launch(name, task("true"))
+
+
+@pytest.mark.slow
+def test_many_at_once_are_all_started_and_all_end(stand: Stand) -> None:
+    """More than any socket or pipe between server, zygote and supervisors can hold."""
+    names = [f"job-{number}" for number in range(500)]
+    for name in names:
+        stand.launch(name, task("true"))
+
+    assert {stand.wait(Exited, name).code for name in names} == {0}
+    assert len(stand.facts) == 2 * len(names)

@@ -1,5 +1,6 @@
 """Each way in which an application is asked for a checkpoint, with the examples: preempted, suspended, asked, resumed."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -31,22 +32,25 @@ def begin(live: Live, way: str, name: str, steps: int, step_s: float = 0.01) -> 
     return f"{way}-{name}"
 
 
-def saved(live: Live, name: str, attempt: int) -> int:
-    """The step it saved last in that attempt."""
-    lines = [line for line in live.log(name, attempt=attempt).splitlines() if line.startswith("saved")]
-    return int(lines[-1].split()[1])
+def saved(live: Live, name: str) -> int:
+    """The step that its checkpoint names, of one that is suspended."""
+    live.wait(name, "suspended")
+    (file,) = (live.data / "jobs" / name / "checkpoint").iterdir()
+    return int(re.findall(r"\d+", file.read_text())[0])
 
 
 @pytest.mark.parametrize("way", PROGRAMS)
 def test_a_preempted_example_goes_on_from_its_checkpoint(live: Live, way: str) -> None:
     name = begin(live, way, "preempted", 60, 0.02)
-    urgent = live.preempt(name, "sleep 0.2")
+    urgent = live.preempt(name)
 
-    assert live.end(urgent)["state"] == "completed"
+    step = saved(live, name)
+    live.wait(urgent, "running")
+    live.client.cancel(urgent)
     ended = live.end(name)
     assert (ended["state"], ended["attempt"], ended["preempted"]) == ("completed", 2, 1)
     log = live.log(name)
-    assert f"resuming from {saved(live, name, 1)}, attempt 2" in log
+    assert f"resuming from {step}, attempt 2" in log
     assert log.splitlines()[-1].startswith(("counted to 60", "trained 60 steps"))
 
 
@@ -55,13 +59,14 @@ def test_an_example_that_somebody_suspends_stays_away_until_it_is_resumed(live: 
     name = begin(live, way, "parked", 20, 0.05)
     live.client.suspend(name)
 
-    away = live.wait(name, "suspended")
+    step = saved(live, name)
+    away = live.client.job(name)
     assert (away["preempted"], bool(away["parked"])) == (0, True)
     assert live.node("n1")["used"] == {}
     live.client.resume(name)
     ended = live.end(name)
     assert (ended["state"], ended["attempt"], ended["parked"]) == ("completed", 2, "")
-    assert f"resuming from {saved(live, name, 1)}, attempt 2" in live.log(name)
+    assert f"resuming from {step}, attempt 2" in live.log(name)
 
 
 @pytest.mark.parametrize("way", PROGRAMS)

@@ -18,6 +18,7 @@ from cede.engine.drive.facts import (
     Heard,
     PutNode,
     PutQueue,
+    Restarted,
     Resume,
     SetNode,
     Submit,
@@ -145,6 +146,7 @@ FACTS = st.one_of(
     st.builds(SetNode, NAMES, st.sampled_from(["ready", "cordoned", "down"]), TEXTS),
     st.builds(PutNode, nodes()),
     st.builds(PutQueue, queues()),
+    st.builds(Restarted),
 )
 TRANSITIONS = st.builds(
     Transition,

@@ -19,11 +19,13 @@ CLUSTERS: dict[str, Callable[[], World]] = {
 assert set(WORLDS) <= set(CLUSTERS)
 
 
-def tell(world: World, between: Callable[[World], None] = lambda world: None) -> None:
+def tell(world: World, between: Callable[[World], None] = lambda _: None) -> None:
     """Tell the story; `between` is called after every step."""
     for number in range(8):
         mode = "auto" if number % 2 else "none"
-        world.submit(f"low{number}", cpu=1, priority=number % 3, terms=terms(requeue="always"), checkpoint={"mode": mode})
+        world.submit(
+            f"low{number}", cpu=1, priority=number % 3, terms=terms(requeue="always"), checkpoint={"mode": mode}
+        )
         between(world)
     begin_all(world, between)
     world.submit("gang", cpu=3, members=2, priority=9, terms=terms(), after=10)

@@ -193,3 +193,27 @@ def test_no_plan_ever_starts_what_another_is_still_leaving() -> None:
     world.exit("old")
 
     assert world.phase("next") == "starting"
+
+
+@pytest.mark.parametrize("sizes", [(), (8,)])
+def test_a_large_victim_of_a_small_claimant_does_not_make_way_for_anothers_hold(sizes: tuple[int, ...]) -> None:
+    """`x` waits for `v`, which is larger. What `a` and `b` leave is for `y`, and `v` has not left yet."""
+    world = kueue(*sizes, quota=8)
+    run_victim(world, "v", cpu=4, priority=4)
+    run_victim(world, "a", cpu=2)
+    run_victim(world, "b", cpu=2)
+    world.submit("y", cpu=4, priority=9)
+    world.submit("x", cpu=2, priority=9)
+    assert (world.job("y").waits_for, world.job("x").waits_for) == (("a", "b"), ("v",))
+    world.submit("z", cpu=2, priority=0)
+
+    world.save("b")
+    world.exit("b")
+    assert world.phase("z") == "pending"
+    world.save("a")
+    world.exit("a")
+    assert (world.phase("y"), world.phase("z")) == ("starting", "pending")
+    world.save("v")
+    world.exit("v")
+
+    assert (world.phase("x"), len(world.processes)) == ("starting", 3)

@@ -92,9 +92,7 @@ def test_one_that_did_not_begin_loses_nothing() -> None:
 
 
 @pytest.mark.parametrize(("checkpoint", "gone"), [(None, 600), (NOW - 100, 100), (NOW - 900, 600)])
-def test_what_is_lost_is_what_came_after_the_last_checkpoint_of_this_attempt(
-    checkpoint: int | None, gone: int
-) -> None:
+def test_what_is_lost_is_what_came_after_the_last_checkpoint_of_this_attempt(checkpoint: int | None, gone: int) -> None:
     assert lost(job(NOW - 600, checkpoint), NOW) == gone
 
 
@@ -105,7 +103,10 @@ def test_lost_hours_count_every_resource_of_every_member() -> None:
 
 
 def test_lost_hours_count_every_pod_set() -> None:
-    sets = [{"name": "driver", "count": 1, "requests": {"cpu": 1}}, {"name": "work", "count": 2, "requests": {"cpu": 4}}]
+    sets = [
+        {"name": "driver", "count": 1, "requests": {"cpu": 1}},
+        {"name": "work", "count": 2, "requests": {"cpu": 4}},
+    ]
     one = job(0, None, pod_sets=sets)
 
     assert lost_hours(one, HOUR) == {"cpu": 9.0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from cede.engine.drive.facts import (
@@ -22,7 +24,7 @@ from cede.model.times import SECOND
 from tests.drive_world import World, workload
 from tests.unit.drive.worlds import WORLDS, claimed, kueue, nodes, run_victim, survives_restart
 
-SEEN = {
+SEEN: dict[str, Callable[[str, int], Fact]] = {
     "began": Began,
     "exited": lambda name, attempt: Exited(name, attempt, 0),
     "lost": lambda name, attempt: Exited(name, attempt, lost=True),

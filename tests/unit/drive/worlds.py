@@ -11,15 +11,13 @@ from cede.model.document import dump_document
 from cede.model.times import SECOND
 from tests.drive_world import World
 
-AUTO = {"mode": "auto"}
+PLAIN = ("max_requeues", "timeout_extension")
 
 
-def terms(requeue: Requeue = "on_node_failure", answers: bool = True, **seconds: float) -> Terms:
-    """Times in seconds, by name."""
-    counts = {key: int(seconds.pop(key)) for key in ("max_requeues",) if key in seconds}
-    share = {key: seconds.pop(key) for key in ("timeout_extension",) if key in seconds}
-    times = {key: int(value * SECOND) for key, value in seconds.items()}
-    return Terms(requeue=requeue, answers=answers, **counts, **share, **times)
+def terms(requeue: Requeue = "on_node_failure", answers: bool = True, **seconds: Any) -> Terms:
+    """Times in seconds, by name; counts and shares as they are."""
+    given: dict[str, Any] = {key: value if key in PLAIN else int(value * SECOND) for key, value in seconds.items()}
+    return Terms(requeue=requeue, answers=answers, **given)
 
 
 def nodes(*sizes: int, mode: str = "suspend") -> World:

@@ -16,6 +16,9 @@ from cede.doctrines.parts.orders import Rows
 from cede.model.rules import Rule
 from cede.state.columns import NONE, Bools
 
+MOST_KEPT = 1 << 20
+"""Pools are kept as long as they are no more than so many positions together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -28,9 +31,22 @@ class Pool:
 def pool_of(search: Search) -> Pool:
     """Everyone whom the policies of the claimant's queue let it take, whatever the quota of their queue."""
     snapshot, claimant = search.snapshot, search.claimant
-    settings, queue = claimant.settings, claimant.queue
+    settings = claimant.settings
     if not claimant.preempts or not settings.preempts:
         return Pool(_NOBODY, _NOBODY)
+    age = claimant.submitted if LOWER_OR_NEWER in (settings.within, settings.reclaim) else None
+    key = (claimant.queue, claimant.priority, age, tuple(search.contested))
+    found = snapshot.pools.get(key)
+    if not isinstance(found, Pool):
+        if len(snapshot.pools) * len(snapshot.rows) > MOST_KEPT:
+            snapshot.pools.clear()
+        found = snapshot.pools[key] = _pool(search)
+    return found
+
+
+def _pool(search: Search) -> Pool:
+    snapshot, claimant = search.snapshot, search.claimant
+    settings, queue = claimant.settings, claimant.queue
     own = snapshot.queue == queue
     mine = theirs = _NOBODY
     if settings.within != NEVER:

@@ -204,6 +204,7 @@ class _Pass:
             rows=snapshot.rows[stay],
             queue=snapshot.queue[stay],
             leaving=snapshot.leaving[stay],
+            pools={},
             _roots=None,
         )
         return nominate(without, entry.claimant, only=entry.assignment.flavors)

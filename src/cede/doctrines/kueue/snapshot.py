@@ -49,7 +49,7 @@ class Snapshot:
     `stamp` is a number for what the book went through: where it is the same again, so is the book.
 
     `rows` are the workloads that held room when the plan began, `queue` and `leaving` beside them. `overlapping` has
-    the state of each that is preempting or reserved, where there are both.
+    the state of each that is preempting or reserved, where there are both; `pools` whom claimants may take of them.
 
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and hard limits are `tracked` by the trial, where the file has any. `log` says
@@ -72,6 +72,7 @@ class Snapshot:
     left: dict[int, str] = field(default_factory=dict)
     log: list[tuple[str, str, frozenset[int]]] = field(default_factory=list)
     stamp: int = 0
+    pools: dict[Hashable, object] = field(default_factory=dict)
     _stamps: dict[Hashable, int] = field(default_factory=dict)
     _changes: int = 0
     _touched: bool = False
@@ -113,7 +114,7 @@ class Snapshot:
             self._touched = True
             stay = ~np.isin(self.rows, list(self.victims))
             self.rows, self.queue, self.leaving = self.rows[stay], self.queue[stay], self.leaving[stay]
-            self._roots = None
+            self._roots, self.pools = None, {}
             self.left |= self.victims
             self.victims = {}
         self.log.append(("", "", frozenset()))
@@ -138,6 +139,7 @@ class Snapshot:
             rows=self.rows[:0],
             queue=self.queue[:0],
             leaving=self.leaving[:0],
+            pools={},
             _roots=None,
         )
 

@@ -7,6 +7,7 @@ from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.leaving import send_away
+from cede.engine.drive.quotas import has_quota, leaving_its_queue
 from cede.engine.drive.roll import Roll
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
@@ -63,10 +64,10 @@ def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
     number = roll.next_decision
     _place(job, decision, number)
     parts = admitted_parts(roll.state, roll.state.work_index[job.name], decision.flavors, decision.counts)
-    exclusive = job.workload.exclusive
-    if not has_room(roll, job, None if parts is None else roll.state.vectors_of(parts, exclusive)):
-        who = " and ".join(still_leaving(roll, job)) or "others"
-        nodes = ", ".join(sorted(set(job.nodes)))
+    needs = None if parts is None else roll.state.vectors_of(parts, job.workload.exclusive)
+    if not has_room(roll, job, needs) or not has_quota(roll, job, parts):
+        who = " and ".join(still_leaving(roll, job) or leaving_its_queue(roll, job)) or "others"
+        nodes = ", ".join(sorted(set(job.nodes))) or "its queue"
         job.nodes, job.decision = (), None
         job.rule, job.why = rules.STILL_LEFT.id, rules.STILL_LEFT.because(nodes=nodes, who=who)
         roll.touch(job)

@@ -8,6 +8,7 @@ from cede.engine.drive import rules
 from cede.engine.drive.job import Job
 from cede.engine.drive.leaving import withdraw
 from cede.engine.drive.orders import Launch
+from cede.engine.drive.quotas import has_quota
 from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
@@ -53,12 +54,13 @@ def enter_if_free(roll: Roll, job: Job) -> None:
         return
     if lost := gone_nodes(roll, job):
         give_up(roll, job, rules.HOLD_LOST, why=f"{', '.join(lost)} is not ready")
-    elif has_room(roll, job):
+    elif not has_room(roll, job):
+        if not still_leaving(roll, job):
+            give_up(roll, job, rules.HOLD_LOST, why=f"{_words(job)['nodes']} has too little left")
+    elif has_quota(roll, job):
         roll.move(job, Signal.FREED, rules.FREED, nodes=_words(job)["nodes"])
         roll.take_hold(job)
         launch(roll, job)
-    elif not still_leaving(roll, job):
-        give_up(roll, job, rules.HOLD_LOST, why=f"{', '.join(sorted(set(job.nodes)))} has too little left")
 
 
 def launch(roll: Roll, job: Job) -> None:

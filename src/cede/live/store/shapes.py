@@ -29,8 +29,10 @@ class Shape(Generic[T]):
         fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are asked for
         self._cls = cls
         names = [one.name for one in fields]
-        # Of a single name attrgetter gives the value, not a tuple of it.
-        self._values = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+        # Of a single name attrgetter gives the value, not a tuple of it, and of none it is an error.
+        self._values: Callable[[Any], tuple[Any, ...]] = (
+            attrgetter(*names) if len(names) > 1 else lambda value: tuple(getattr(value, name) for name in names)
+        )
         self._rows = tuple((one.name, _default(one), *_forms(hints[one.name])) for one in fields)
         self._parsers = {name: parse for name, _, _, parse in self._rows if parse is not None}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cede.cli.live.config import local_user, read_config
 from cede.cli.live.submission import checkpoint_of, option_of
 from cede.cli.main import LIVE
 from tests.unit.cli.calls import EXAMPLES, called, cede
@@ -141,3 +142,21 @@ def test_a_shell_nobody_knows_is_refused() -> None:
     ran = cede("--show-completion", "tcsh")
 
     assert (ran.code, ran.err) == (2, "error: 'tcsh' is none of bash, zsh, fish\n")
+
+
+def test_options_stand_over_the_configuration_and_leave_its_times_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "server.yaml"
+    path.write_text("port: 1000\nhost: 127.0.0.2\ntimes: {grace_period: 5s}\n")
+    config = read_config(str(path), [], port=2000, host=None)
+
+    assert (config.port, config.host, config.times.grace_period) == (2000, "127.0.0.2", 5_000_000)
+
+
+def test_whoever_starts_a_server_stays_an_admin_when_mapped_to_an_account() -> None:
+    me = local_user()
+    config = read_config(None, [f"{me}=nobody", "alice=nobody"])
+
+    assert [(user.name, user.role, user.account) for user in config.users] == [
+        (me, "admin", "nobody"),
+        ("alice", "user", "nobody"),
+    ]

@@ -43,6 +43,9 @@ def measured(kills: int, seed: int, *, keep: bool, tell: Tell) -> dict[str, Any]
     try:
         report = _run(folder, kills, seed, tell)
         stays = keep or bool(report["violations"])
+    except KeyboardInterrupt:
+        stays = keep
+        raise
     finally:
         if not stays:
             shutil.rmtree(folder)
@@ -65,7 +68,7 @@ def _run(folder: Path, kills: int, seed: int, tell: Tell) -> dict[str, Any]:
         killer = Killer(seed, servers, stream)
         killer.kill(kills, lambda done: tell("killing", done))
         last = killer.last()
-        stream.stop()
+        stream.stop(STUCK_S)
         with Client(data=servers.data) as client:
             left = drain(client, STUCK_S, lambda count: tell(f"waiting for {count} jobs to end", kills))
             records, problems = _records(client), _nodes(client)

@@ -51,6 +51,7 @@ class Stream:
         self._again: list[Wish] = []
         self._drained: list[str] = []
         self._stopping = threading.Event()
+        self._given_up = threading.Event()
         self._served = threading.Event()
         self._client: Client | None = None
         self._seen: list[Workload] = []
@@ -67,15 +68,18 @@ class Stream:
         else:
             self._served.clear()
 
-    def stop(self) -> None:
-        """Nothing new is submitted; what was left open has been asked about again."""
+    def stop(self, patience_s: float) -> None:
+        """Nothing new is submitted; what was left open has been asked about again, or the server never answered."""
         self._stopping.set()
+        self._thread.join(patience_s)
+        self._given_up.set()
         self._thread.join()
+        self.ledger.faults += [f"{wish.name} was asked about in vain for {patience_s:g} s" for wish in self._again]
         if self._client is not None:
             self._client.close()
 
     def _run(self) -> None:
-        while not self._stopping.is_set() or self._again:
+        while not self._stopping.is_set() or (self._again and not self._given_up.is_set()):
             if not self._served.wait(0.1):
                 continue
             try:

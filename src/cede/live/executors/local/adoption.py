@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cede.live.executors.local.guard import files, procfs
+from cede.live.executors.local.guard.ending import remove_cgroups
 from cede.live.executors.local.guard.outcome import end_remains, outcome
 
 
@@ -63,9 +64,11 @@ def conclude(folder: str, *, told: bool = False, error: str = "", wait: bool = F
             found = files.get(folder, "exit.json")
             if found:
                 return found
+            spec = files.get(folder, "spec.json") or {}
             began = files.get(folder, "began.json")
             if began is not None:
-                end_remains(files.get(folder, "spec.json") or {}, began)
+                end_remains(spec, began)
+            remove_cgroups(spec.get("cgroups", []))
             unknown = began is not None or not (told or error)
             result = outcome(lost=True) if unknown else outcome(told=told, error=error)
             files.put(folder, "exit.json", result)

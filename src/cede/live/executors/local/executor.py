@@ -250,9 +250,11 @@ class LocalExecutor:
             if self._stillborn >= STILLBORN:
                 self._underway.give_up(tracked, unseen, "the process that starts jobs cannot be started: see guard.log")
             elif unseen:
-                # If this one is dead too we are called again.
-                with suppress(OSError):
+                try:
                     self._zygote.fork([tracked.folders[member] for member in unseen])
+                except OSError:
+                    self._zygote.kill()  # so that we are called again
+                    return
 
 
 def _raise_descriptors() -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,18 +39,33 @@ class Limits:
         made: dict[Path, Path] = {}
         for controller, (parent, version) in self.groups.items():
             group = parent / member
-            group.mkdir(exist_ok=True)
+            if group not in made:
+                self._make(parent, group, version)
             made[group] = self.homes[controller]
             for name, value in _settings(controller, version, cpu, memory).items():
                 (group / name).write_text(value)
         return made
+
+    def _make(self, parent: Path, group: Path, version: int) -> None:
+        """The group is there. Whoever leaves the last one takes the parent away with it, even while we look."""
+        for last in (False,) * 20 + (True,):
+            try:
+                parent.mkdir(exist_ok=True)
+                if version == 2:
+                    (parent / "cgroup.subtree_control").write_text(_switch(self.groups))
+                group.mkdir(exist_ok=True)
+            except FileNotFoundError:
+                if last:
+                    raise
+            else:
+                return
 
     def notices(self) -> list[str]:
         lacking = [controller for controller in CONTROLLERS if controller not in self.groups]
         return [f"{LACKS[name]}: no control group with the controller {name} can be made here" for name in lacking]
 
     def close(self) -> None:
-        """Our groups are gone if nothing runs in them."""
+        """The groups under which ours are made are gone, if nothing runs there."""
         for parent in {parent for parent, _ in self.groups.values()}:
             with suppress(OSError):
                 parent.rmdir()
@@ -74,6 +90,7 @@ def find_limits(data: Path) -> Limits:
     for controller, (_, version) in limits.groups.items():
         name = "" if version == 2 else controller
         limits.homes[controller] = mounts[name] / own[name].lstrip("/")
+    limits.close()
     return limits
 
 
@@ -122,14 +139,18 @@ def _enable(parent: Path, ours: Path) -> list[str]:
         wanted = [name for name in (parent / "cgroup.controllers").read_text().split() if name in CONTROLLERS]
         if not wanted:
             return []
-        switch = " ".join(f"+{name}" for name in wanted)
         ours.mkdir(exist_ok=True)
         if not set(wanted) <= set((parent / "cgroup.subtree_control").read_text().split()):
-            _give(parent, switch)
-        (ours / "cgroup.subtree_control").write_text(switch)
+            _give(parent, _switch(dict.fromkeys(wanted, (ours, 2))))
+        (ours / "cgroup.subtree_control").write_text(_switch(dict.fromkeys(wanted, (ours, 2))))
     except OSError:
         return []
     return wanted
+
+
+def _switch(groups: Mapping[str, tuple[Path, int]]) -> str:
+    """What switches the controllers of version 2 on for the groups below."""
+    return " ".join(f"+{controller}" for controller, (_, version) in groups.items() if version == 2)
 
 
 def _give(parent: Path, switch: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -13,7 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-NOTE = 400
+from cede.live.executors.local.guard import post
+
+ROOM = 1 << 20
 log = logging.getLogger(__name__)
 
 
@@ -84,40 +87,42 @@ class Watch:
 
 
 class Mailbox:
-    """The socket to which supervisors send their notes."""
+    """The named pipe through which supervisors send their notes."""
 
     def __init__(self, data: Path) -> None:
-        self._folder = os.open(data, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._path = data / "notify.sock"
+        self._path = data / post.NAME
         self._path.unlink(missing_ok=True)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        # By descriptor, because the path of a socket may have 107 bytes only.
-        self._socket.bind(f"/proc/self/fd/{self._folder}/notify.sock")
-        self._path.chmod(0o600)
+        os.mkfifo(self._path, 0o600)
+        # For writing too, so that it never ends when a supervisor closes it.
+        self._fd = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        with suppress(OSError):
+            fcntl.fcntl(self._fd, fcntl.F_SETPIPE_SZ, ROOM)
+        self._rest = b""
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        return self._fd
 
     def notes(self) -> list[tuple[str, int, int, str]]:
         """All that have come: job, attempt, member and what it is about."""
-        found = []
         with suppress(BlockingIOError):
             while True:
-                note = self._socket.recv(NOTE)
-                with suppress(ValueError):  # it is of no supervisor
-                    name, attempt, member, kind = note.decode().split(" ")
-                    found.append((name, int(attempt), int(member), kind))
+                self._rest += os.read(self._fd, ROOM)
+        *lines, self._rest = self._rest.split(b"\n")
+        found = []
+        for line in lines:
+            name, attempt, member, kind = line.decode().split(" ")
+            found.append((name, int(attempt), int(member), kind))
         return found
 
     def close(self) -> None:
-        self._socket.close()
         self._path.unlink(missing_ok=True)
-        os.close(self._folder)
+        os.close(self._fd)
 
 
 def send_order(folder: str, kind: str, order: dict[str, Any]) -> None:
     """The supervisor of this folder, if it listens, has the order."""
     with suppress(OSError):
+        # By descriptor, because the path of a socket may have 107 bytes only.
         fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:

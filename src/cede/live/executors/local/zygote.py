@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from cede.live.executors.local.guard.zygote import LARGEST, READY
@@ -75,6 +74,10 @@ class Zygote:
             else:
                 found.append((message.decode(), fds[0] if fds else None))
 
+    def kill(self) -> None:
+        """It is dead, which whoever watches it is about to see."""
+        self._process.kill()
+
     def close(self) -> None:
         """The zygote ends; its supervisors go on."""
         self._socket.close()
@@ -82,6 +85,5 @@ class Zygote:
         try:
             self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+            self._process.kill()
             self._process.wait()

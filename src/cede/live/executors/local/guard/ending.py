@@ -64,7 +64,8 @@ def kill_cgroup(cgroups: list[str]) -> None:
 
 
 def remove_cgroups(cgroups: list[str]) -> None:
-    """The groups are gone, unless something that cannot end is still in them."""
+    """The groups are gone, unless something that cannot end is still in them; so is what was made to hold them, if they
+    were the last."""
     for cgroup in cgroups:
         for _ in range(20):
             try:
@@ -74,6 +75,8 @@ def remove_cgroups(cgroups: list[str]) -> None:
             except OSError:
                 time.sleep(0.001)
             else:
+                with suppress(OSError):
+                    os.rmdir(os.path.dirname(cgroup))
                 break
 
 

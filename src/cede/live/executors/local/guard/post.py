@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import socket
+import time
 from typing import Any
 
-AGAIN = 0.005
+NAME = "notes"
+"""A named pipe in the data directory: a socket would hold ten notes only while the server is busy."""
+AGAIN = 0.02
 
 
 class Post:
-    """A note that finds the server's mailbox full waits in `unsent`; one that finds no server is not needed."""
+    """A note that finds the pipe full waits in `unsent`; one that finds no server is not needed."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
-        self._whom = f"{spec.get('name')} {spec.get('attempt')} {spec.get('member')}"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        # By descriptor, because the path of a socket may have 107 bytes only.
-        data = os.open(spec.get("data", "/"), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._mailbox = f"/proc/self/fd/{data}/notify.sock"
+        self._whom = f"{spec['name']} {spec['attempt']} {spec['member']}"
+        self._data = os.open(spec["data"], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self.unsent: list[str] = []
 
     def send(self, kind: str) -> None:
@@ -25,13 +24,30 @@ class Post:
             self.unsent.append(kind)
         self.flush()
 
-    def flush(self) -> None:
+    def deliver(self, kind: str) -> None:
+        """The server has the note, or there is none."""
+        self.send(kind)
+        pause = AGAIN
         while self.unsent:
-            try:
-                self._socket.sendto(f"{self._whom} {self.unsent[0]}".encode(), self._mailbox)
-            except BlockingIOError:
-                return
-            except OSError:
-                self.unsent.clear()
-                return
-            del self.unsent[0]
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.5)
+            self.flush()
+
+    def flush(self) -> None:
+        if not self.unsent:
+            return
+        try:
+            pipe = os.open(NAME, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._data)
+        except OSError:  # nobody reads: it is not there
+            self.unsent.clear()
+            return
+        try:
+            while self.unsent:
+                os.write(pipe, f"{self._whom} {self.unsent[0]}\n".encode())
+                del self.unsent[0]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.unsent.clear()
+        finally:
+            os.close(pipe)

@@ -50,7 +50,7 @@ def supervise(folder: str) -> None:
         files.put(".", "exit.json", outcome(lost=True))
     else:
         Supervisor(spec, post).run()
-    post.send("exited")
+    post.deliver("exited")
 
 
 class Supervisor:

@@ -34,10 +34,10 @@ def main(fd: int, descriptors: int) -> None:
     server = socket.socket(fileno=fd)
     server.set_inheritable(False)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for supervisors: the kernel reaps them
+    adj = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
     with suppress(OSError):  # only root may be spared when memory runs out
-        adj = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
         os.write(adj, SPARED)
-        os.close(adj)
+    os.close(adj)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, hard) if hard >= 0 else descriptors, hard))
     os.umask(0o022)
@@ -118,8 +118,11 @@ class Zygote:
         fds = []
         with suppress(ProcessLookupError):  # it had nothing to do, and is gone
             fds.append(os.pidfd_open(pid))
-        with suppress(OSError):  # a server that does not listen finds its supervisors by their files
-            socket.send_fds(self._server, [folder.encode()], fds, socket.MSG_DONTWAIT)
+        # Never waited for: the server may itself be waiting to be heard. Supervisors it was not told of it finds by
+        # what they write.
+        with suppress(OSError):
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, b"".join(fd.to_bytes(4, sys.byteorder) for fd in fds))]
+            self._server.sendmsg([folder.encode()], rights if fds else [], socket.MSG_DONTWAIT)
         for fd in fds:
             os.close(fd)
 
