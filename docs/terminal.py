@@ -25,7 +25,10 @@ from docs.commands import PLAIN, agrees, parsed, prepared, ran, tidy
 from docs.varying import USER, alike, as_a_reader_has_it
 
 PATIENCE_S = 20.0
+STARTS_WITHIN_S = 60.0
 PAUSE_S = 0.05
+UNFINISHED = -1
+"""The exit code of what has none yet."""
 CEDE = (sys.executable, "-W", "error", "-c", "import sys; from cede.cli.main import main; sys.exit(main())")
 QUESTIONS = {"ps", "status", "why", "logs", "top", "queues", "events", "decisions", "snapshot", "audit", "plan", "diff"}
 """Commands that change nothing: asked twice, they may only say something newer."""
@@ -39,7 +42,6 @@ class Terminal:
         self._patience_s = patience_s
         self._data: Path | None = None
         self._server: subprocess.Popen[bytes] | None = None
-        self._started_at = 0
 
     def __enter__(self) -> Terminal:
         return self
@@ -129,10 +131,10 @@ class Terminal:
             # Not in the folder of the page: the path of a socket may not be long.
             self._data = Path(mkdtemp(prefix="cede-docs-"))
         accounts = [] if os.geteuid() else ["--account", f"{USER}=root"]
-        said = self._data / "server.out"
+        data, said = self._data, self._data / "server.out"
         with said.open("ab") as out:
-            self._started_at = out.tell()
-            self._server = subprocess.Popen(
+            begins = out.tell()
+            server = self._server = subprocess.Popen(
                 [*CEDE, "serve", *arguments, "--port", "0", *accounts],
                 cwd=self.folder,
                 env=self._environment() | {"PYTHONUTF8": "1"},
@@ -142,13 +144,22 @@ class Terminal:
             )
 
         def look() -> tuple[int, str]:
-            assert self._server is not None, "it was started"
-            code = self._server.poll()
-            printed = self._seen(tidy(said.read_bytes()[self._started_at :].decode()))
-            up = self._data is not None and (self._data / "server.json").exists()
-            return (0 if up else -1) if code is None else code, printed
+            printed = self._seen(tidy(said.read_bytes()[begins:].decode()))
+            return (0 if (data / "server.json").exists() else UNFINISHED), printed
 
-        return self._until(look, command, PATIENCE_S)
+        code, printed = self._until(look, command, PATIENCE_S if self._listens() else 0.0)
+        return code if server.poll() is None else server.returncode, printed
+
+    def _listens(self) -> bool:
+        """Whether the server is up, once it is or has ended."""
+        assert self._server is not None, "it was started"
+        assert self._data is not None, "it has a place"
+        ends = time.monotonic() + STARTS_WITHIN_S
+        while self._server.poll() is None and time.monotonic() < ends:
+            if (self._data / "server.json").exists():
+                return True
+            time.sleep(PAUSE_S)
+        return False
 
     def _stop(self) -> None:
         """As Ctrl-C does. Jobs go on."""

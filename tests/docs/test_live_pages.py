@@ -74,12 +74,13 @@ def test_a_page_has_the_server_that_it_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_never_comes_true_is_seen(tmp_path: Path) -> None:
-    with Terminal(tmp_path, patience_s=0.3) as terminal:
-        terminal.outcome(Command("cede serve"))
-        code, printed = terminal.outcome(Command("cede ps", "1 workload: 1 running\n"))
+def test_a_server_that_does_not_start_is_seen(tmp_path: Path) -> None:
+    with Terminal(tmp_path, patience_s=0.1) as terminal:
+        code, printed = terminal.outcome(Command("cede serve --config nowhere.yaml"))
+        assert (code, "nowhere.yaml" in printed) == (2, True)
 
-        assert code == 0
+        code, printed = terminal.outcome(Command("cede ps", "1 workload: 1 running\n"))
+        assert (code, "no server runs" in printed) == (2, True)
         assert not terminal.agrees("1 workload: 1 running\n", printed)
 
 

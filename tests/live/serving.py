@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from cede.live.client import Client
 from cede.live.client.errors import ClientError
 from cede.live.client.results import Event, Node, Workload
-from cede.live.config import ServerConfig, Times, User
+from cede.live.config import ServerConfig, User
 from cede.live.server import LiveServer
 from cede.model.document import parse_document
 from cede.model.lifecycle import FINAL
@@ -68,7 +68,8 @@ class Live:
     # -- workloads ---------------------------------------------------------------------------------------------
 
     def submit(self, name: str, *command: str, **more: Any) -> Workload:
-        return self.client.submit(command, name=name, **{"cwd": "/", "cpu": 4, "priority": 1} | more)
+        given: dict[str, Any] = {"cwd": "/", "cpu": 4, "priority": 1}
+        return self.client.submit(command, name=name, **given | more)
 
     def shell(self, name: str, script: str, **more: Any) -> Workload:
         return self.submit(name, "sh", "-c", script, **more)
@@ -93,6 +94,9 @@ class Live:
 
     def end(self, name: str, within: float = DEADLINE_S) -> Workload:
         return self.client.wait(name, within)
+
+    def completed(self, name: str, within: float = DEADLINE_S) -> Workload:
+        return self.wait(name, "completed", within=within)
 
     def log(self, name: str, **which: Any) -> str:
         return b"".join(self.client.logs(name, **which)).decode()
@@ -159,7 +163,8 @@ def serving(
     **config: Any,
 ) -> Iterator[Live]:
     """A server with its data in this folder, on a port of its own. At the end nothing of it is left running."""
-    live = Live(cluster, ServerConfig(port=0, data=folder, users=tuple(users), times=Times.model_validate(times), **config))
+    given = {"port": 0, "data": folder, "users": users, "times": times} | config
+    live = Live(cluster, ServerConfig.model_validate(given))
     live.start()
     try:
         yield live

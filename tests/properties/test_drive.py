@@ -343,4 +343,4 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
 @pytest.mark.parametrize("which", sorted(CLUSTERS))
 def test_nothing_runs_twice_or_is_lost_whatever_happens(which: str) -> None:
     quick = settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck))
-    run_state_machine_as_test(machine_of(CLUSTERS[which]), settings=quick)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(machine_of(CLUSTERS[which]), settings=quick)

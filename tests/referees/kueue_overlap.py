@@ -18,19 +18,27 @@ class Twofold(Node):
 
 
 class Overlapping(Tree):
-    """Now nothing has left and nothing has come; later what is preempting has left, and what is reserved is there."""
+    """Now nothing has left and nothing has come; later what is preempting has left, and what is reserved is there.
 
-    def __init__(self, nodes: Callable[[type[Node]], list[Node]], reserved: Collection[str]) -> None:
+    Where nobody leaves, or nobody comes, one tree says it all.
+    """
+
+    def __init__(
+        self, nodes: Callable[[type[Node]], list[Node]], reserved: Collection[str], leaving: Collection[str]
+    ) -> None:
         super().__init__(nodes(Twofold))
         self.reserved = reserved
-        self.now, self.later = Tree(nodes(Node)), Tree(nodes(Node))
+        self.trees = [Tree(nodes(Node)) for _ in range(2 if reserved and leaving else 1)]
         for name, node in self.nodes.items():
             assert isinstance(node, Twofold)
-            node.likenesses = (self.now.nodes[name], self.later.nodes[name])
+            node.likenesses = tuple(tree.nodes[name] for tree in self.trees)
 
     def _where(self, workload: Workload) -> list[Tree]:
-        trees = [] if workload.name in self.reserved else [self.now]
-        return trees if workload.evicted else [*trees, self.later]
+        if len(self.trees) == 1:
+            return self.trees
+        now, later = self.trees
+        trees = [] if workload.name in self.reserved else [now]
+        return trees if workload.evicted else [*trees, later]
 
     def hold(self, workload: Workload) -> None:
         self.nodes[workload.queue].workloads[workload.name] = workload
@@ -43,11 +51,11 @@ class Overlapping(Tree):
             tree.release(workload)
 
     def use(self, node: Node, amounts: Mapping[FlavorResource, int]) -> None:
-        for tree in (self.now, self.later):
+        for tree in self.trees:
             tree.use(tree.nodes[node.name], amounts)
 
     def unuse(self, node: Node, amounts: Mapping[FlavorResource, int]) -> None:
-        for tree in (self.now, self.later):
+        for tree in self.trees:
             tree.unuse(tree.nodes[node.name], amounts)
 
     def recount(self) -> None:
@@ -69,4 +77,4 @@ class Overlapping(Tree):
             node.used, node.workloads = used, workloads
 
     def _everywhere(self) -> list[Node]:
-        return [node for tree in (self, self.now, self.later) for node in tree.nodes.values()]
+        return [node for tree in (self, *self.trees) for node in tree.nodes.values()]

@@ -94,8 +94,11 @@ def read(document: Document) -> Board:
     queues = {queue["name"]: queue for queue in document.get("queues", [])}
     parents = {queue["parent"] for queue in queues.values() if "parent" in queue}
     unlisted: list[Document] = [{"name": name} for name in sorted(parents - queues.keys())]
-    reserved = {entry["name"] for entry in document.get("workloads", []) if entry.get("state") == "reserved"}
-    tree = Overlapping(lambda kind: [_node(queue, kind) for queue in [*queues.values(), *unlisted]], reserved)
+    comes, goes = (
+        {entry["name"] for entry in document.get("workloads", []) if entry.get("state") == state}
+        for state in ("reserved", "preempting")
+    )
+    tree = Overlapping(lambda kind: [_node(queue, kind) for queue in [*queues.values(), *unlisted]], comes, goes)
     choice = document["doctrine"] if isinstance(document["doctrine"], dict) else {}
     leaving: set[str] = set()
     asks = []

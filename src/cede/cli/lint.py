@@ -1,12 +1,16 @@
-"""`cede lint`: what a cluster file says that cannot be meant."""
+"""`cede lint`: what a cluster file, or the running cluster, says that cannot be meant."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, File, Json, MaxSize, example
+from cede.cli.live.connection import Data, Token, Url
+from cede.cli.options import DEFAULT_SIZE, Json, Live, MaxSize, MaybeFile, example
+
+if TYPE_CHECKING:
+    from cede.model.lint import Finding
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -15,21 +19,27 @@ MOST_FINDINGS = 200
 
 @app.command(epilog=example("cede lint examples/swap-own-jobs.yaml --strict"))
 def lint(
-    file: File,
+    file: MaybeFile = None,
+    live: Live = False,
     json: Json = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there is any finding.")] = False,
     max_size: MaxSize = DEFAULT_SIZE,
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
 ) -> None:
     """Find what cannot be meant.
 
-    Limits that contradict each other, settings that can never act, work that can never run. Exits with 0, whatever is
-    found, unless --strict is given.
+    Limits that contradict each other, settings that can never act, work that can never run. With --live, in the running
+    cluster: also workloads that promise checkpoints which nothing there can ask for. Exits with 0, whatever is found,
+    unless --strict is given.
     """
     from cede.cli.output import console, emit_json, number, text
-    from cede.cli.source import load
+    from cede.cli.source import file_or_live, load
     from cede.engine.lint import lint as look
 
-    findings = look(load(file, max_size))
+    asked = file_or_live(file, live, url, token, data)
+    findings = look(load(asked, max_size)) if asked is not None else _live(url, token, data)
     if json:
         emit_json([finding.to_dict() for finding in findings])
     else:
@@ -46,3 +56,26 @@ def lint(
         out.print(text(number(len(findings), "finding") if findings else "No findings.", "bold"))
     if strict and findings:
         raise typer.Exit(1)
+
+
+def _live(url: str | None, token: str | None, data: str | None) -> list[Finding]:
+    """Findings about the running cluster as a file, and about what only a server knows."""
+    from cede.cli.live.connection import connected
+    from cede.engine.lint import lint as look
+    from cede.engine.lint_rules import NOBODY_ASKS, finding
+    from cede.engine.load import load
+    from cede.model.lifecycle import FINAL, Phase
+
+    with connected(url, token, data) as client:
+        document = client.snapshot()
+        jobs = client.jobs(state=[str(phase) for phase in Phase if phase not in FINAL])
+        notices = client.server()["notices"]
+    dumps = next((notice for notice in notices if "cannot be dumped" in notice), "it names none")
+    found = look(load(dict(document)))
+    for job in sorted(jobs, key=lambda job: job["name"]):
+        checkpoint = job["checkpoint"]
+        if checkpoint["mode"] != "none" and checkpoint["protocol"] == "none":
+            hint = "submit it with --checkpoint MODE:PROTOCOL, as auto:signal"
+            path = f"workloads[{job['name']}].checkpoint"
+            found.append(finding(NOBODY_ASKS, path, hint, workload=job["name"], mode=checkpoint["mode"], why=dumps))
+    return found

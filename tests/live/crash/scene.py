@@ -16,7 +16,7 @@ from cede.cli.bench.crash.wishes import CLUSTER, Wish
 from cede.live.client import Client
 from cede.live.client.results import Workload
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 SAVES = {"mode": "manual", "protocol": "signal"}
 ALL = {"cpu": 4}
 """What a whole node has."""
@@ -74,7 +74,7 @@ class Scene:
         """A job that acts so; by default it counts for about an hour."""
         wish = Wish(name, {"steps": 90_000, "tick": 0.04} | (acts or {}))
         command = wish.command(self._python, str(Path(job.__file__)), str(self.notes))
-        times = {"grace_period": 20, "checkpoint_timeout": 60} | asks.pop("times", {})
+        times = {"grace_period": 60, "checkpoint_timeout": 60} | asks.pop("times", {})
         return self.client.submit(command, name=name, cwd="/", times=times, **({"cpu": 1, "priority": 1} | asks))
 
     def fill(self, acts: dict[str, Any] | None = None, **asks: Any) -> None:
@@ -94,6 +94,13 @@ class Scene:
         """What the job wrote down, in these words."""
         life = evidence.read(self.notes).get(name, Life(name, ()))
         return [line for line in life.lines if line.what in what]
+
+    def sign(self) -> str:
+        """A file that is not there yet, for jobs that wait for it."""
+        return str(self.notes / "sign")
+
+    def give_sign(self) -> None:
+        (self.notes / "sign").touch()
 
     def decisions(self) -> list[tuple[str | None, list[str]]]:
         """Who took whose room, by the records."""

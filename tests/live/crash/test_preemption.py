@@ -14,11 +14,12 @@ GRACE = {"grace_period": 0.5}
 
 
 def test_a_victim_that_writes_its_checkpoint_is_not_asked_twice(scene: Scene) -> None:
-    scene.fill({"takes": 1.5}, checkpoint=SAVES)
+    scene.fill({"takes": scene.sign()}, checkpoint=SAVES)
     scene.claim()
     until(lambda: len(scene.lines("victim", "hint")) == 4)
 
     scene.restart()
+    scene.give_sign()
 
     assert scene.wait("claimant")["state"] == "completed"
     assert len(scene.lines("victim", "hint")) == len(scene.lines("victim", "told")) == 4
@@ -31,11 +32,15 @@ def test_a_victim_that_writes_its_checkpoint_is_not_asked_twice(scene: Scene) ->
 
 
 def test_a_checkpoint_written_while_the_server_was_away_counts(scene: Scene) -> None:
-    scene.fill({"takes": 0.5, "goes": True}, checkpoint=SAVES)
+    scene.fill({"takes": scene.sign(), "goes": True}, checkpoint=SAVES)
     scene.claim()
     until(lambda: len(scene.lines("victim", "hint")) == 4)
 
-    scene.restart(away=lambda: until(lambda: len(scene.lines("victim", "left")) == 4))
+    def away() -> None:
+        scene.give_sign()
+        until(lambda: len(scene.lines("victim", "left")) == 4)
+
+    scene.restart(away=away)
 
     assert scene.wait("claimant")["state"] == "completed"
     found = scene.wait("victim", "running")
@@ -44,7 +49,7 @@ def test_a_checkpoint_written_while_the_server_was_away_counts(scene: Scene) -> 
 
 
 def test_a_hold_outlives_the_server(scene: Scene) -> None:
-    scene.fill({"lingers": 2})
+    scene.fill({"lingers": scene.sign()})
     scene.claim()
     scene.wait("claimant", "held")
     until(lambda: len(scene.lines("victim", "told")) == 4)
@@ -53,6 +58,7 @@ def test_a_hold_outlives_the_server(scene: Scene) -> None:
 
     held = scene.client.job("claimant")
     assert (held["state"], held["waits_for"]) == ("held", ["victim"])
+    scene.give_sign()
     assert scene.wait("claimant")["state"] == "completed"
     assert len(scene.lines("victim", "told")) == 4
     assert scene.decisions() == [("claimant", ["victim"])]
@@ -61,12 +67,13 @@ def test_a_hold_outlives_the_server(scene: Scene) -> None:
 
 
 def test_nobody_slips_into_a_hold_that_was_read_back(scene: Scene) -> None:
-    scene.fill({"lingers": 2})
+    scene.fill({"lingers": scene.sign()})
     scene.claim(members=4)
     scene.wait("claimant", "held")
 
     scene.restart()
     scene.submit("small", {"steps": 1}, priority=50)
+    scene.give_sign()
 
     assert scene.wait("claimant")["state"] == "completed"
     [first, *_] = sorted(scene.lines("claimant", "begin") + scene.lines("small", "begin"), key=lambda line: line.at)
@@ -74,11 +81,15 @@ def test_nobody_slips_into_a_hold_that_was_read_back(scene: Scene) -> None:
 
 
 def test_a_claimant_whose_victim_left_while_the_server_was_away_starts(scene: Scene) -> None:
-    scene.fill({"lingers": 0.5})
+    scene.fill({"lingers": scene.sign()})
     scene.claim()
     scene.wait("claimant", "held")
 
-    scene.restart(away=lambda: until(lambda: len(scene.lines("victim", "left")) == 4))
+    def away() -> None:
+        scene.give_sign()
+        until(lambda: len(scene.lines("victim", "left")) == 4)
+
+    scene.restart(away=away)
 
     assert scene.wait("claimant")["state"] == "completed"
     assert scene.wait("victim", "running")["preempted"] == 1

@@ -14,8 +14,8 @@ BOTH = pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=[
 
 @BOTH
 def test_running_jobs_go_on_and_are_taken_over(number: int, scene: Scene) -> None:
-    scene.submit("job", {"steps": 40})
-    scene.submit("gang", {"steps": 40}, members=3)
+    scene.submit("job", {"steps": scene.sign()})
+    scene.submit("gang", {"steps": scene.sign()}, members=3)
     before = {name: scene.wait(name, "running") for name in ("job", "gang")}
     until(lambda: len(scene.lines("job", "begin") + scene.lines("gang", "begin")) == 4)
 
@@ -24,7 +24,8 @@ def test_running_jobs_go_on_and_are_taken_over(number: int, scene: Scene) -> Non
     for name, was in before.items():
         found = scene.client.job(name)
         assert (found["state"], found["attempt"], found["began"]) == ("running", 1, was["began"])
-        assert scene.wait(name)["state"] == "completed"
+    scene.give_sign()
+    assert {scene.wait(name)["state"] for name in before} == {"completed"}
     assert len(scene.lines("job", "begin")) == 1
     assert len(scene.lines("gang", "begin")) == 3
     until(lambda: not scene.left())
@@ -32,42 +33,42 @@ def test_running_jobs_go_on_and_are_taken_over(number: int, scene: Scene) -> Non
 
 @BOTH
 def test_a_job_does_not_notice_that_the_server_is_away(number: int, scene: Scene) -> None:
-    scene.submit("job", {"steps": 20})
+    scene.submit("job", {"steps": scene.sign()})
     scene.wait("job", "running")
 
-    scene.restart(number=number, away=lambda: until(lambda: scene.lines("job", "complete")))
+    def away() -> None:
+        scene.give_sign()
+        until(lambda: scene.lines("job", "complete"))
+
+    scene.restart(number=number, away=away)
 
     assert scene.wait("job")["exit_code"] == 0
 
 
-ENDS = {
-    "with success": ({"steps": 10}, "completed", 0, None),
-    "with a code": ({"steps": 10, "code": 7}, "failed", 7, None),
-}
-
-
-@pytest.mark.parametrize(("acts", "state", "code", "number"), ENDS.values(), ids=ENDS.keys())
-def test_how_it_ended_while_the_server_was_away_is_known(
-    acts: dict[str, int], state: str, code: int, number: int | None, scene: Scene
-) -> None:
-    scene.submit("job", acts)
+@pytest.mark.parametrize(("code", "state"), [(0, "completed"), (7, "failed")])
+def test_how_it_ended_while_the_server_was_away_is_known(code: int, state: str, scene: Scene) -> None:
+    scene.submit("job", {"steps": scene.sign(), "code": code})
     scene.wait("job", "running")
 
-    scene.restart(away=lambda: until(lambda: scene.lines("job", "complete", "fail") and not scene.left()))
+    def away() -> None:
+        scene.give_sign()
+        until(lambda: scene.lines("job", "complete", "fail") and not scene.left())
+
+    scene.restart(away=away)
 
     found = scene.wait("job")
-    assert (found["state"], found["exit_code"], found["exit_signal"]) == (state, code, number)
+    assert (found["state"], found["exit_code"], found["exit_signal"]) == (state, code, None)
     assert (found["attempt"], len(scene.lines("job", "begin"))) == (1, 1)
 
 
 def test_a_signal_that_ended_it_while_the_server_was_away_is_known(scene: Scene) -> None:
     scene.client.submit(
-        ["sh", "-c", "while ! [ -e gone ]; do sleep 0.02; done; kill -9 $$"], name="job", cwd=str(scene.notes)
+        ["sh", "-c", "while ! [ -e sign ]; do sleep 0.02; done; kill -9 $$"], name="job", cwd=str(scene.notes)
     )
     scene.wait("job", "running")
 
     def away() -> None:
-        (scene.notes / "gone").touch()
+        scene.give_sign()
         until(lambda: not scene.left())
 
     scene.restart(away=away)
@@ -88,7 +89,7 @@ def test_a_walltime_that_ran_out_while_the_server_was_away_is_kept(scene: Scene)
 
 
 def test_who_was_suspended_by_somebody_stays_so(scene: Scene) -> None:
-    scene.submit("job", {"steps": 20}, checkpoint=SAVES)
+    scene.submit("job", {"steps": scene.sign()}, checkpoint=SAVES)
     until(lambda: scene.lines("job", "step"))
     scene.wait("job", "running")
     scene.client.suspend("job")
@@ -98,6 +99,7 @@ def test_who_was_suspended_by_somebody_stays_so(scene: Scene) -> None:
 
     assert scene.client.job("job")["parked"]
     scene.client.resume("job")
+    scene.give_sign()
     assert scene.wait("job")["state"] == "completed"
     [resumed] = scene.lines("job", "resumed")
     assert resumed.details == scene.lines("job", "saved")[-1].details
@@ -120,23 +122,25 @@ def test_a_data_directory_that_was_used_before_has_its_past(scene: Scene) -> Non
 
 
 def test_a_second_server_on_the_same_data_directory_is_refused(scene: Scene) -> None:
-    scene.submit("job", {"steps": 30})
+    scene.submit("job", {"steps": scene.sign()})
     scene.wait("job", "running")
 
     second = scene.servers.start()
     until(lambda: not second.lives())
 
     assert "is using it already" in scene.log()
+    scene.give_sign()
     assert scene.wait("job")["state"] == "completed"
     assert len(scene.lines("job", "begin")) == 1
 
 
 def test_a_killed_supervisor_costs_one_attempt(scene: Scene) -> None:
-    scene.submit("job", {"steps": 30, "stray": True})
+    scene.submit("job", {"steps": scene.sign(), "stray": True})
     scene.wait("job", "running")
     strays = until(lambda: scene.lines("job", "stray"))
 
     scene.kill_supervisor("job")
+    scene.give_sign()
 
     found = scene.wait("job")
     assert (found["state"], found["attempt"], found["requeues"]) == ("completed", 2, 1)
@@ -145,11 +149,12 @@ def test_a_killed_supervisor_costs_one_attempt(scene: Scene) -> None:
 
 
 def test_a_supervisor_killed_while_the_server_was_away_costs_one_attempt(scene: Scene) -> None:
-    scene.submit("job", {"steps": 30, "stray": True})
+    scene.submit("job", {"steps": scene.sign(), "stray": True})
     scene.wait("job", "running")
     strays = until(lambda: scene.lines("job", "stray"))
 
     scene.restart(away=lambda: scene.kill_supervisor("job"))
+    scene.give_sign()
 
     found = scene.wait("job")
     assert (found["state"], found["attempt"], found["requeues"]) == ("completed", 2, 1)
@@ -158,7 +163,7 @@ def test_a_supervisor_killed_while_the_server_was_away_costs_one_attempt(scene: 
 
 
 def test_without_its_zygote_a_server_goes_on(scene: Scene) -> None:
-    scene.submit("before", {"steps": 30})
+    scene.submit("before", {"steps": scene.sign()})
     scene.wait("before", "running")
     zygote = scene.server.zygote()
     assert zygote is not None
@@ -167,5 +172,6 @@ def test_without_its_zygote_a_server_goes_on(scene: Scene) -> None:
 
     scene.submit("after", {"steps": 1})
     assert scene.wait("after")["state"] == "completed"
+    scene.give_sign()
     assert scene.wait("before")["state"] == "completed"
     assert scene.server.zygote() not in (None, zygote)

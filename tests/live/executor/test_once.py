@@ -243,6 +243,17 @@ def test_a_process_of_before_the_last_boot_is_never_touched(stand: Stand) -> Non
         other.kill()
 
 
+def test_a_start_that_was_only_half_written_down_counts_as_one(stand: Stand) -> None:
+    stand.end("job", shell(COUNTS))
+    (stand.folder("job") / "exit.json").unlink()
+    (stand.folder("job") / "began.json").write_bytes(b"")
+    stand.restart({"job": 1})
+    stand.launch("job", shell(COUNTS))
+
+    assert stand.wait(Exited, "job", count=2).lost
+    assert starts(stand, "job") == 1
+
+
 def test_an_attempt_that_nobody_wants_any_more_is_ended(stand: Stand) -> None:
     stand.run("wanted", task("sleep", "100"))
     stand.run("unwanted", task("sleep", "100"))

@@ -10,13 +10,17 @@ _REST = "echo ready $CEDE_ATTEMPT $CEDE_RESUME; while :; do sleep 60 & wait $!; 
 
 def answering(answer: str) -> str:
     """A program that does this when a hint comes, and works on without end; `$hint` is the hint's number."""
-    return f"{_PUT}; answer() {{ trap '' USR1; hint=$({_HINT}); {answer}; trap answer USR1; }}; trap answer USR1; {_REST}"
+    return (
+        f"{_PUT}; answer() {{ trap '' USR1; hint=$({_HINT}); {answer}; trap answer USR1; }}; trap answer USR1; {_REST}"
+    )
 
 
 STEPS = 'echo "$hint" >>"$CEDE_CHECKPOINT_DIR/saved"'
 SAVING = answering(f'{STEPS}; put done "$hint"')
 """Saves when asked, and goes on until it is told to go."""
-ENDING = f"if [ $CEDE_RESUME = 1 ]; then echo resumed $CEDE_ATTEMPT; cat $CEDE_CHECKPOINT_DIR/saved; exit 0; fi; {SAVING}"
+ENDING = (
+    f"if [ $CEDE_RESUME = 1 ]; then echo resumed $CEDE_ATTEMPT; cat $CEDE_CHECKPOINT_DIR/saved; exit 0; fi; {SAVING}"
+)
 """The same, but once it resumes it ends well."""
 SILENT = "trap '' USR1; echo ready; exec sleep 60"
 DEAF = "trap '' USR1 TERM; echo ready; exec sleep 60"

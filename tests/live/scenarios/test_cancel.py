@@ -78,7 +78,7 @@ def test_a_preempting_workload_is_cancelled_and_never_queues_again(live: Live) -
     live.client.cancel("going")
 
     assert live.end("going")["state"] == "cancelled"
-    assert live.end("going-urgent")["state"] == "completed"
+    live.completed("going-urgent")
     assert live.client.job("going")["attempt"] == 1
 
 
@@ -105,7 +105,7 @@ def test_to_cancel_twice_changes_nothing(live: Live) -> None:
 def test_a_cancelled_workload_that_ends_well_before_it_is_told_has_completed(live: Live) -> None:
     """Its own end comes first when it comes first."""
     live.shell("racing", "exit 0")
-    assert live.end("racing")["state"] == "completed"
+    live.completed("racing")
 
     with pytest.raises(ClientError):
         live.client.cancel("racing")
@@ -144,7 +144,7 @@ def test_a_pending_workload_that_is_suspended_does_not_start(live: Live) -> None
 
     assert live.client.job("kept-back")["state"] == "pending"
     live.client.resume("kept-back")
-    assert live.end("kept-back")["state"] == "completed"
+    live.completed("kept-back")
 
 
 def test_a_victim_that_somebody_suspends_meanwhile_stays_away(live: Live) -> None:
@@ -156,7 +156,7 @@ def test_a_victim_that_somebody_suspends_meanwhile_stays_away(live: Live) -> Non
     away = live.wait("both", "suspended")
     assert (away["parked"] != "", away["preempted"]) == (True, 1)
     live.client.resume("both")
-    assert live.end("both")["state"] == "completed"
+    live.completed("both")
 
 
 def test_resuming_what_nobody_suspended_is_refused(live: Live) -> None:

@@ -57,7 +57,7 @@ def test_under_kueue_a_queue_reclaims_what_another_borrowed(start: Start) -> Non
     live = start(KUEUE)
     live.runs("own", SLEEPS, queue="red")
     live.runs("borrows", SAVING, queue="red", checkpoint=SAVES)
-    assert next(queue for queue in live.client.queues() if queue["name"] == "red")["usage"] == {"cpu": 8}
+    assert next(queue for queue in live.client.queues() if queue["name"] == "red")["usage"] == {"cpu@default": 8}
     live.shell("rightful", SLEEPS, queue="blue")
 
     live.wait("rightful", "running")
@@ -71,14 +71,14 @@ def test_under_kueue_a_queue_reclaims_what_another_borrowed(start: Start) -> Non
 
 
 def test_under_kueue_a_higher_priority_preempts_within_its_queue_and_its_quota(start: Start) -> None:
-    live = start(KUEUE | {"queues": [KUEUE["queues"][1] | {"parent": None}]})
+    live = start(KUEUE | {"queues": [{key: value for key, value in KUEUE["queues"][1].items() if key != "parent"}]})
     live.runs("low", ENDING, queue="red", checkpoint=SAVES)
     live.shell("over-quota", SLEEPS, queue="red")
     assert live.client.job("over-quota")["state"] == "pending"
     assert live.node("n2")["used"] == {}
     live.shell("high", "sleep 0.2", queue="red", priority=9)
 
-    assert live.end("high")["state"] == "completed"
+    live.completed("high")
     until(lambda: {live.client.job(name)["state"] for name in ("low", "over-quota")} >= {"completed", "running"})
     assert live.log("low", attempt=2).startswith("resumed 2")
 
@@ -98,13 +98,14 @@ def test_under_kueue_a_gang_that_fits_its_quota_waits_for_nodes(start: Start) ->
 @pytest.mark.parametrize("saves", [True, False])
 def test_a_group_whose_mode_is_terminate_ends_its_victims(start: Start, saves: bool) -> None:
     live = start(cluster_of("n1", preemption_mode="terminate"))
-    live.runs("victim", *([SAVING] if saves else [POLITE]), **({"checkpoint": SAVES} if saves else {}))
+    live.runs("victim", SAVING if saves else POLITE, checkpoint=SAVES if saves else "none")
     live.preempt("victim", "sleep 0.2")
 
     ended = live.end("victim")
     assert (ended["state"], ended["rule"], ended["preempted"]) == ("preempted", "live.preempted", 1)
-    assert "victim-urgent" in ended["why"] and "the doctrine ends what it preempts" in ended["why"]
-    assert live.end("victim-urgent")["state"] == "completed"
+    assert "victim-urgent" in ended["why"]
+    assert "the doctrine ends what it preempts" in ended["why"]
+    live.completed("victim-urgent")
     assert live.client.job("victim")["state"] == "preempted"
 
 
@@ -113,9 +114,9 @@ def test_under_the_shipped_edition_victims_are_rescheduled(start: Start) -> None
     settings = {"enabled": True, "preemption_mode": "reschedule", "victim_scope": "resource-group"}
     cluster = cluster_of("n1", doctrine=doctrine) | {"queues": [{"name": "default", "settings": settings}]}
     live = start(cluster)
-    live.runs("first", POLITE)
-    live.preempt("first", "sleep 0.2")
+    live.runs("first", POLITE, job_priority=1)
+    live.preempt("first", "sleep 0.2", job_priority=9)
 
-    assert live.end("first-urgent")["state"] == "completed"
+    live.completed("first-urgent")
     live.said("first", "ready", attempt=2)
     assert live.client.job("first")["preempted"] == 1

@@ -24,7 +24,17 @@ def members_said(live: Live, name: str, text: str, **which: Any) -> list[str]:
 
 
 def test_each_member_knows_its_rank_and_where_the_others_are(live: Live) -> None:
-    names = "CEDE_RANK CEDE_SIZE CEDE_NODE CEDE_NODES CEDE_ADDRESSES RANK WORLD_SIZE MASTER_ADDR MASTER_PORT".split()
+    names = [
+        "CEDE_RANK",
+        "CEDE_SIZE",
+        "CEDE_NODE",
+        "CEDE_NODES",
+        "CEDE_ADDRESSES",
+        "RANK",
+        "WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    ]
     script = "; ".join(f'echo "{name}=${name}"' for name in names)
     live.shell("ranks", f"{script}; echo that is all", members=4)
 
@@ -38,7 +48,8 @@ def test_each_member_knows_its_rank_and_where_the_others_are(live: Live) -> None
         assert (one["CEDE_SIZE"], one["WORLD_SIZE"], one["CEDE_NODES"]) == ("4", "4", ",".join(placed))
         assert len(one["CEDE_ADDRESSES"].split(",")) == 4
         assert one["MASTER_ADDR"] == one["CEDE_ADDRESSES"].split(",")[0]
-    assert len({one["MASTER_PORT"] for one in found}) == 1 and int(found[0]["MASTER_PORT"]) > 1023
+    assert len({one["MASTER_PORT"] for one in found}) == 1
+    assert int(found[0]["MASTER_PORT"]) > 1023
 
 
 def test_a_gang_gives_way_to_a_gang_as_one(live: Live) -> None:
@@ -102,7 +113,7 @@ def test_a_gang_waits_until_all_its_members_have_room(live: Live) -> None:
 
     assert live.client.job("patient")["state"] == "pending"
     live.client.cancel("in-the-way")
-    assert live.end("patient")["state"] == "completed"
+    live.completed("patient")
 
 
 def test_several_members_may_share_a_node(live: Live) -> None:

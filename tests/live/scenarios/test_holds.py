@@ -1,4 +1,4 @@
-"""Room that is held for a claimant: seen by all, entered by nobody else, and given up when its time or claimant is gone."""
+"""Room that is held for a claimant: seen by all, entered by nobody else, given up with its time or its claimant."""
 
 from typing import Any
 
@@ -24,7 +24,8 @@ def test_a_hold_is_seen_and_has_a_deadline(live: Live) -> None:
 
     held = live.wait("leaver-urgent", "held")
     assert (held["rule"], held["waits_for"], sorted(held["nodes"])) == ("live.held", ["leaver"], ["n1", "n2"])
-    assert "leaver" in held["why"] and held["deadline"] is not None
+    assert "leaver" in held["why"]
+    assert held["deadline"] is not None
     leaving = live.client.job("leaver")
     assert (leaving["state"], leaving["claimant"]) == ("checkpointing", "leaver-urgent")
     for node in live.client.nodes():
@@ -132,7 +133,7 @@ def test_a_held_workload_that_somebody_suspends_gives_its_hold_up(live: Live) ->
     assert (parked["state"], parked["nodes"]) == ("pending", [])
     live.happened("stays", "checkpointed")
     assert live.wait("stays", "running")["attempt"] == 1
-    with pytest.raises(ClientError, match="nobody suspended it|it is not suspended"):
+    with pytest.raises(ClientError, match="it is not suspended"):
         live.client.resume("stays")
     live.client.resume("stays-urgent")
     live.wait("stays-urgent", "running")

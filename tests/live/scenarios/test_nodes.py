@@ -89,5 +89,5 @@ def test_a_gang_is_placed_where_there_are_nodes_enough(live: Live) -> None:
     assert live.client.job("gang")["state"] == "pending"
 
     live.client.undrain("n1")
-    assert live.end("gang")["state"] == "completed"
+    live.completed("gang")
     until(lambda: all(node["used"] == {} for node in live.client.nodes()))

@@ -1,4 +1,4 @@
-"""Each way in which an application is asked for a checkpoint, with the examples: preempted, suspended, asked, resumed."""
+"""Each way to ask an application for a checkpoint, with the examples: preempted, suspended, asked, resumed."""
 
 import re
 import sys

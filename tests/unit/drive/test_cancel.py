@@ -70,6 +70,13 @@ def killed() -> World:
     return world
 
 
+def expired() -> World:
+    world = nodes(4)
+    run_victim(world, "w", walltime=50, terms=terms(requeue="always"))
+    world.wait(50)
+    return world
+
+
 def suspended() -> World:
     world = hinted()
     world.save("w")
@@ -94,6 +101,7 @@ PRESENT = {
     "hinted": hinted,
     "preempting": preempting,
     "killed": killed,
+    "over its walltime": expired,
 }
 
 

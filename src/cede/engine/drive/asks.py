@@ -46,6 +46,9 @@ def cancel(roll: Roll, fact: Cancel) -> None:
     """It ends for good: at once if it waits, after its processes are gone if it runs."""
     job = known(roll, fact.name)
     if job.phase is Phase.CANCELLING:
+        if job.leaving is not None and job.leaving.cause != "cancel":
+            job.leaving.cause, job.leaving.by = "cancel", fact.by
+            roll.note(job, "end for good", rules.CANCELLED, by=fact.by or "somebody")
         return
     if job.phase in PRESENT:
         if job.leaving is None:

@@ -120,8 +120,7 @@ def _decided(name: str, record: DecisionRecord) -> tuple[str, str]:
     if record.claimant != name:
         victim = next((one for one in record.decision.victims if one.workload == name), None)
         rule = record.rule if victim is None else victim.rule or record.rule
-        reason = record.why if victim is None else victim.reason
-        return rule, f"decision {record.number}: it gives way to {record.claimant or 'nobody'}: {reason}"
+        return rule, f"decision {record.number}: it gives way to {record.claimant or 'nobody'}: {record.why}"
     parts = [f"decision {record.number}: {record.action}"]
     if record.victims:
         more = f" and {len(record.victims) - _SHOWN} more" if len(record.victims) > _SHOWN else ""

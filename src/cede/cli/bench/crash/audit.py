@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cede.cli.bench.crash.evidence import COMPLETE, FINISHED, Life
@@ -25,6 +25,8 @@ class Records:
     jobs: Mapping[str, Workload]
     events: Mapping[str, Sequence[Event]]
     decisions: Sequence[Decision]
+    signalled: Collection[tuple[str, int]] = ()
+    """Attempts that had not ended when the signal to go reached them, as their supervisors saw it."""
 
     def signals(self, name: str, attempt: int) -> list[Event]:
         return [event for event in self.events.get(name, ()) if event["attempt"] == attempt]
@@ -135,7 +137,7 @@ def _job(
                 say(f"{name} is completed, and attempt {attempt} did not get to its end")
         elif life.of(attempt, FINISHED) or (whole and records.let_off(name, attempt)):
             found.finished += 1
-        elif whole and records.told(name, attempt):
+        elif whole and (name, attempt) in records.signalled:
             found.photo_finishes += 1
         elif whole and attempt not in lost:
             say(f"{name}, attempt {attempt} got to its end, and its record does not say so")
@@ -155,7 +157,7 @@ def _failures(found: Found, wish: Wish, job: Workload, life: Life, records: Reco
     for attempt in sorted(set(recorded) - seen):
         found.violations.append(f"{name}, attempt {attempt} failed on record, and did not say so")
     for attempt in sorted(seen - set(recorded) - lost):
-        if records.told(name, attempt):
+        if (name, attempt) in records.signalled:
             found.photo_finishes += 1
         else:
             found.violations.append(f"{name}, attempt {attempt} failed, and its record does not say so")

@@ -83,7 +83,7 @@ class Member:
 
     def _work(self, ck: Checkpoint | None) -> None:
         step = self._resumed(ck)
-        while step < self._wish["steps"]:
+        while self._has_more(step):
             if ck is None:
                 time.sleep(self._wish["tick"])
             else:
@@ -99,6 +99,18 @@ class Member:
                 ck.saved()
         self._end()
 
+    def _has_more(self, step: int) -> bool:
+        """Until it has counted far enough, or the file is there that it was told to wait for."""
+        steps: int | str = self._wish["steps"]
+        return step < steps if isinstance(steps, int) else not Path(steps).exists()
+
+    def _pass(self, how_long: float | str) -> None:
+        """So many seconds pass, or the file is there; a sign of life every now and then."""
+        end = time.monotonic() + (how_long if isinstance(how_long, (int, float)) else 600)
+        while (left := end - time.monotonic()) > 0 and not (isinstance(how_long, str) and Path(how_long).exists()):
+            time.sleep(min(left, 0.05))
+            self._evidence.note("waits", durable=False)
+
     def _resumed(self, ck: Checkpoint | None) -> int:
         if ck is None or not ck.resuming:
             return 0
@@ -112,7 +124,7 @@ class Member:
     def _answer(self, ck: Checkpoint, step: int) -> None:
         hint, leaving = ck.hint, ck.leaving
         self._evidence.note("hint", hint, int(leaving))
-        time.sleep(self._wish.get("takes", 0.0))
+        self._pass(self._wish.get("takes", 0))
         if self._wish.get("refuses"):
             ck.failed("it never can")
             return
@@ -134,10 +146,7 @@ class Member:
         self._evidence.note("told")
 
     def _leave(self) -> None:
-        end = time.monotonic() + self._wish.get("lingers", 0.0)
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, 0.05))
-            self._evidence.note("lingers", durable=False)
+        self._pass(self._wish.get("lingers", 0))
         self._evidence.note("left", durable=False)
         os._exit(143)
 

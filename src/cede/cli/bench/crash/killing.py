@@ -107,6 +107,6 @@ class Killer:
         found = sorted(guards(self._servers.data), key=lambda guard: guard.pid)
         if found:
             guard = self._draw.choice(found)
-            self.toll.supervisors.add((guard.name, guard.attempt))
             with suppress(ProcessLookupError):
                 os.kill(guard.pid, signal.SIGKILL)
+                self.toll.supervisors.add((guard.name, guard.attempt))

@@ -26,6 +26,7 @@ from cede.cli.bench.crash.stream import Ledger, Stream, drain
 from cede.cli.bench.crash.wishes import CLUSTER
 from cede.live.client import Client
 from cede.live.client.results import Event, Workload
+from cede.live.executors.local.guard import files
 
 STUCK_S = 45.0
 """So long nothing may move before what has not ended counts as lost."""
@@ -71,7 +72,7 @@ def _run(folder: Path, kills: int, seed: int, tell: Tell) -> dict[str, Any]:
         stream.stop(STUCK_S)
         with Client(data=servers.data) as client:
             left = drain(client, STUCK_S, lambda count: tell(f"waiting for {count} jobs to end", kills))
-            records, problems = _records(client), _nodes(client)
+            records, problems = _records(client, servers.data), _nodes(client)
         last.stop()
         tell("auditing", kills)
         found = audit(stream.ledger, records, evidence.read(notes), killer.toll.supervisors, left)
@@ -104,12 +105,15 @@ def worker() -> tuple[str, str]:
     return own, sys.executable
 
 
-def _records(client: Client) -> Records:
+def _records(client: Client, data: Path) -> Records:
     jobs: dict[str, Workload] = {found["name"]: found for found in client.jobs(order="oldest")}
     events: dict[str, list[Event]] = {}
     for event in client.events(after=0):
         events.setdefault(event["workload"], []).append(event)
-    return Records(jobs, events, list(client.decisions()))
+    ends = data.glob("jobs/*/attempts/*/*/exit.json")
+    told = {end.parent.parent for end in ends if (files.get(str(end.parent), end.name) or {}).get("told")}
+    signalled = {(attempt.parent.parent.name, int(attempt.name)) for attempt in told}
+    return Records(jobs, events, list(client.decisions()), signalled)
 
 
 def _nodes(client: Client) -> list[str]:

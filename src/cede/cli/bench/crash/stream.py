@@ -88,6 +88,9 @@ class Stream:
                 if error.status not in (0, 503):
                     self.ledger.faults.append(f"the server answered {error.status}: {error}")
                 time.sleep(PACE_S / 4)
+            except Exception as error:
+                self.ledger.faults.append(f"the stream broke off: {error!r}")
+                return
 
     def _reached(self) -> Client:
         if self._client is None:

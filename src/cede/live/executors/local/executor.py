@@ -149,7 +149,7 @@ class LocalExecutor:
         key = order.name, order.attempt
         attempt = new_attempt(order, task, self._gpus.assign(key, order.nodes, task.gpus))
         # Its members' folders first: an attempt that is found again can then be ended, however little there is of it.
-        self._folders.make(order.name, order.attempt, len(order.nodes), rights)
+        self._folders.make(order.name, order.attempt, len(order.nodes), None)
         put_attempt(self._folders.attempt(*key), attempt)
         return self._underway.track(attempt)
 
@@ -163,6 +163,7 @@ class LocalExecutor:
                 broker["CEDE_BROKER_TOKEN"] = self._broker_token(*attempt.key)
         lacking = [(member, folder) for member, folder in tracked.present() if not files.get(folder, "spec.json")]
         if lacking:
+            self._folders.make(*attempt.key, len(attempt.nodes), rights)
             shared = environment(self._folders, attempt, task, rights, self._nodes, broker)
             for member, folder in lacking:
                 env = shared | member_environment(attempt, member, folder)

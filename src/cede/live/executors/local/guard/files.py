@@ -8,23 +8,34 @@ from typing import Any
 
 
 def put(folder: str, name: str, value: dict[str, Any], *, durable: bool = True) -> None:
-    """The file holds `value`; if durable, also after a loss of power."""
-    path = os.path.join(folder, name)
+    """The file holds `value`. If durable, what is found under its name after a loss of power is never cut short."""
     temporary = os.path.join(folder, f".{name}.{os.getpid()}")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps(value, separators=(",", ":")).encode())
+        _write(fd, value)
         if durable:
             os.fsync(fd)
     finally:
         os.close(fd)
-    os.rename(temporary, path)
-    if durable:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    os.rename(temporary, os.path.join(folder, name))
+
+
+def create(folder: str, name: str, value: dict[str, Any]) -> None:
+    """There was no such file, and now it is there, even after a loss of power.
+
+    Made in place: to make it elsewhere and move it would have to wait for the disk twice.
+    """
+    fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        _write(fd, value)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def get(folder: str, name: str) -> dict[str, Any] | None:
@@ -42,3 +53,9 @@ def get(folder: str, name: str) -> dict[str, Any] | None:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _write(fd: int, value: dict[str, Any]) -> None:
+    text = json.dumps(value, separators=(",", ":")).encode()
+    if os.write(fd, text) < len(text):
+        raise OSError("there is no room for it")

@@ -114,7 +114,7 @@ class Supervisor:
         try:
             self._talk = Conversation(self._spec, self._post)
             logs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
-            files.put(".", "began.json", began)
+            files.create(".", "began.json", began)
             started = dumps.resume(self._spec, note) if note else command.start(self._spec)
         except (command.NotStartedError, OSError) as error:
             self._record(outcome(error=str(error)))
