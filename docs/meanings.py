@@ -16,7 +16,8 @@ TIMES = {
 CONFIGURATION = {
     "host": "where to listen. Anything but loopback lets others try tokens, and nothing here encrypts",
     "port": "0 takes a free one",
-    "data": "the data directory; else `$CEDE_DATA`, else `$XDG_STATE_HOME/cede`, else `~/.local/state/cede`",
+    "data": "the data directory; else `$CEDE_DATA`, else `/var/lib/cede` for root, `$XDG_STATE_HOME/cede` or "
+    "`~/.local/state/cede` for others",
     **{f"times.{key}": meaning for key, meaning in TIMES.items()},
     **{f"queues.NAME.{key}": "the same, for the workloads of this queue" for key in TIMES},
     "users[].name": "whose tokens this is about; it counts more than what a token says",
@@ -25,8 +26,9 @@ CONFIGURATION = {
     "users[].account": "under a server that is root: the unix account its jobs run as. Without one it cannot submit",
     "retention.ended": "how long records, files and logs of workloads that ended are kept. Without it: for ever",
     "retention.events": "how long events of workloads that ended are kept. Without it: for ever",
+    "retention.inputs": "how long recorded steps and the cluster files of decisions are kept. Without it: for ever",
     "max_body": "the largest body of a request, in bytes",
-    "assumed_checkpoint_age": "not used: no doctrine that is built weighs the work that a preemption loses",
+    "assumed_checkpoint_age": "how old a checkpoint a silent workload is charged as having, while no workload publishes any",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
 }
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cede
@@ -48,6 +47,8 @@ class World:
         self.steps: list[Step] = []
         self.inputs: list[tuple[int, list[Fact]]] = []
         self.ended: dict[str, Job] = {}
+        self.stored: dict[str, Job] = {}
+        """The records as a store would have them: of every step what it says has changed."""
         self.restarts = 0
 
     def feed(self, *facts: Fact, after: float = 0) -> Step:
@@ -57,6 +58,7 @@ class World:
         self.inputs.append((at, list(facts)))
         step = self.driver.feed(at, facts)
         self.steps.append(step)
+        self.stored |= {name: copy_of(job) for name, job in step.changed.items()}
         self.ended |= {name: job for name, job in step.changed.items() if name not in self.driver.jobs}
         self.obey(step.orders)
         return step
@@ -128,9 +130,9 @@ class World:
         return self.feed(fact, after=after)
 
     def restart(self) -> None:
-        """The driver is lost and made again from its records; the orders in force come again."""
+        """The driver is lost and made again from what was stored; the orders in force come again."""
         self.restarts += 1
-        jobs = copy.deepcopy(list(self.driver.jobs.values()))
+        jobs = [copy_of(job) for job in self.stored.values()]
         state = self.driver.state
         words = {name: NODE_STATES[state.nodes.state[row]] for name, row in state.node_index.items()}
         number = max((made.number for step in self.steps for made in step.decisions), default=0) + 1
@@ -162,6 +164,10 @@ class World:
     def told(self, name: str) -> list[str]:
         """Everything that was recorded of a workload, as signals."""
         return [str(one.signal) for step in self.steps for one in step.transitions if one.name == name]
+
+
+def copy_of(job: Job) -> Job:
+    return replace(job, leaving=None if job.leaving is None else replace(job.leaving))
 
 
 def workload(document: ClusterFile, name: str, **values: Any) -> Workload:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -295,6 +296,12 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
         def only_with_a_checkpoint_is_one_suspended(self) -> None:
             for job in self.world.driver.jobs.values():
                 assert job.phase is not Phase.SUSPENDED or job.checkpoint is not None
+
+        @invariant()
+        def whatever_changed_is_said_to_have_changed(self) -> None:
+            """A restart finds all of it. Only of what stands in one's way the latest numbers may be missing."""
+            for name, job in self.world.driver.jobs.items():
+                assert replace(self.world.stored[name], why="", rule="") == replace(job, why="", rule="")
 
         @invariant()
         def every_hold_waits_for_somebody_and_ends(self) -> None:

@@ -45,6 +45,8 @@ class Retention(Part):
 
     ended: Duration | None = None
     events: Duration | None = None
+    inputs: Duration | None = None
+    """Recorded steps and the cluster files of decisions: what is older cannot be replayed."""
 
 
 class ServerConfig(Part):
@@ -60,3 +62,4 @@ class ServerConfig(Part):
     max_body: int = Field(1_000_000, ge=1000)
     log_limit: int = Field(64 * 2**20, ge=4096)
     assumed_checkpoint_age: Duration | None = None
+    """How old a checkpoint a silent workload is taken to have, while no workload publishes any."""

@@ -16,6 +16,7 @@ from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact, Restarted, Submit
 from cede.engine.drive.job import Job
+from cede.engine.drive.losses import assumed_age, charged, lost
 from cede.engine.drive.step import Refusal, Step
 from cede.live.dispatch import Dispatch
 from cede.live.executors.executor import Executor, Report
@@ -81,6 +82,7 @@ class Controller:
         metrics: Metrics,
         granted: Granted | None = None,
         reporting: Report | None = None,
+        assumed_age: int | None = None,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -89,6 +91,7 @@ class Controller:
         self._clock = clock
         self._metrics = metrics
         self._granted = granted
+        self._assumed_age = assumed_age
         self._reporting = reporting or self.report
         self._settings = settings_hash(document)
         self._inbox: deque[_Ask | Future[Any]] = deque()
@@ -131,6 +134,10 @@ class Controller:
     def describe(self) -> Future[ClusterState]:
         """The live state for people."""
         return self._call(self._described)
+
+    def at_stake(self, name: str) -> Future[tuple[int, int] | None]:
+        """What the eviction of this workload would throw away, and be charged, in microseconds; none if it is over."""
+        return self._call(lambda: self._stake(name))
 
     def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
         """Call this with the events of every commit, from the controller's thread; it must not take long."""
@@ -337,6 +344,14 @@ class Controller:
 
     def _moment(self) -> ClusterFile:
         return self._driver.snapshot(self._clock.now())
+
+    def _stake(self, name: str) -> tuple[int, int] | None:
+        jobs, now = self._driver.jobs, self._clock.now()
+        job = jobs.get(name)
+        if job is None:
+            return None
+        assumed = assumed_age(jobs.values(), now)
+        return lost(job, now), charged(job, now, self._assumed_age if assumed is None else assumed)
 
     def _described(self) -> ClusterState:
         return describe(self._driver, self._version)

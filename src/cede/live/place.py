@@ -18,9 +18,14 @@ NOTE = "server.json"
 
 
 def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a server keeps what it must not lose, unless it is told otherwise."""
+    """Where a server keeps what it must not lose, unless it is told otherwise.
+
+    That of root is where every account can pass through: jobs under other accounts reach their own folders in it.
+    """
     if given := environ.get(VARIABLE):
         return Path(given)
+    if os.geteuid() == 0:
+        return Path("/var/lib/cede")
     state = environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "cede"
 

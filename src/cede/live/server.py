@@ -162,18 +162,20 @@ class LiveServer:
             document,
             clock=clock,
             metrics=metrics,
+            assumed_age=self.config.assumed_checkpoint_age,
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
         )
         try:
             controller.start()
             dumps, why_not = criu.works()
-            server = Server(controller, store, executor, self.config, metrics, clock, criu=dumps)
-            notices = [*executor.notices(), *([] if dumps else [f"processes cannot be dumped here: {why_not}"])]
+            undumped = () if dumps else (f"processes cannot be dumped here: {why_not}",)
+            server = Server(controller, store, executor, self.config, metrics, clock, criu=dumps, notices=undumped)
+            notices = (*executor.notices(), *undumped)
             local = _local_token(store, place.path, clock.now())
             host, port = listener.getsockname()[:2]
             url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-            self.ready = Ready(url, place.path, first, local, tuple(notices), controller.adopted)
+            self.ready = Ready(url, place.path, first, local, notices, controller.adopted)
             asyncio.run(self._answer(server, listener, place, told))
         finally:
             controller.stop()
@@ -216,12 +218,13 @@ class LiveServer:
     async def _housekeeping(self, server: Server) -> None:
         """What the configuration no longer wants to be kept goes, and the audit trail says so."""
         kept = self.config.retention
-        while kept.ended is not None or kept.events is not None:
+        while any(time is not None for time in (kept.ended, kept.events, kept.inputs)):
             now = server.clock.now()
             pruned = await asyncio.to_thread(
                 server.store.prune,
                 ended_before=None if kept.ended is None else now - kept.ended,
                 events_before=None if kept.events is None else now - kept.events,
+                inputs_before=None if kept.inputs is None else now - kept.inputs,
                 now=now,
             )
             for name in pruned.workloads:

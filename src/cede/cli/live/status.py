@@ -76,6 +76,8 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
     if job["walltime"]:
         yield "walltime", job["walltime"]
     yield "checkpoint", _checkpoint(job, at)
+    if stake := job["at_stake"]:
+        yield "at stake", f"{stake['lost']} of work; charged as {stake['charged']}"
     if job["preempted"] or job["requeues"]:
         yield "gave way", f"{job['preempted']} times, queued again after failing {job['requeues']} times"
     if job["exit_code"] is not None:
@@ -94,6 +96,8 @@ def _checkpoint(job: Workload, at: int) -> str:
     asked = job["checkpoint"]
     if asked["mode"] == "none":
         return "none"
+    if asked["protocol"] == "none":
+        return f"{asked['mode']}, but nothing asks for one: it names no protocol"
     if job["state"] == "checkpointing" and job["progress"]:
         return f"{asked['mode']} by {asked['protocol']}, {job['progress']:.0%} written"
     last = f"last {ago(asked['last'], at)}" if asked["last"] else "none written yet"

@@ -8,7 +8,7 @@ from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
-from cede.engine.drive.roll import Roll
+from cede.engine.drive.roll import Roll, makes_way
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
 from cede.model.cluster import ClusterFile
@@ -90,8 +90,9 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
         hold(roll, job, victims)
     for victim, taken in zip(victims, decision.victims, strict=True):
         if victim.leaving is not None:
-            if job is not None and victim.leaving.claimant not in roll.held:
+            if job is not None and not makes_way(roll, victim):
                 victim.leaving.claimant = job.name
+                roll.touch(victim)
             roll.mark(victim)
             continue
         leaving = Leaving(

@@ -9,7 +9,7 @@ from cede.engine.drive.job import Job
 from cede.engine.drive.leaving import withdraw
 from cede.engine.drive.orders import Launch
 from cede.engine.drive.quotas import has_quota
-from cede.engine.drive.roll import Roll
+from cede.engine.drive.roll import Roll, makes_way
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, show_duration
@@ -154,8 +154,8 @@ def _open(roll: Roll, node: int, claimant: Job) -> Int64s:
         amount = state.residents.amount[:, resident]
         if job.phase is Phase.HELD:
             held[job.name] = held.get(job.name, 0) + amount
-        elif job.leaving is not None and job.leaving.claimant is not None:
-            name = job.leaving.claimant
+        elif job.leaving is not None and makes_way(roll, job):
+            name = str(job.leaving.claimant)
             making_way[name] = making_way.get(name, 0) + amount
     for name, amount in held.items():
         taken = taken + np.maximum(0, amount - making_way.get(name, 0))

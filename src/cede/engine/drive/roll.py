@@ -213,5 +213,11 @@ def word_of(roll: Roll, job: Job) -> str:
         return "reserved"
     if job.phase in (Phase.STARTING, Phase.RUNNING):
         return "running"
+    return "preempting" if makes_way(roll, job) else "checkpointing"
+
+
+def makes_way(roll: Roll, job: Job) -> bool:
+    """Whether somebody's hold waits for it; a claimant may have lost one hold and have another elsewhere."""
     claimant = None if job.leaving is None else job.leaving.claimant
-    return "preempting" if claimant in roll.held else "checkpointing"
+    held = None if claimant is None else roll.held.get(claimant)
+    return held is not None and job.name in held.waits_for

@@ -42,6 +42,8 @@ class Scheduler(Protocol):
 
     def describe(self) -> Future[ClusterState]: ...
 
+    def at_stake(self, name: str) -> Future[tuple[int, int] | None]: ...
+
     @property
     def problem(self) -> str:
         """What keeps it from its work; empty while all is well."""
@@ -65,6 +67,8 @@ class Server:
     """Whether jobs need an account of their own."""
     criu: bool = False
     """Whether process trees can be dumped here."""
+    notices: tuple[str, ...] = ()
+    """What the machine does not allow, beside what the executor says."""
     trials: Trials = field(default_factory=Trials)
     names: Names = field(init=False)
     tokens: KnownTokens = field(init=False)

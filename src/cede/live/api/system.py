@@ -86,7 +86,7 @@ async def about(server: Here, caller: Whoever) -> About:
         edition=state.edition,
         state_version=state.version,
         problem=server.controller.problem,
-        notices=list(notices),
+        notices=[*notices, *server.notices],
         you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )
 

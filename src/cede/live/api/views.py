@@ -30,6 +30,13 @@ class PodSetView(View):
     requests: Quantities
 
 
+class AtStake(View):
+    """What its eviction would throw away now, as lengths of time."""
+
+    lost: str = Field(description="Its work since its last checkpoint, or since it began.")
+    charged: str = Field(description="What it is charged when cost counts: never less for publishing checkpoints.")
+
+
 class WorkloadView(View):
     """A workload at one moment. Times are RFC 3339 in UTC, amounts as in a cluster file."""
 
@@ -67,6 +74,7 @@ class WorkloadView(View):
     account: str | None = Field(description="The unix account it runs as; null: the server's own.")
     env: dict[str, str] | None = Field(None, description="For its owner and admins; null for others and in lists.")
     progress: float | None
+    at_stake: AtStake | None = Field(None, description="Of one that runs, when it is asked for by name.")
     parked: str = Field(description="Who keeps it from running; empty: nobody.")
     version: int
     warnings: list[str] = Field(default_factory=list)
@@ -172,6 +180,7 @@ def workload_view(
     job, task = record.job, record.task
     entry = job.workload
     asked = entry.checkpoint
+    takes = job.takes if job.takes is not None or asked is None else asked.time
     return WorkloadView(
         name=job.name,
         queue=entry.queue,
@@ -198,7 +207,7 @@ def workload_view(
             mode="none" if asked is None else asked.mode,
             protocol=task.protocol,
             last=moment(job.checkpoint),
-            time=None if asked is None or asked.time is None else str(format_duration(asked.time)),
+            time=None if takes is None else str(format_duration(takes)),
         ),
         preempted=job.preempted,
         requeues=job.requeues,

@@ -19,10 +19,12 @@ from cede.live.api.rules import ENDED
 from cede.live.api.server import Here, Server
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
-from cede.live.api.views import WorkloadList, WorkloadView, workload_view
+from cede.live.api.views import AtStake, WorkloadList, WorkloadView, workload_view
+from cede.live.api.waiting import in_time
 from cede.live.store.records import Asked, Record
 from cede.model.errors import Problem, shown
-from cede.model.lifecycle import FINAL, Phase
+from cede.model.lifecycle import FINAL, PRESENT, Phase
+from cede.model.times import show_duration
 
 router = APIRouter(tags=["workloads"])
 
@@ -104,7 +106,11 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 422), summary="Look at a workload")
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
-    return workload_view(await visible(server, caller, name), caller, whole=True)
+    view = workload_view(await visible(server, caller, name), caller, whole=True)
+    if view.state in PRESENT and (stake := await in_time(server.controller.at_stake(name))) is not None:
+        lost, charged = map(show_duration, stake)
+        return view.model_copy(update={"at_stake": AtStake(lost=lost, charged=charged)})
+    return view
 
 
 _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)

@@ -14,6 +14,11 @@ class Checkpoint(TypedDict):
     time: str | None
 
 
+class AtStake(TypedDict):
+    lost: str
+    charged: str
+
+
 class Workload(TypedDict):
     """A workload at one moment."""
 
@@ -51,6 +56,7 @@ class Workload(TypedDict):
     account: str | None
     env: dict[str, str] | None
     progress: float | None
+    at_stake: AtStake | None
     parked: str
     version: int
     warnings: list[str]
