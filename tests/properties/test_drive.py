@@ -301,7 +301,7 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
         def whatever_changed_is_said_to_have_changed(self) -> None:
             """A restart finds all of it. Only of what stands in one's way the latest numbers may be missing."""
             for name, job in self.world.driver.jobs.items():
-                assert replace(self.world.stored[name], why="", rule="") == replace(job, why="", rule="")
+                assert replace(self.world.stored[name], why="") == replace(job, why="")
 
         @invariant()
         def every_hold_waits_for_somebody_and_ends(self) -> None:

@@ -62,6 +62,8 @@ class _Ask:
     asked: Asked | None = None
     task: Task | None = None
     future: Future[Answer] | None = None
+    stored: Future[None] | None = None
+    """Of what was seen: there when it is in the store."""
     tries: int = 0
 
 
@@ -123,9 +125,11 @@ class Controller:
         self._put(_Ask(fact, asked, task, future))
         return future
 
-    def report(self, fact: Fact) -> None:
-        """An executor or a broker saw this."""
-        self._put(_Ask(fact))
+    def report(self, fact: Fact) -> Future[None]:
+        """An executor or a broker saw this; done when it is in the store, however long that takes."""
+        stored: Future[None] = Future()
+        self._put(_Ask(fact, stored=stored))
+        return stored
 
     def snapshot(self) -> Future[ClusterFile]:
         """The live state as a cluster file."""
@@ -169,7 +173,7 @@ class Controller:
             self._thread.join(timeout=30)
         self._dispatch.stop()
         for item in self._inbox:
-            future = item if isinstance(item, Future) else item.future
+            future = item if isinstance(item, Future) else item.future or item.stored
             if future is not None and not future.done():
                 future.set_exception(UnavailableError("the server is stopping"))
 
@@ -300,6 +304,8 @@ class Controller:
                 job = step.changed.get(_name_of(ask.fact)) or self._driver.jobs.get(_name_of(ask.fact))
                 seen = None if job is None else replace(job)
                 ask.future.set_result(Answer(refused.get(at), seen, self._version))
+            elif ask.stored is not None:
+                ask.stored.set_result(None)
         self._dispatch.give(step.orders, tasks)
         if self._granted is not None:
             for name, granted in step.granted.items():
@@ -320,6 +326,8 @@ class Controller:
             ask.tries += 1
             if ask.tries > MOST_TRIES:
                 log.error("given up, it could not be taken in: %r", ask.fact)
+                if ask.stored is not None:
+                    ask.stored.set_exception(UnavailableError("it could not be stored"))
         seen = [ask for ask in seen if ask.tries <= MOST_TRIES]
         with self._ready:
             self._inbox.extendleft(reversed(seen))

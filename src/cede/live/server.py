@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,10 +143,11 @@ class LiveServer:
         secret = kept_secret(place.path)
         metrics = Metrics(__version__)
 
-        def report(fact: Fact) -> None:
-            controller.report(fact)
+        def report(fact: Fact) -> Future[None]:
+            stored = controller.report(fact)
             if isinstance(fact, Exited):
                 broker.forget(fact.name, fact.attempt)
+            return stored
 
         broker = Broker(report, secret)
         address = broker.open(place.path, shared=os.geteuid() == 0)

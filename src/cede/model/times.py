@@ -154,3 +154,16 @@ def show_duration(us: int) -> str:
         counts.append((count, suffix))
     first = next(i for i, (count, _) in enumerate(counts) if count)
     return " ".join(f"{count}{suffix}" for count, suffix in counts[first : first + 2] if count)
+
+
+def about(us: int) -> str:
+    """A duration that was measured, for people: no finer than they care for."""
+    for step in (SECOND // 1000, SECOND // 100, SECOND // 10):
+        if us < 1000 * step:
+            return show_duration(round(us / step) * step)
+    return show_duration(us - us % SECOND)
+
+
+def to_the_second(us: int) -> str:
+    """A point in time for people, as RFC 3339."""
+    return str(format_time(us - us % SECOND, True))

@@ -11,7 +11,8 @@ from tests.live.serving import Live, alive
 
 pytestmark = pytest.mark.slow
 
-SLOW_TO_GO = "trap 'sleep 0.4; exit 0' TERM; echo ready; sleep 60 & wait"
+SLOW_TO_GO = "trap 'sleep 0.8; exit 0' TERM; echo ready; sleep 60 & wait"
+PATIENTLY = {"grace_period": 5}
 
 
 def test_a_pending_workload_is_cancelled_at_once(live: Live) -> None:
@@ -72,7 +73,7 @@ def test_a_checkpointing_workload_is_cancelled_and_keeps_its_claimant_waiting_no
 
 
 def test_a_preempting_workload_is_cancelled_and_never_queues_again(live: Live) -> None:
-    live.runs("going", SLOW_TO_GO)
+    live.runs("going", SLOW_TO_GO, times=PATIENTLY)
     live.preempt("going", "sleep 0.1")
     live.wait("going", "preempting")
     live.client.cancel("going")
@@ -91,7 +92,7 @@ def test_a_suspended_workload_is_cancelled_at_once(live: Live) -> None:
 
 
 def test_to_cancel_twice_changes_nothing(live: Live) -> None:
-    live.runs("twice", SLOW_TO_GO)
+    live.runs("twice", SLOW_TO_GO, times=PATIENTLY)
     live.client.cancel("twice")
     assert live.client.cancel("twice")["state"] == "cancelling"
 

@@ -78,7 +78,8 @@ def test_a_claimant_that_is_cancelled_leaves_its_victim_alone(live: Live) -> Non
 
 
 def test_a_victim_that_was_already_told_to_go_goes_though_its_claimant_was_cancelled(live: Live) -> None:
-    live.runs("gone", "trap 'sleep 0.3; exit 0' TERM; echo ready; sleep 60 & wait", members=2)
+    slow_to_go = "trap 'sleep 0.8; exit 0' TERM; echo ready; sleep 60 & wait"
+    live.runs("gone", slow_to_go, members=2, times={"grace_period": 5})
     live.preempt("gone", members=2)
     live.wait("gone", "preempting")
     live.client.cancel("gone-urgent")

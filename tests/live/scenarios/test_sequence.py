@@ -73,9 +73,9 @@ def test_a_victim_without_checkpoints_is_told_to_go_at_once(live: Live) -> None:
     live.end("plain-urgent")
     assert live.seconds_between("plain", "evict", "requeue") < 0.5
     live.said("plain", "ready", attempt=2)
+    again = live.wait("plain", "running")
     assert live.log("plain", attempt=1) == "ready\nbye\n"
     assert live.signals("plain") == ["submit", "start", "began", "evict", "requeue", "start", "began"]
-    again = live.client.job("plain")
     assert (again["preempted"], again["requeues"], again["attempt"]) == (1, 0, 2)
 
 

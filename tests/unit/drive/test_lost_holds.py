@@ -8,7 +8,7 @@ from cede.engine.drive.facts import Cancel, PutNode, Resume, SetNode, Suspend
 from cede.engine.drive.orders import Hint
 from cede.model.nodes import Node
 from tests.drive_world import World
-from tests.unit.drive.worlds import WORLDS, claimed, kueue, nodes, run_victim, survives_restart, terms
+from tests.unit.drive.worlds import WORLDS, claimed, kueue, nodes, run_victim, state_of, survives_restart, terms
 
 
 def test_a_hold_ends_at_its_deadline_though_its_victims_did_not_leave() -> None:
@@ -101,6 +101,24 @@ def test_a_victim_on_a_drained_node_leaves_though_its_claimant_elsewhere_is_canc
     world.save("gang")
 
     assert world.phase("gang") == "preempting"
+
+
+def test_a_claimant_with_a_new_hold_elsewhere_has_no_more_to_do_with_its_old_victim() -> None:
+    world = nodes(4, 4)
+    run_victim(world, "a", mode="none")
+    run_victim(world, "b", mode="none")
+    world.submit("new", cpu=4, priority=9, terms=terms(hold_timeout=20))
+    (first,) = world.job("new").waits_for
+    world.wait(20)
+    (second,) = world.job("new").waits_for
+
+    assert {first, second} == {"a", "b"}
+    assert (state_of(world, first), state_of(world, second)) == ("checkpointing", "preempting")
+    survives_restart(world)
+    world.exit(first)
+    assert world.phase("new") == "held"
+    world.exit(second)
+    assert world.phase("new") == "starting"
 
 
 @pytest.mark.parametrize("which", sorted(WORLDS))

@@ -91,7 +91,8 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
 
 
 def _checkpoint(job: Workload, at: int) -> str:
-    from cede.cli.live.shown import ago
+    from cede.cli.live.shown import ago, span
+    from cede.model.times import parse_duration
 
     asked = job["checkpoint"]
     if asked["mode"] == "none":
@@ -101,5 +102,5 @@ def _checkpoint(job: Workload, at: int) -> str:
     if job["state"] == "checkpointing" and job["progress"]:
         return f"{asked['mode']} by {asked['protocol']}, {job['progress']:.0%} written"
     last = f"last {ago(asked['last'], at)}" if asked["last"] else "none written yet"
-    took = f", takes {asked['time']}" if asked["time"] else ""
+    took = f", takes {span(parse_duration(asked['time']))}" if asked["time"] else ""
     return f"{asked['mode']} by {asked['protocol']}, {last}{took}"

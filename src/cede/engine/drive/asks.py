@@ -12,7 +12,7 @@ from cede.engine.events import NodeMarked, NodePut, QueuePut, apply
 from cede.model.errors import CedeError
 from cede.model.lifecycle import PRESENT, WAITING, Phase, Signal
 from cede.model.rules import Rule
-from cede.model.times import Instant, format_time
+from cede.model.times import Instant, to_the_second
 from cede.state.columns import NODE_STATES
 
 
@@ -79,7 +79,7 @@ def suspend(roll: Roll, fact: Suspend) -> None:
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence="it is ending for good")
     safe = job.began is None or job.leaving is not None or (saves(job) and job.terms.answers)
     if job.phase in PRESENT and not fact.force and not safe:
-        since = format_time(job.checkpoint or job.began or job.started or roll.now, True)
+        since = to_the_second(job.checkpoint or job.began or job.started or roll.now)
         raise RefusedError(rules.NO_CHECKPOINT, name=job.name, since=since)
     by = fact.by or "somebody"
     if job.phase is Phase.HELD:

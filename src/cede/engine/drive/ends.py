@@ -10,7 +10,7 @@ from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import WAITING, Signal
 from cede.model.plan import ENDED
 from cede.model.rules import Rule
-from cede.model.times import format_time, show_duration
+from cede.model.times import about, show_duration, to_the_second
 
 EVICTIONS = ("preempt", "drain", "withdrawn")
 
@@ -83,7 +83,7 @@ def _left(roll: Roll, job: Job, leaving: Leaving) -> None:
     elif leaving.cause == "node":
         _failed(roll, job, rules.NODE_DOWN, {"node": ", ".join(sorted(set(job.nodes)))}, node=True)
     elif leaving.timed_out and not leaving.saved:
-        limit = show_duration(roll.now - (leaving.hinted or roll.now))
+        limit = about(roll.now - (leaving.hinted or roll.now))
         _failed(roll, job, rules.UNRESPONSIVE, {"limit": limit}, node=False)
     elif leaving.fate == ENDED or (job.terms.requeue == "never" and leaving.cause == "preempt"):
         why = "the doctrine ends what it preempts" if leaving.fate == ENDED else "its policy is never"
@@ -102,7 +102,7 @@ def _over_walltime(roll: Roll, job: Job) -> None:
 
 def _suspended(roll: Roll, job: Job) -> None:
     assert job.checkpoint is not None, "only with a usable checkpoint"
-    roll.move(job, Signal.SUSPEND, rules.SUSPENDED, at=format_time(job.checkpoint, True))
+    roll.move(job, Signal.SUSPEND, rules.SUSPENDED, at=to_the_second(job.checkpoint))
 
 
 def _failure(fact: Exited) -> tuple[Rule, dict[str, object]]:

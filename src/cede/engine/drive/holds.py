@@ -12,7 +12,7 @@ from cede.engine.drive.quotas import has_quota
 from cede.engine.drive.roll import Roll, makes_way
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
-from cede.model.times import SECOND, show_duration
+from cede.model.times import SECOND, about
 from cede.state.columns import NODE_STATES, Int64s
 
 MARGIN = 60 * SECOND
@@ -104,7 +104,7 @@ def release(roll: Roll, claimant: str, victims: tuple[str, ...]) -> None:
 
 def expired(roll: Roll, job: Job) -> None:
     """The hold's deadline is over."""
-    give_up(roll, job, rules.HOLD_EXPIRED, limit=show_duration(roll.now - job.since))
+    give_up(roll, job, rules.HOLD_EXPIRED, limit=about(roll.now - job.since))
 
 
 def gone_nodes(roll: Roll, job: Job) -> list[str]:

@@ -8,7 +8,7 @@ from cede.engine.drive.orders import Hint, Kill, Terminate
 from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
-from cede.model.times import SECOND, show_duration
+from cede.model.times import SECOND, about, show_duration
 
 KILL_AGAIN = 10 * SECOND
 """How long a killed workload may take to be gone before it is killed once more."""
@@ -153,7 +153,7 @@ def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool) -> None:
         return
     if job.phase is not Phase.CHECKPOINTING:
         return
-    took = show_duration(roll.now - (job.hinted or roll.now))
+    took = about(roll.now - (job.hinted or roll.now))
     if job.withdrawn == hint:
         job.leaves_until = roll.now + job.terms.grace_period
         if leaves and leaving is None:

@@ -24,7 +24,7 @@ from cede.live.api.waiting import in_time
 from cede.live.store.records import Asked, Record
 from cede.model.errors import Problem, shown
 from cede.model.lifecycle import FINAL, PRESENT, Phase
-from cede.model.times import show_duration
+from cede.model.times import about
 
 router = APIRouter(tags=["workloads"])
 
@@ -108,7 +108,7 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
     view = workload_view(await visible(server, caller, name), caller, whole=True)
     if view.state in PRESENT and (stake := await in_time(server.controller.at_stake(name))) is not None:
-        lost, charged = map(show_duration, stake)
+        lost, charged = map(about, stake)
         return view.model_copy(update={"at_stake": AtStake(lost=lost, charged=charged)})
     return view
 

@@ -34,7 +34,7 @@ class RefusedError(Exception):
 class Calls:
     """Each call says whose it is, and proves it. Facts are reported in the order in which they came to be."""
 
-    def __init__(self, secret: bytes, report: Callable[[Fact], None]) -> None:
+    def __init__(self, secret: bytes, report: Callable[[Fact], object]) -> None:
         self.attempts = Attempts()
         self.lock = threading.Lock()
         self._secret = secret
@@ -51,13 +51,12 @@ class Calls:
             raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"there is no member {said.member} of {size}")
         return Sender(said.job, said.attempt, said.member, size)
 
-    def take(self, request: Request) -> None:
-        """The call has been noted, and the fact in it reported."""
+    def take(self, request: Request) -> object:
+        """The call has been noted, and the fact in it reported; what came of the report."""
         sender = self.sender(request.member)
         with self.lock:
             fact = self._fact(sender, request)
-        if fact is not None:
-            self._report(fact)
+        return None if fact is None else self._report(fact)
 
     def _fact(self, sender: Sender, request: Request) -> Fact | None:
         attempts = self.attempts

@@ -19,6 +19,7 @@ from cede.live.broker.attempts import Estimate
 from cede.live.broker.calls import Calls, RefusedError
 from cede.live.broker.secret import token
 from cede.live.executors.executor import Report
+from cede.model.errors import CedeError
 
 MOST_BYTES = 16 * 1024
 """Of one message, and of its headers."""
@@ -145,10 +146,15 @@ class Broker:
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
     async def _take(self, request: Request, context: grpc.aio.ServicerContext[Any, Any]) -> pb.Noted:
+        """Who is told that its answer was noted may leave at once: so it must be in the store by then."""
         try:
-            self._calls.take(request)
+            stored = self._calls.take(request)
+            if isinstance(stored, Future):
+                await asyncio.shield(asyncio.wrap_future(stored))
         except RefusedError as error:
             await context.abort(error.code, error.why)
+        except CedeError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         return pb.Noted()
 
     async def _hints(self, request: pb.Member, context: grpc.aio.ServicerContext[Any, Any]) -> AsyncIterator[pb.Notice]:

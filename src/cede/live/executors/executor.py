@@ -10,7 +10,7 @@ from cede.engine.drive.facts import Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
 from cede.live.task import Task
 
-Report = Callable[[Fact], None]
+Report = Callable[[Fact], object]
 """Takes Began, Exited, Heard, Checkpointed, CheckpointFailed and Deferral, from any thread, at once."""
 
 

@@ -58,10 +58,13 @@ class Gang:
             yield self._exit([member.exit for member in self.members if member.exit is not None])
 
     def _said(self) -> Iterator[Fact]:
-        """A member that has ended with success needs no checkpoint any more: the others speak for all."""
-        speaking = [member.said for member in self.members if member.said or member.exit is None or member.failed]
+        """A member that has ended with success needs no checkpoint any more: the others speak for all.
+
+        When all have, the one that answered last does: it may have left in the midst of its work.
+        """
+        speaking = [member.said for member in self.members if member.exit is None or member.failed]
         if not speaking:
-            return
+            speaking = [max((member.said for member in self.members), key=lambda said: int(said.get("done", 0)))]
         name, attempt = self.name, self.attempt
         progress = [(said["progress"][0], said["progress"][1]) for said in speaking if said.get("progress")]
         if progress and min(progress) != self._progress:

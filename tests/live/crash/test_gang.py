@@ -1,0 +1,38 @@
+"""A gang of which some members got to their end, and others left with a checkpoint, has left."""
+
+from typing import Any
+
+from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
+from cede.live.executors.local.gang import Gang, Member
+from cede.live.executors.local.guard.outcome import outcome
+
+
+def member(code: int | None, **said: Any) -> Member:
+    return Member(True, {"done": 0, "own": 0} | said, None if code is None else outcome(code=code))
+
+
+def news(*members: Member) -> list[Fact]:
+    return list(Gang("gang", 1, list(members)).news())
+
+
+LEFT = [Began("gang", 1), Checkpointed("gang", 1, 1), Exited("gang", 1, code=0)]
+
+
+def test_who_completed_without_an_answer_is_not_waited_for() -> None:
+    assert news(member(0), member(None, done=1)) == LEFT[:2]
+
+
+def test_who_saved_by_itself_and_completed_is_not_waited_for() -> None:
+    assert Checkpointed("gang", 1, 2) in news(member(0, own=4), member(0, own=1, done=1), member(None, own=1, done=2))
+
+
+def test_a_gang_has_not_completed_if_one_member_left_with_its_checkpoint() -> None:
+    found = news(member(0, own=4), member(0, done=1), member(0))
+
+    assert [fact for fact in found if fact != Checkpointed("gang", 1, 0)] == LEFT
+
+
+def test_a_member_that_failed_without_an_answer_is_no_checkpoint() -> None:
+    found = news(member(0, done=1), member(3))
+
+    assert found == [Began("gang", 1), Exited("gang", 1, code=3)]
