@@ -49,6 +49,8 @@ WORDS = {
     Phase.PREEMPTING: {"checkpointing", "preempting"},
     Phase.CANCELLING: {"checkpointing", "preempting"},
 }
+MOST = 10
+"""Workloads at once; with more of them most only wait."""
 MODES = st.sampled_from(["none", "auto", "auto", "manual"])
 SAYS = ["done", "done", "dumped", "own", "failed", "heard", "defer"]
 HOW = ["as it should", "well", "badly", "lost", "unseen", "never", "by its walltime", "by a stranger"]
@@ -119,6 +121,7 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
             found = self.world.processes.values()
             return [p.name for p in found if all(bool(getattr(p, key)) == value for key, value in having.items())]
 
+        @precondition(lambda self: len(self.world.driver.jobs) < MOST)
         @rule(
             cpu=st.integers(1, 4),
             members=st.integers(1, 3),
@@ -144,6 +147,7 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
             name = f"w{next(self.numbers)}"
             self.world.submit(name, terms=terms, **dict.fromkeys(sorted(keys), priority), **more)
 
+        @precondition(lambda self: len(self.world.driver.jobs) < MOST)
         @rule(
             queue=st.sampled_from(queues),
             size=st.sampled_from([2, 4]),
@@ -153,12 +157,13 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
         def fills(self, queue: str, size: int, requeue: Any, walltime: int | None) -> None:
             """Workloads that save and make way for almost anybody take whatever is free."""
             more = {} if walltime is None else {"walltime": walltime}
-            for _ in range(8 // size):
+            for _ in range(6 // size):
                 terms = Terms(answers=True, requeue=requeue)
                 self.enter(1, terms, cpu=size, queue=queue, checkpoint={"mode": "auto"}, **more)
             for waiting in self.running(began=False):
                 self.world.begin(waiting)
 
+        @precondition(lambda self: len(self.world.driver.jobs) < MOST)
         @rule(queue=st.sampled_from(queues), members=st.integers(1, 2), priority=st.integers(4, 9))
         def claims(self, queue: str, members: int, priority: int) -> None:
             """One for whom others must leave."""
@@ -349,5 +354,5 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
 
 @pytest.mark.parametrize("which", sorted(CLUSTERS))
 def test_nothing_runs_twice_or_is_lost_whatever_happens(which: str) -> None:
-    quick = settings(max_examples=60, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+    quick = settings(max_examples=20, stateful_step_count=40, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(machine_of(CLUSTERS[which]), settings=quick)

@@ -14,6 +14,6 @@ with cede.checkpoint.listening() as ck:
         time.sleep(60)
     ck.wait(60)
     ck.write("state", b"")
+    print("saved", flush=True)  # before the answer: whoever gave it is told to go
     ck.done()
-    print("saved", flush=True)
     time.sleep(60)

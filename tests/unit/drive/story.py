@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable
 
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Resume, SetNode, Suspend
@@ -77,4 +76,5 @@ def digest(which: str) -> str:
 
 
 if __name__ == "__main__":
-    print(digest(sys.argv[1]))
+    for name in CLUSTERS:
+        print(digest(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.engine.drive.facts import AskCheckpoint, Checkpointed, CheckpointFailed, Heard
+from cede.engine.drive.facts import AskCheckpoint, Checkpointed, CheckpointFailed, Estimated, Heard
 from cede.engine.drive.orders import Hint
 from cede.model.times import SECOND
 from tests.drive_world import World
@@ -136,3 +136,26 @@ def test_a_deferral_of_a_checkpoint_for_later_is_not_granted_for_nobody_is_force
 
     assert world.defer("old", 60) == 0
     assert "old" in world.steps[-1].changed
+
+
+def test_how_long_a_checkpoint_takes_is_what_it_said_or_what_was_seen_last() -> None:
+    world = nodes(4)
+    run_victim(world)
+    world.feed(Estimated("old", 1, 90 * SECOND))
+    assert world.job("old").takes == 90 * SECOND
+    survives_restart(world)
+    (entry,) = world.driver.snapshot().workloads
+    assert entry.checkpoint is not None
+    assert entry.checkpoint.time == 90 * SECOND
+
+    world.feed(AskCheckpoint("old"))
+    world.save("old", after=5)
+    assert world.job("old").takes == 5 * SECOND
+
+
+def test_an_estimate_of_another_attempt_is_not_heard() -> None:
+    world = nodes(4)
+    run_victim(world)
+    world.feed(Estimated("old", 2, 90 * SECOND))
+
+    assert world.job("old").takes is None

@@ -107,7 +107,7 @@ def test_from_every_phase_there_is_a_way_to_an_end() -> None:
 
 
 def test_whoever_waits_or_is_held_has_no_processes() -> None:
-    assert WAITING == {Phase.PENDING, Phase.SUSPENDED}
+    assert set(WAITING) == {Phase.PENDING, Phase.SUSPENDED}
     assert set(Phase) - WAITING - PRESENT - FINAL == {Phase.HELD}
     assert not WAITING & PRESENT
 

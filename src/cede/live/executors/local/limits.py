@@ -1,6 +1,6 @@
-"""Limits by control groups, as far as this machine lets us make them: found out by trying.
+"""Limits by control groups of version 2, as far as this machine lets us make them: found out by trying.
 
-A memory group of version 1 is never made: a process that we move there would leave the one it was put into.
+Version 1 is left alone: to join one of its groups takes a process several milliseconds.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +23,9 @@ LACKS = {
 
 @dataclass(slots=True)
 class Limits:
-    """`groups` holds for each controller that works the group under which ours are made, and its version."""
+    """`groups` holds for each controller that works the group under which ours are made."""
 
-    groups: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    groups: dict[str, Path] = field(default_factory=dict)
     homes: dict[str, Path] = field(default_factory=dict)
     """The server's own group for each of them."""
 
@@ -37,24 +37,23 @@ class Limits:
         if cpu is None and memory is None:
             return {}
         made: dict[Path, Path] = {}
-        for controller, (parent, version) in self.groups.items():
+        for controller, parent in self.groups.items():
             group = parent / member
             if group not in made:
-                self._make(parent, group, version)
+                self._make(parent, group)
             made[group] = self.homes[controller]
-            for name, value in _settings(controller, version, cpu, memory).items():
+            for name, value in _settings(controller, cpu, memory).items():
                 (group / name).write_text(value)
         return made
 
-    def _make(self, parent: Path, group: Path, version: int) -> None:
+    def _make(self, parent: Path, group: Path) -> None:
         """The group is there. Whoever leaves the last one takes the parent away with it, even while we look."""
         for last in (False,) * 20 + (True,):
             try:
                 parent.mkdir(exist_ok=True)
-                if version == 2:
-                    (parent / "cgroup.subtree_control").write_text(_switch(self.groups))
+                (parent / "cgroup.subtree_control").write_text(_switch(self.groups))
                 group.mkdir(exist_ok=True)
-            except FileNotFoundError:
+            except (FileNotFoundError, FileExistsError):
                 if last:
                     raise
             else:
@@ -62,11 +61,13 @@ class Limits:
 
     def notices(self) -> list[str]:
         lacking = [controller for controller in CONTROLLERS if controller not in self.groups]
+        if lacking == list(CONTROLLERS):
+            return ["jobs are not kept to what they asked for: no control group of version 2 can be made here"]
         return [f"{LACKS[name]}: no control group with the controller {name} can be made here" for name in lacking]
 
     def close(self) -> None:
         """The groups under which ours are made are gone, if nothing runs there."""
-        for parent in {parent for parent, _ in self.groups.values()}:
+        for parent in set(self.groups.values()):
             with suppress(OSError):
                 parent.rmdir()
 
@@ -79,27 +80,20 @@ def find_limits(data: Path) -> Limits:
     if "" in own and "" in mounts:
         parent = _below(mounts[""], own[""])
         for controller in _enable(parent, parent / ours):
-            limits.groups[controller] = (parent / ours, 2)
-    for controller in ("cpu", "pids"):
-        if controller not in limits.groups and controller in own and controller in mounts:
-            limits.groups[controller] = (_below(mounts[controller], own[controller]) / ours, 1)
-    for controller, (parent, version) in list(limits.groups.items()):
-        if not _works(parent, controller, version):
-            del limits.groups[controller]
+            if _works(parent / ours, controller):
+                limits.groups[controller] = parent / ours
+        with suppress(OSError):
+            (parent / ours).rmdir()
     own = _own_groups()  # once more: we may have gone one down
-    for controller, (_, version) in limits.groups.items():
-        name = "" if version == 2 else controller
-        limits.homes[controller] = mounts[name] / own[name].lstrip("/")
-    limits.close()
+    for controller in limits.groups:
+        limits.homes[controller] = mounts[""] / own[""].lstrip("/")
     return limits
 
 
-def _settings(controller: str, version: int, cpu: float | None, memory: int | None) -> dict[str, str]:
+def _settings(controller: str, cpu: float | None, memory: int | None) -> dict[str, str]:
     """A share of the cores where they are short, not a cap: idle cores may be used."""
     if controller == "cpu" and cpu is not None:
-        if version == 2:
-            return {"cpu.weight": str(max(1, min(10_000, round(100 * cpu))))}
-        return {"cpu.shares": str(max(2, min(262_144, round(1024 * cpu))))}
+        return {"cpu.weight": str(max(1, min(10_000, round(100 * cpu))))}
     if controller == "memory" and memory is not None:
         return {"memory.max": str(memory), "memory.oom.group": "1"}
     if controller == "pids":
@@ -108,13 +102,13 @@ def _settings(controller: str, version: int, cpu: float | None, memory: int | No
     return {}
 
 
-def _works(parent: Path, controller: str, version: int) -> bool:
+def _works(parent: Path, controller: str) -> bool:
     probe = parent / f"probe-{os.getpid()}"
     try:
         parent.mkdir(exist_ok=True)
         probe.mkdir()
         try:
-            for name, value in _settings(controller, version, 1.0, 2**30).items():
+            for name, value in _settings(controller, 1.0, 2**30).items():
                 (probe / name).write_text(value)
             _visit(probe)
         finally:
@@ -141,16 +135,16 @@ def _enable(parent: Path, ours: Path) -> list[str]:
             return []
         ours.mkdir(exist_ok=True)
         if not set(wanted) <= set((parent / "cgroup.subtree_control").read_text().split()):
-            _give(parent, _switch(dict.fromkeys(wanted, (ours, 2))))
-        (ours / "cgroup.subtree_control").write_text(_switch(dict.fromkeys(wanted, (ours, 2))))
+            _give(parent, _switch(wanted))
+        (ours / "cgroup.subtree_control").write_text(_switch(wanted))
     except OSError:
         return []
     return wanted
 
 
-def _switch(groups: Mapping[str, tuple[Path, int]]) -> str:
-    """What switches the controllers of version 2 on for the groups below."""
-    return " ".join(f"+{controller}" for controller, (_, version) in groups.items() if version == 2)
+def _switch(controllers: Iterable[str]) -> str:
+    """What switches the controllers on for the groups below."""
+    return " ".join(f"+{controller}" for controller in controllers)
 
 
 def _give(parent: Path, switch: str) -> None:
@@ -181,12 +175,9 @@ def _own_groups() -> dict[str, str]:
 def _mounts() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, point, kind, options, *_ = line.split(" ")
+        _, point, kind, *_ = line.split(" ")
         if kind == "cgroup2":
             found.setdefault("", Path(point))
-        elif kind == "cgroup":
-            for option in options.split(","):
-                found.setdefault(option, Path(point))
     return found
 
 
