@@ -148,7 +148,7 @@ class Controller:
         self._subscribers = [*self._subscribers, callback]
 
     def unsubscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
-        self._subscribers = [other for other in self._subscribers if other is not callback]
+        self._subscribers = [other for other in self._subscribers if other != callback]
 
     # -- beginning and end -------------------------------------------------------------------------------------
 

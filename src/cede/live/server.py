@@ -143,7 +143,10 @@ class LiveServer:
         secret = kept_secret(place.path)
         metrics = Metrics(__version__)
 
+        made = threading.Event()
+
         def report(fact: Fact) -> Future[None]:
+            made.wait()  # an application may call before everybody is there who must hear of it
             stored = controller.report(fact)
             if isinstance(fact, Exited):
                 broker.forget(fact.name, fact.attempt)
@@ -168,6 +171,7 @@ class LiveServer:
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
         )
+        made.set()
         try:
             controller.start()
             dumps, why_not = criu.works()
@@ -192,7 +196,13 @@ class LiveServer:
         asked, loop = asyncio.Event(), asyncio.get_running_loop()
         self._wake = lambda: loop.call_soon_threadsafe(asked.set)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5, server_header=False
+            app,
+            http="h11",
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=5,
+            server_header=False,
         )
         self._uvicorn = _Uvicorn(config)
         serving = asyncio.create_task(self._uvicorn.serve(sockets=[listener]))

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -149,3 +149,15 @@ def test_a_log_is_read_in_bounded_pages(running: Running) -> None:
     assert (page.content, page.headers["Cede-Log-Start"], page.headers["Cede-Log-Next"]) == (b"y\ny\ny\ny", "10", "17")
     assert too_much.status_code == 422
     assert len(b"".join(client.logs("long"))) == 100_000
+
+
+def test_who_leaves_is_told_nothing_more(running: Running) -> None:
+    """A bound method is another object at every look: whoever leaves is known by what it is."""
+    heard: list[Sequence[Event]] = []
+    running.server.controller.subscribe(heard.append)
+    running.server.controller.unsubscribe(heard.append)
+    client = running.client("alice")
+    client.submit(["true"], name="unheard", cwd="/tmp")
+    client.wait("unheard", DEADLINE_S)
+
+    assert heard == []

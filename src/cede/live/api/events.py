@@ -135,6 +135,7 @@ class _Stream:
                 continue
             for event in events:
                 if event.sequence > last and await self._wants(event):
+                    last = event.sequence
                     yield _frame(event)
             if self._reader.slow:
                 told = {"rule": CLOSED_SLOW.id, "why": CLOSED_SLOW.because()}
