@@ -38,6 +38,8 @@ log = logging.getLogger("cede.controller")
 ATTEMPTS = 3
 RETRY_S = 1.0
 MOST_TRIES = 60
+LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
+"""After a step that took long to decide, as much comes together before the next: so deciding leaves time for the rest."""
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
 
@@ -104,6 +106,7 @@ class Controller:
         self._subscribers: list[Callable[[Sequence[Event]], None]] = []
         self._wakes_at: int | None = None
         self._version = 0
+        self._deciding_s = 0.0
         self._driver: Driver
         self._rebuilt = True
         """The driver was made from the store, and no step is stored yet that says so."""
@@ -234,6 +237,9 @@ class Controller:
                 self._ready.wait(wait)
             if self._stopping:
                 return None
+        if self._deciding_s > LONG_S:
+            time.sleep(min(self._deciding_s, LONGEST_PAUSE_S))
+        with self._ready:
             return [self._inbox.popleft() for _ in range(min(len(self._inbox), MOST_AT_ONCE))]
 
     def _take(self, asks: list[_Ask]) -> None:
@@ -244,6 +250,7 @@ class Controller:
             began = time.perf_counter()
             step = self._driver.feed(self._clock.now(), facts)
             decided = time.perf_counter()
+            self._deciding_s = decided - began
             self._wakes_at = step.wakes_at
             if not facts and not step.changed and not step.decisions:
                 return

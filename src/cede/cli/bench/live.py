@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NODES = 4
 SLOTS = 16
-RATE = 200
+RATE, RATE_BAR = 220, 200
 GANG_BARS = (0.080, 0.300)
 IDLE_BAR = 0.01
 SLURM = {"default": 0.70, "tuned": 0.24}
@@ -80,8 +80,12 @@ def _gangs(here: Served, rounds: int) -> dict[str, Any]:
 
 
 def _steady(here: Served, seconds: int) -> dict[str, Any]:
-    """Submissions at a fixed rate, however long the answers take: how many were taken in, and whether one is lost."""
+    """Submissions to a full cluster at a fixed rate, however long the answers take: how many were taken in a second, and
+    whether all of them ran once there was room."""
     total = RATE * seconds
+    filler: dict[str, Any] = {"members": NODES, "cpu": SLOTS, "priority": 100, "cwd": "/"}
+    here.client.submit(["sleep", "1000"], name="filler", **filler)
+    here.running("filler")
     began = time.perf_counter() + 0.1
     taken: list[float] = []
 
@@ -94,8 +98,9 @@ def _steady(here: Served, seconds: int) -> dict[str, Any]:
     with ThreadPoolExecutor(16) as pool:
         taken = list(pool.map(submit, range(total)))
     spent = time.perf_counter() - began
+    here.client.cancel("filler")
     ended = _all_ended(here, "steady-")
-    return {"asked": RATE, "reached": total / spent, "answer": _spread(taken), "lost": total - ended}
+    return {"asked": RATE, "bar": RATE_BAR, "reached": total / spent, "answer": _spread(taken), "lost": total - ended}
 
 
 def _burst(here: Served, jobs: int) -> dict[str, Any]:
@@ -186,10 +191,10 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
     row("  of that, decision to start", *_pair(gangs["decision_to_start"]))
     row("  the same under Slurm: default, tuned", _ms(SLURM["default"]), _ms(SLURM["tuned"]))
     row(
-        f"submissions at {steady['asked']}/s: taken in",
+        f"full cluster, {steady['asked']} submissions/s asked: taken in",
         f"{steady['reached']:.0f}/s",
-        bar=f"{steady['asked']}/s",
-        held=steady["reached"] >= 0.95 * steady["asked"],
+        bar=f"{steady['bar']}/s",
+        held=steady["reached"] >= steady["bar"],
     )
     row("  answer", *_pair(steady["answer"]))
     row(f"{burst['jobs']} short jobs at once: submissions", f"{burst['submissions_s']:.0f}/s")
