@@ -39,7 +39,7 @@ ATTEMPTS = 3
 RETRY_S = 1.0
 MOST_TRIES = 60
 LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
-"""After a step that took long to decide, as much comes together before the next: so deciding leaves time for the rest."""
+"""After a step that took long to decide, more comes together before the next: deciding leaves time for the rest."""
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
 
@@ -238,7 +238,7 @@ class Controller:
             if self._stopping:
                 return None
         if self._deciding_s > LONG_S:
-            time.sleep(min(self._deciding_s, LONGEST_PAUSE_S))
+            time.sleep(min(3 * self._deciding_s, LONGEST_PAUSE_S))
         with self._ready:
             return [self._inbox.popleft() for _ in range(min(len(self._inbox), MOST_AT_ONCE))]
 

@@ -80,8 +80,10 @@ def _gangs(here: Served, rounds: int) -> dict[str, Any]:
 
 
 def _steady(here: Served, seconds: int) -> dict[str, Any]:
-    """Submissions to a full cluster at a fixed rate, however long the answers take: how many were taken in a second, and
-    whether all of them ran once there was room."""
+    """Submissions to a full cluster at a fixed rate, however long the answers take: how many were taken in a second.
+
+    All of them must have run once there was room.
+    """
     total = RATE * seconds
     filler: dict[str, Any] = {"members": NODES, "cpu": SLOTS, "priority": 100, "cwd": "/"}
     here.client.submit(["sleep", "1000"], name="filler", **filler)
