@@ -45,7 +45,7 @@ WORDS = {
     Phase.HELD: {"reserved"},
     Phase.STARTING: {"running"},
     Phase.RUNNING: {"running"},
-    Phase.CHECKPOINTING: {"checkpointing", "preempting"},
+    Phase.CHECKPOINTING: {"running", "checkpointing", "preempting"},
     Phase.PREEMPTING: {"checkpointing", "preempting"},
     Phase.CANCELLING: {"checkpointing", "preempting"},
 }

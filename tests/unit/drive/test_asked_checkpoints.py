@@ -159,3 +159,14 @@ def test_an_estimate_of_another_attempt_is_not_heard() -> None:
     world.feed(Estimated("old", 2, 90 * SECOND))
 
     assert world.job("old").takes is None
+
+
+def test_saving_for_later_keeps_nobody_from_a_workloads_room() -> None:
+    world = asked()
+    world.submit("urgent", cpu=4, priority=9)
+
+    assert (world.phase("urgent"), world.phase("old")) == ("held", "checkpointing")
+    survives_restart(world)
+    world.save("old")
+    world.exit("old")
+    assert (world.phase("urgent"), world.phase("old")) == ("starting", "suspended")

@@ -169,6 +169,7 @@ def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool) -> None:
         tell_to_go(roll, job)
     else:
         roll.due_at(job, roll.now + job.terms.grace_period)
+        roll.mark(job)
 
 
 def checkpoint_failed(roll: Roll, job: Job, hint: int, why: str) -> None:

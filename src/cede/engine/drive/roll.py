@@ -213,6 +213,8 @@ def word_of(roll: Roll, job: Job) -> str:
         return "reserved"
     if job.phase in (Phase.STARTING, Phase.RUNNING):
         return "running"
+    if job.phase is Phase.CHECKPOINTING and job.leaving is None:
+        return "running"  # it goes on afterwards: saving must not keep others from its room
     return "preempting" if makes_way(roll, job) else "checkpointing"
 
 
