@@ -42,10 +42,6 @@ OTHER_PARTITION = RULES.warns(
     "other-partition", "{workload} belongs to {partition}, and stands on {node} of {other}: no rule sees it there"
 )
 ON_DOWN_NODE = RULES.warns("on-down-node", "{workload} is {state} on {node}, which is down")
-NOBODY_ASKS = RULES.warns(
-    "no-protocol",
-    "{workload} has checkpoint {mode} and no protocol, so that nothing asks for one before it is ended: {why}",
-)
 
 
 def finding(rule: Rule, path: str, hint: str, **facts: object) -> Finding:

@@ -158,3 +158,11 @@ def test_names_are_completed_from_the_server(server: Served) -> None:
     until(lambda: offered("cede status fir", 2) == ["first"])
     until(lambda: offered("cede submit --queue def", 3) == ["default"])
     until(lambda: offered("cede nodes drain w", 3) == ["west"])
+
+
+def test_lint_of_the_running_cluster_names_checkpoints_that_nothing_asks_for(call: Call) -> None:
+    call("submit", "--name", "unasked", "--checkpoint", "manual", "--cpu", "0.1", "--", "sleep", "60")
+    found = call("lint", "--live", "--json").data
+    call("cancel", "unasked")
+
+    assert [one["path"] for one in found if one["rule"] == "live.nobody-asks"] == ["workloads[unasked].checkpoint"]

@@ -44,13 +44,23 @@ def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | 
 
 
 def matches_nothing(state: State, claim: Claim) -> Decision | None:
-    """No node of the group is of the kind it asks for, or the group has none: its own failure, nobody else's."""
-    if not state.nodes.size or claim.matching.any():
+    """No node of the group is of the kind that one of its members asks for, or the group has none: its own failure."""
+    if not state.nodes.size or (claim.matching.any() and _all_kinds_match(state, claim)):
         return None
     partition = state.partitions.names[int(state.work.partition[claim.row])]
     if not (state.nodes.partition[: state.nodes.size] == state.work.partition[claim.row]).any():
         return decision(state, claim.row, "refuse", EMPTY_GROUP, partition=partition)
     return decision(state, claim.row, "refuse", NO_MATCH, wanted=_wanted(state, claim.row))
+
+
+def _all_kinds_match(state: State, claim: Claim) -> bool:
+    """Whether each kind of its members finds a node that offers the flavors it names."""
+    kinds = pinned_by(state, claim.row)
+    if len(kinds) == 1:
+        return True
+    offered = state.nodes.capacity[:, : state.nodes.size] > 0
+    columns = ([state.units.index[name] for name in kind] for kind in kinds)
+    return all(bool((offered[kind].all(axis=0) & claim.matching).any()) for kind in columns)
 
 
 def too_big(state: State, claim: Claim, *, bare: bool = False) -> Decision | None:

@@ -15,6 +15,11 @@ NO_CHECKPOINT = RULES.refuses(
 )
 UNLAWFUL = RULES.warns("unlawful-plan", "a plan broke a rule and was not carried out: {problems}")
 
+NOBODY_ASKS = RULES.warns(
+    "nobody-asks",
+    "{workload} has checkpoint {mode} and no protocol, so that nothing asks for one before it is ended: {why}",
+)
+
 PARKED = RULES.waits("parked", "{by} suspended it; it waits to be resumed")
 STILL_LEFT = RULES.waits("still-left", "its room on {nodes} is still being left by {who}")
 HELD = RULES.waits("held", "its room on {nodes} is held for it until {who} left")
