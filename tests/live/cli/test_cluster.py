@@ -164,5 +164,6 @@ def test_lint_of_the_running_cluster_names_checkpoints_that_nothing_asks_for(cal
     call("submit", "--name", "unasked", "--checkpoint", "manual", "--cpu", "0.1", "--", "sleep", "60")
     found = call("lint", "--live", "--json").data
     call("cancel", "unasked")
+    call("wait", "unasked", "--timeout", "30")
 
     assert [one["path"] for one in found if one["rule"] == "live.nobody-asks"] == ["workloads[unasked].checkpoint"]
