@@ -69,6 +69,20 @@ class _Ask:
     tries: int = 0
 
 
+@dataclass(slots=True)
+class _Question:
+    """Something to look up between two steps."""
+
+    look: Callable[[], Any]
+    future: Future[Any]
+
+    def answer(self) -> None:
+        try:
+            self.future.set_result(self.look())
+        except Exception as error:
+            self.future.set_exception(error)
+
+
 Granted = Callable[[str, int, int, int], None]
 """Told of every deferral: workload, attempt, hint, microseconds granted."""
 
@@ -98,8 +112,7 @@ class Controller:
         self._assumed_age = assumed_age
         self._reporting = reporting or self.report
         self._settings = settings_hash(document)
-        self._inbox: deque[_Ask | Future[Any]] = deque()
-        self._calls: dict[int, Callable[[], Any]] = {}
+        self._inbox: deque[_Ask | _Question] = deque()
         self._ready = threading.Condition()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="controller", daemon=True)
@@ -176,7 +189,7 @@ class Controller:
             self._thread.join(timeout=30)
         self._dispatch.stop()
         for item in self._inbox:
-            future = item if isinstance(item, Future) else item.future or item.stored
+            future = item.future if isinstance(item, _Question) else item.future or item.stored
             if future is not None and not future.done():
                 future.set_exception(UnavailableError("the server is stopping"))
 
@@ -196,16 +209,15 @@ class Controller:
 
     # -- the thread --------------------------------------------------------------------------------------------
 
-    def _put(self, item: _Ask | Future[Any]) -> None:
+    def _put(self, item: _Ask | _Question) -> None:
         with self._ready:
             self._inbox.append(item)
             self._ready.notify()
 
-    def _call(self, what: Callable[[], Any]) -> Future[Any]:
-        future: Future[Any] = Future()
-        self._calls[id(future)] = what
-        self._put(future)
-        return future
+    def _call(self, look: Callable[[], Any]) -> Future[Any]:
+        question = _Question(look, Future())
+        self._put(question)
+        return question.future
 
     def _run(self) -> None:
         while True:
@@ -221,13 +233,13 @@ class Controller:
                 self.problem = "a step failed; the log says how"
                 self._recover(asks)
             for item in items:
-                if isinstance(item, Future):
-                    self._answer_call(item)
+                if isinstance(item, _Question):
+                    item.answer()
 
     def _due(self) -> bool:
         return self._wakes_at is not None and self._wakes_at <= self._clock.now()
 
-    def _collect(self) -> list[_Ask | Future[Any]] | None:
+    def _collect(self) -> list[_Ask | _Question] | None:
         """What has come in; waits for something, or for the time the driver wants to be called."""
         with self._ready:
             while not self._inbox and not self._stopping:
@@ -349,13 +361,6 @@ class Controller:
             self._wakes_at = self._clock.now() + int(RETRY_S * 1e6)
 
     # -- answers -----------------------------------------------------------------------------------------------
-
-    def _answer_call(self, future: Future[Any]) -> None:
-        what = self._calls.pop(id(future))
-        try:
-            future.set_result(what())
-        except Exception as error:
-            future.set_exception(error)
 
     def _moment(self) -> ClusterFile:
         return self._driver.snapshot(self._clock.now())

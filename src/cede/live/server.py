@@ -44,9 +44,6 @@ from cede.model.resources import is_gpu
 log = logging.getLogger("cede.server")
 
 HOUSEKEEPING_S = 3600.0
-DEFAULT_DOCTRINE = {
-    "name": "backendai",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def machine_document(nodes: int = 1) -> ClusterFile:
     """A cluster of this machine: its cores, memory and GPUs, as one node or as several."""
     data = {
         "cede": 1,
-        "doctrine": DEFAULT_DOCTRINE,
+        "doctrine": "backendai",
         "nodes": this_machine("here", nodes),
         "queues": [{"name": "default", "settings": {"preemptible_priority": 100, "preemption_mode": "suspend"}}],
     }

@@ -5,11 +5,15 @@ What is measured lives here; no test asserts a time, because a time says more of
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cede.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -24,6 +28,15 @@ def bench() -> None:
     """Measure Cede beside a yardstick, in one run."""
 
 
+def _show(report: dict[str, Any], print_report: Callable[[Console, dict[str, Any]], None], *, json: bool) -> None:
+    from cede.cli.output import console, emit_json
+
+    if json:
+        emit_json(report)
+    else:
+        print_report(console(), report)
+
+
 @app.command(epilog="Example: cede bench plan --quick")
 def plan(
     sizes: Annotated[
@@ -34,13 +47,8 @@ def plan(
 ) -> None:
     """One preempting decision, one event, loading a file, memory: at several sizes, with the growth between them."""
     from cede.cli.bench.report import measured, print_report, sizes_of
-    from cede.cli.output import console, emit_json
 
-    report = measured(sizes_of(sizes), quick=quick)
-    if json:
-        emit_json(report)
-    else:
-        print_report(console(), report)
+    _show(measured(sizes_of(sizes), quick=quick), print_report, json=json)
 
 
 @app.command(epilog="Example: cede bench kueue --quick")
@@ -51,14 +59,9 @@ def kueue(
     """One decision that evicts 1, 100 or 20,000 of 50,000 workloads of a cohort, beside a naive search."""
     from cede.cli.bench.kueue import measured, print_report
     from cede.cli.bench.report import telling
-    from cede.cli.output import console, emit_json
 
     with telling() as tell:
-        report = measured(quick=quick, tell=tell)
-    if json:
-        emit_json(report)
-    else:
-        print_report(console(), report)
+        _show(measured(quick=quick, tell=tell), print_report, json=json)
 
 
 @app.command(epilog="Example: cede bench live --quick")
@@ -69,14 +72,9 @@ def live(
     """A real server: gangs that preempt, submissions at a fixed rate, many short jobs, and an idle one."""
     from cede.cli.bench.live import measured, print_report
     from cede.cli.bench.report import telling
-    from cede.cli.output import console, emit_json
 
     with telling() as tell:
-        report = measured(quick=quick, tell=tell)
-    if json:
-        emit_json(report)
-    else:
-        print_report(console(), report)
+        _show(measured(quick=quick, tell=tell), print_report, json=json)
 
 
 @app.command(epilog="Example: cede bench crash --kills 20")
@@ -89,13 +87,9 @@ def crash(
     """Kill a server at random moments under a stream of real jobs, and audit what they saw; 1 if anything is wrong."""
     from cede.cli.bench.crash.report import print_report, telling
     from cede.cli.bench.crash.run import measured
-    from cede.cli.output import console, emit_json
 
     with telling(kills) as tell:
         report = measured(kills, seed, keep=keep, tell=tell)
-    if json:
-        emit_json(report)
-    else:
-        print_report(console(), report)
+    _show(report, print_report, json=json)
     if report["violations"]:
         raise typer.Exit(1)

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ValidationError
 from cede.live.api.bodies import DrainBody, PlanBody, Submission, SuspendBody, TokenBody, WhatIfBody
 from cede.live.api.problems import RefusedError, invalid, refusal
 from cede.live.api.rules import UNREADABLE
+from cede.live.api.values import NAME, NAME_IN_WORDS
+from cede.model.errors import shown
 from cede.model.reports import Finding, Hints, findings_of
 
 _BODIES: dict[str, type[BaseModel]] = {
@@ -47,6 +49,8 @@ def unusable(request: Request, error: RequestValidationError) -> RefusedError:
     for one in listed:
         where, *loc = one["loc"]
         kind = "model_type" if one["type"] == "model_attributes_type" else one["type"]
+        if kind == "string_pattern_mismatch" and one["ctx"]["pattern"] == NAME:
+            one["msg"] = f"{shown(one['input'])} is no name; {NAME_IN_WORDS}"
         shaped = cast(ValidationError, _Listed([one | {"loc": tuple(loc), "type": kind}]))
         findings += findings_of(shaped, body if where == "body" else BaseModel, Hints())
     return invalid(finding.problem() for finding in findings)

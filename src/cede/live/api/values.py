@@ -15,6 +15,7 @@ from cede.model.times import format_time, parse_duration
 from cede.model.values import Reads
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+NAME_IN_WORDS = "a letter or digit, then at most 99 more, dots, dashes or underscores among them"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 MOST_VARIABLES = 1000
 MOST_CHARACTERS = 100_000
