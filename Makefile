@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto
 
 export PYTHON
 
-.PHONY: help run tour test check bench docs lock clean static
+.PHONY: help run tour test check bench docs lock clean static chromium
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -23,11 +23,11 @@ run: $(STAMP) ## serve a small cluster, run real jobs on it, watch one give way 
 tour: $(STAMP) ## take the tour: plans made from the examples, each explained
 	@$(BIN)/python -m cede.cli.tour
 
-test: static ## every static check and every test
+test: static chromium ## every static check and every test
 	@echo "  pytest"
 	@$(PYTEST)
 
-check: static ## every static check and the quick tests
+check: static chromium ## every static check and the quick tests
 	@echo "  pytest, quick tests"
 	@$(PYTEST) -m "not slow"
 
@@ -53,6 +53,9 @@ static: $(STAMP)
 	@$(BIN)/mypy --no-error-summary
 	@echo "  import contracts"
 	@$(BIN)/lint-imports --no-logo >$(VENV)/contracts.log 2>&1 || { cat $(VENV)/contracts.log; exit 1; }
+
+chromium:
+	@.ci/chromium
 
 $(STAMP): requirements.lock pyproject.toml .ci/venv
 	@.ci/venv $(VENV)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs import drawn, drawn_api, drawn_live
+from docs import drawn, drawn_api, drawn_live, drawn_sim
 from docs.blocks import ROOT, Block, blocks_of, pages
 from docs.make_images import live_pictures, pictures, stale_pictures
 from docs.terminal import Terminal
@@ -30,6 +30,7 @@ MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
     "docs/concepts/lifecycle.md": drawn_live.lifecycle,
     "docs/concepts/preemption-sequence.md": drawn_live.times,
+    "docs/reference/measures.md": drawn_sim.measures,
 }
 
 

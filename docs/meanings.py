@@ -28,6 +28,8 @@ CONFIGURATION = {
     "retention.events": "how long events of workloads that ended are kept. Without it: for ever",
     "retention.inputs": "how long recorded steps and the cluster files of decisions are kept. Without it: for ever",
     "max_body": "the largest body of a request, in bytes",
+    "backfill": "who may pass a workload that waits for room ahead of it: whoever the doctrine lets (off), nobody "
+    "(strict), or who does not delay it as far as walltimes tell (easy)",
     "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while nobody publishes any",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
 }

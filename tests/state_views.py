@@ -13,12 +13,13 @@ from cede.model.document import dump_document
 from cede.state.admission import asks_of, load_of_row, standing_ask
 from cede.state.amounts import is_odd, load_of_queue
 from cede.state.columns import NONE, STATES, UNSET, Names, Table
-from cede.state.state import State, holds
+from cede.state.state import State
+from cede.state.static import holds
 from cede.state.tree import LIMITS
 from cede.state.units import WHOLE, Units
 
 View = dict[str, Any]
-CACHES = ("_rows", "_node_rank", "shared")
+CACHES = ("_rows", "_node_rank", "shared", "journal", "moulds", "_paths")
 CODES = {"user": "users", "project": "projects", "domain": "domains", "tenant": "tenants", "app": "apps"}
 
 
@@ -89,7 +90,7 @@ def _node(state: State, row: int) -> View:
     found["flavor"] = state.flavors.name(found["flavor"])
     found["home"] = None if found["home"] == NONE else state.tree.names[found["home"]]
     found["group"] = state.groups.name(found["group"])
-    found["labels"] = dict(state.label_sets[found["labels"]])
+    found["labels"] = dict(state.labels.sets[found["labels"]])
     found["reserved_for"] = None if found["reserved_for"] == NONE else state.work_names[found["reserved_for"]]
     works = {state.work_names[state.residents.work[at]] for at in state.node_residents[row]}
     odd = state.odd_nodes.get(row)

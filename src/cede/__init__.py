@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from cede.live.client import Client, ClientError
     from cede.model.errors import CedeError, InputError
     from cede.model.plan import Decision, Plan, Settled
+    from cede.sim.calling import simulate
+    from cede.sim.result import Result
 
 __version__ = "0.1.0"
 __all__ = [
@@ -23,10 +25,12 @@ __all__ = [
     "Decision",
     "InputError",
     "Plan",
+    "Result",
     "Settled",
     "load",
     "plan",
     "settle",
+    "simulate",
     "verify",
 ]
 
@@ -38,10 +42,12 @@ _HOMES = {
     "Decision": "cede.model.plan",
     "InputError": "cede.model.errors",
     "Plan": "cede.model.plan",
+    "Result": "cede.sim.result",
     "Settled": "cede.model.plan",
     "load": "cede.engine.load",
     "plan": "cede.engine.cycle",
     "settle": "cede.engine.settle",
+    "simulate": "cede.sim.calling",
     "verify": "cede.engine.verify",
 }
 

@@ -56,10 +56,15 @@ def complaints(page: str, folder: Path, patience_s: float = PATIENCE_S) -> list[
     return found
 
 
+def takes_long(text: str) -> bool:
+    """Whether the page starts a server, or compares replays."""
+    commands = (command for block in blocks_of(text) for command in block.commands if not command.parsed)
+    return serves(text) or any(command.line.startswith("cede compare") for command in commands)
+
+
 def every_page() -> list[Any]:
-    """Those that start a server take longer."""
     return [
-        pytest.param(page, id=shown(page), marks=[pytest.mark.slow] if serves(page.read_text("utf-8")) else [])
+        pytest.param(page, id=shown(page), marks=[pytest.mark.slow] if takes_long(page.read_text("utf-8")) else [])
         for page in pages()
     ]
 

@@ -30,7 +30,7 @@ from cede.model.errors import CedeError
 from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build
 from cede.state.snapshot import snapshot
-from cede.state.state import holds
+from cede.state.static import holds
 from tests.plain_cluster import PlainCluster
 from tests.state_views import as_saved, bits, meaning, unsound, view
 from tests.strategies import Document, clusters, constrain, draw_node, draw_queue, draw_workload
@@ -263,8 +263,7 @@ class Events(RuleBasedStateMachine):
             for name, row in state.node_index.items():
                 assert ledger.free[name] == dict(enumerate(state.nodes.free[:, row].tolist()))
             for row in state.tree.index.values():
-                used = ledger.usage.get(row, dict.fromkeys(range(len(state.units)), 0))
-                assert used == dict(enumerate(state.tree.usage[:, row].tolist()))
+                assert ledger.usage[row] == dict(enumerate(state.tree.usage[:, row].tolist()))
 
 
 TestEvents = Events.TestCase

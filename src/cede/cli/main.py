@@ -22,6 +22,7 @@ SECTIONS = {
     "Commands about cluster files": (
         *("plan", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench"),
     ),
+    "Commands to replay traces": ("simulate", "compare", "generate", "trace", "export"),
     "Commands to run a scheduler": ("serve", "demo"),
     "Commands about workloads of a running server": (
         *("submit", "ps", "status", "logs", "wait", "why", "cancel", "suspend", "resume", "checkpoint"),
@@ -41,7 +42,8 @@ MODULES = {"import": "importing"} | {name: f"live.{name}" for name in LIVE}
 
 EPILOG = (
     "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` found something, or a workload that was "
-    "waited for did not complete; 2 what was given cannot be used; 70 an error of Cede's own; 124 `wait --timeout`."
+    "waited for did not complete; 2 what was given cannot be used; 70 an error of Cede's own; 124 `wait --timeout`; "
+    "130 a replay was interrupted."
 )
 
 

@@ -56,6 +56,31 @@ def plan_state(
     )
 
 
+def plan_acts(
+    trial: Trial, doctrine: Doctrine, memory: dict[str, Any], backfill: str = "off"
+) -> tuple[bool, Plan | None]:
+    """What a plan decides that acts, up to the first preemption, with refusals of those that just came, nobody passing
+    a head but as `backfill` says; none if that is nothing. First whether that could be told: only where the doctrine
+    has a shorter way to it. Of the `trial` nothing stays.
+    """
+    if doctrine.swift is None:
+        return False, None
+    state = trial.state
+    choice = choice_of(state)
+    cycle = Cycle(state, trial, choice.edition, None, False, False, memory, backfill)
+    found = doctrine.swift(cycle)
+    if found is None:
+        return False, None
+    try:
+        decisions = tuple(found)
+    finally:
+        trial.undo()
+    if not decisions:
+        return True, None
+    now = format_time(state.now, state.instant)
+    return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, cycle.wakes_at)
+
+
 def choice_of(state: State) -> DoctrineChoice:
     """The doctrine and edition this state was built for."""
     choice = state.static.doctrine

@@ -10,7 +10,8 @@ from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError
 from cede.state.admission import admitted_parts
 from cede.state.columns import NODE_STATES, PENDING, RESERVED, RUNNING, STATES, SUSPENDED
-from cede.state.state import State, holds
+from cede.state.state import State
+from cede.state.static import holds
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
+import numpy as np
+
+from cede.engine.everywhere import OVERLAP, free_everywhere, members_of, usable_by_plain
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.state.admission import asks_of
-from cede.state.columns import NODE_STATES, NONE, PLACEMENTS, STATES, UNSET
+from cede.state.columns import NODE_STATES, NONE, PLACEMENTS, STATES, UNSET, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
 Amounts = dict[int, int]
+K = TypeVar("K")
+
+
+class OnDemand(dict[K, Amounts]):
+    """Sums that are made when somebody first asks for them."""
+
+    def __init__(self, make: Callable[[K], Amounts]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: K) -> Amounts:
+        found = self[key] = self._make(key)
+        return found
 
 
 class Ledger:
@@ -28,35 +44,54 @@ class Ledger:
         self.rest: dict[str, Amounts] = {}
         self.leaving: dict[str, Counter[int]] = {}
         self.held: dict[str, Counter[int]] = {}
-        for name, node in state.node_index.items():
-            self._sum(name, node)
-        self.free = {name: self._free(name) for name in state.node_index}
-        self.usage: dict[int, Amounts] = {}
+        self.free: dict[str, Amounts] = OnDemand(self._sum_up)
+        self.usage: dict[int, Amounts] = OnDemand(self._usage_of)
         self.entered: dict[int, set[str]] = {}
         self.admitted: dict[int, tuple[list[Amounts], Amounts]] = {}
         self.pinned: dict[int, set[frozenset[str]]] = {}
-        self.holders: set[int] = set()
-        for row in state.work_index.values():
-            if STATES[state.work.state[row]] not in ("pending", "suspended"):
-                self._charge(row, 1)
-                self.holders.add(row)
+        self._holders: set[int] | None = None
+        self._came: set[int] = set()
+        self._went: set[int] = set()
 
-    def _sum(self, name: str, node: int) -> None:
-        """What the node has beside what runs there, what is leaving it, and what is held for others."""
+    @property
+    def holders(self) -> set[int]:
+        """Everybody that holds room, with who came and without who went since."""
+        if self._holders is None:
+            state = self.state
+            rows = np.flatnonzero(state.work.state[: state.work.size] > STATES.index("suspended"))
+            self._holders = set(rows.tolist())
+        return (self._holders - self._went) | self._came
+
+    def _sum_up(self, name: str) -> Amounts:
+        """What is free of a node that nobody looked at yet.
+
+        First what it has beside what runs there, what is leaving it, and what is held for others.
+        """
         state, nodes = self.state, self.state.nodes
-        rest = {c: int(nodes.capacity[c, node]) - int(nodes.occupied[c, node]) for c in self.columns}
+        node = state.node_index[name]
+        rest = dict(enumerate((nodes.capacity[:, node] - nodes.occupied[:, node]).tolist()))
         leaving, held = Counter[int](), Counter[int]()
-        for resident in state.node_residents[node]:
-            word = STATES[state.work.state[state.residents.work[resident]]]
-            for c in self.columns:
-                amount = int(state.residents.amount[c, resident])
-                if word == "preempting":
-                    leaving[c] += amount
-                elif word == "reserved":
-                    held[c] += amount
-                else:
-                    rest[c] -= amount
+        standing = state.node_residents[node]
+        words = state.work.state[state.residents.work[standing]].tolist()
+        plain = [resident for resident, word in zip(standing, words, strict=True) if STATES[word] not in OVERLAP]
+        for c, amount in enumerate(state.residents.amount[:, plain].sum(axis=1).tolist()):
+            rest[c] -= amount
+        for resident, word in zip(standing, words, strict=True) if len(plain) < len(standing) else ():
+            if STATES[word] in OVERLAP:
+                bucket = leaving if STATES[word] == "preempting" else held
+                for c in self.columns:
+                    bucket[c] += int(state.residents.amount[c, resident])
         self.rest[name], self.leaving[name], self.held[name] = rest, leaving, held
+        return self._free(name)
+
+    def _usage_of(self, queue: int) -> Amounts:
+        """What a queue that nobody asked about yet holds."""
+        usage = dict.fromkeys(self.columns, 0)
+        for row in self.holders:
+            if self._below(row, queue):
+                for c in self.columns:
+                    usage[c] += self._asked(row, c)
+        return usage
 
     def _free(self, node: str, without: Iterable[tuple[int, Amounts]] = ()) -> Amounts:
         """What is free; also with these workloads gone, that take so much of it."""
@@ -73,12 +108,10 @@ class Ledger:
         return {c: rest[c] - max(leaving[c], held[c]) for c in self.columns}
 
     def _charge(self, row: int, sign: int) -> None:
-        queue = int(self.state.work.queue[row])
-        while queue != NONE:
-            usage = self.usage.setdefault(queue, dict.fromkeys(self.columns, 0))
-            for c in self.columns:
-                usage[c] += sign * self._asked(row, c)
-            queue = int(self.state.tree.parent[queue])
+        for queue, usage in self.usage.items():  # of the others it is summed up when somebody asks
+            if self._below(row, queue):
+                for c in self.columns:
+                    usage[c] += sign * self._asked(row, c)
 
     def _asked(self, row: int, column: int) -> int:
         """What a workload takes of its queues' quota."""
@@ -88,7 +121,7 @@ class Ledger:
 
     def _used(self, queue: int, column: int, without: Collection[int] = ()) -> int:
         """What counts against the queue's limits with these gone: what is preempting and what is reserved overlap."""
-        used = self.usage.get(queue, {}).get(column, 0)
+        used = self.usage[queue][column]
         sums = Counter[str]()
         for row in self.holders:
             word = STATES[self.state.work.state[row]]
@@ -157,10 +190,11 @@ class Ledger:
     def leave(self, name: str) -> None:
         """A victim's room is free, as far as it is not held for somebody."""
         row = self.state.work_index[name]
-        if row not in self.holders:
-            return
         word = STATES[self.state.work.state[row]]
+        if word in ("pending", "suspended") or row in self._went:
+            return
         for node, amounts in self._standing(row):
+            _ = self.free[node]  # summed up while it still stands there
             for c, amount in amounts.items():
                 if word == "preempting":
                     self.leaving[node][c] -= amount
@@ -170,7 +204,7 @@ class Ledger:
                     self.rest[node][c] += amount
             self.free[node] = self._free(node)
         self._charge(row, -1)
-        self.holders.discard(row)
+        self._went.add(row)
 
     def _standing(self, row: int) -> Iterator[tuple[str, Amounts]]:
         residents = self.state.residents
@@ -182,21 +216,22 @@ class Ledger:
         """A claimant takes its room; says where that is too much."""
         row = self.state.work_index[name]
         for node, need in zip(nodes, self.members(name), strict=False):
+            free = self.free[node]
             for c, amount in need.items():
                 self.rest[node][c] -= amount
-                self.free[node][c] -= amount
-                if self.free[node][c] < 0:
+                free[c] -= amount
+                if free[c] < 0:
                     yield f"{name} oversubscribes {self.state.units.names[c] or 'whole node'} of {node}"
         self._charge(row, 1)
-        self.holders.add(row)
+        self._came.add(row)
         self.entered[row] = set(nodes)
-        for what, held, limit in self._of_tenant(row, self.holders):
-            if held > limit:
-                yield f"{name} makes {held} {what} of its tenant, which may have {limit}"
+        if self.state.static.tenants:
+            for what, held, limit in self._of_tenant(row, self.holders):
+                if held > limit:
+                    yield f"{name} makes {held} {what} of its tenant, which may have {limit}"
         queue = int(self.state.work.queue[row])
         while queue != NONE:
-            for c in self.columns:
-                limit = int(self.state.tree.max[c, queue])
+            for c, limit in enumerate(self.state.tree.max[:, queue].tolist()):
                 if limit != UNSET and self._asked(row, c) and self._used(queue, c) > limit:
                     yield f"{name} exceeds max {self.state.units.names[c]} of {self.state.tree.names[queue]}"
             queue = int(self.state.tree.parent[queue])
@@ -225,7 +260,7 @@ class Ledger:
         state = self.state
         row, at = state.work_index[name], state.node_index[node]
         constraints = state.constraints.get(row)
-        labels = state.label_sets[state.nodes.labels[at]]
+        labels = state.labels.sets[state.nodes.labels[at]]
         return (
             NODE_STATES[state.nodes.state[at]] == "ready"
             and state.nodes.partition[at] == state.work.partition[row]
@@ -266,24 +301,39 @@ class Ledger:
         for victim in gone:
             for node, amounts in self._standing(victim):
                 freed.setdefault(node, []).append((victim, amounts))
-        room = {
-            node: self._count(self._free(node, freed[node]) if node in freed else self.free[node], members[0])
-            for node in self.free
-            if self._may_use(name, node)
-        }
+        room = self._room_everywhere(name, members[0])
+        for node, those in freed.items():
+            if self._may_use(name, node):
+                _ = self.free[node]  # summed up, as `_free` wants it
+                room[state.node_index[node]] = self._count(self._free(node, those), members[0])
         word = PLACEMENTS[state.work.placement[row]]
+        if word == "any":
+            return int(room.sum()) >= len(members)
         totals = Counter[str]()
-        for node, count in room.items():
-            totals[self._group(node)] += count
+        for node, at in state.node_index.items():
+            if self._may_use(name, node):
+                totals[self._group(node)] += int(room[at])
         if word == "tight":
             return max(totals.values(), default=0) >= len(members)
-        if word == "spread":
-            most = -(-len(members) // max(1, len(totals)))
-            return sum(min(total, most) for total in totals.values()) >= len(members)
-        return sum(room.values()) >= len(members)
+        most = -(-len(members) // max(1, len(totals)))
+        return sum(min(total, most) for total in totals.values()) >= len(members)
 
     def _count(self, free: Amounts, need: Amounts) -> int:
         return max(0, min(free[c] // amount for c, amount in need.items()))
+
+    def _room_everywhere(self, name: str, need: Amounts) -> Int64s:
+        """How many such members each node takes, by its row."""
+        state = self.state
+        free = free_everywhere(state)
+        for node, amounts in self.free.items():
+            free[:, state.node_index[node]] = list(amounts.values())
+        row = state.work_index[name]
+        odd = (state.constraints, state.odd_requests, state.parts, self.admitted)
+        if any(row in side for side in odd) or state.work.required_node[row] != NONE:
+            usable = np.array([self._may_use(name, node) for node in state.node_names], np.bool_)
+        else:
+            usable = usable_by_plain(state, row)
+        return np.where(usable, members_of(free, need), 0)
 
     def _of_tenant(self, row: int, holders: set[int]) -> Iterator[tuple[str, int, int]]:
         """What the tenant of this workload has, and may have, with these workloads holding room."""
@@ -305,11 +355,13 @@ class Ledger:
     def _within_limits(self, row: int, gone: Sequence[int]) -> bool:
         state = self.state
         queue = int(state.work.queue[row])
-        if any(held > limit for _, held, limit in self._of_tenant(row, (self.holders - set(gone)) | {row})):
-            return False
+        if state.static.tenants:
+            holders = (self.holders - set(gone)) | {row}
+            if any(held > limit for _, held, limit in self._of_tenant(row, holders)):
+                return False
         while queue != NONE:
-            for c in self.columns:
-                limit, asked = int(state.tree.max[c, queue]), self._asked(row, c)
+            for c, limit in enumerate(state.tree.max[:, queue].tolist()):
+                asked = 0 if limit == UNSET else self._asked(row, c)
                 if limit != UNSET and asked and self._used(queue, c, gone) + asked > limit:
                     return False
             queue = int(state.tree.parent[queue])

@@ -17,7 +17,8 @@ from cede.model.times import parse_duration
 from cede.state.admission import admitted_parts
 from cede.state.build import build
 from cede.state.columns import PREEMPTING, RESERVED
-from cede.state.state import State, holds
+from cede.state.state import State
+from cede.state.static import holds
 
 Holding = tuple[str, tuple[str, ...], frozenset[tuple[str, int]]]
 Signature = tuple[frozenset[Holding], frozenset[str]]

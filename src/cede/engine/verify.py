@@ -14,6 +14,7 @@ from cede.engine.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of
 from cede.engine.ledger import Ledger
+from cede.engine.verify_starts import lawful_starts
 from cede.model.plan import ACTIONS, Decision, Plan
 from cede.state.columns import STATES
 from cede.state.state import State
@@ -26,7 +27,17 @@ def verify(cluster: Cluster, plan: Plan) -> list[str]:
 
 def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
     """The same on live columns."""
+    if _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
+        return []
     return list(_complaints(state, doctrine, plan))
+
+
+def _signed(plan: Plan, doctrine: Doctrine, edition: str) -> bool:
+    """Whether it is a plan of this doctrine, and every decision has its rule and reason."""
+    if plan.doctrine != doctrine.name or plan.edition != edition:
+        return False
+    start = f"{doctrine.name}."
+    return all(made.why and made.rule.startswith(start) for made in plan.decisions)
 
 
 def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:

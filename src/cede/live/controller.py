@@ -18,6 +18,7 @@ from cede.engine.drive.facts import Fact, Restarted, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.losses import assumed_age, charged, lost
 from cede.engine.drive.step import Refusal, Step
+from cede.engine.drive.ways import Backfill, Ways
 from cede.live.dispatch import Dispatch
 from cede.live.executors.executor import Executor, Report
 from cede.live.hashes import settings_hash
@@ -101,6 +102,7 @@ class Controller:
         granted: Granted | None = None,
         reporting: Report | None = None,
         assumed_age: int | None = None,
+        backfill: Backfill = "off",
     ) -> None:
         self._store = store
         self._executor = executor
@@ -110,6 +112,7 @@ class Controller:
         self._metrics = metrics
         self._granted = granted
         self._assumed_age = assumed_age
+        self._ways = Ways(backfill=backfill)
         self._reporting = reporting or self.report
         self._settings = settings_hash(document)
         self._inbox: deque[_Ask | _Question] = deque()
@@ -203,6 +206,7 @@ class Controller:
             saved.jobs,
             next_decision=saved.next_decision,
             node_states=dict(saved.node_states),
+            ways=self._ways,
         )
         self._metrics.restore(saved.jobs)
         self._rebuilt = True

@@ -165,6 +165,7 @@ class LiveServer:
             clock=clock,
             metrics=metrics,
             assumed_age=self.config.assumed_checkpoint_age,
+            backfill=self.config.backfill,
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
         )

@@ -32,9 +32,9 @@ def read_text(data: bytes | str, *, name: str = "<input>") -> object:
         return _read_either(text, name) if _JSON.match(text) else read_yaml(text, name)
 
 
-def read_value(text: str, *, name: str = "<input>") -> object:
-    """The same for a text that is YAML, as what is typed by hand."""
-    return read_yaml(_decoded(text, name), name)
+def read_value(data: bytes | str, *, name: str = "<input>", keys_as_text: bool = False) -> object:
+    """The same for a text that is YAML, as what is typed by hand; `keys_as_text`: keys may be numbers, and are text."""
+    return read_yaml(_decoded(data, name), name, keys_as_text=keys_as_text)
 
 
 def _read_either(text: str, name: str) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -79,6 +79,17 @@ class Workload(Part):
     sensitive: bool = Field(False, description="Default false.")
     preempted: Amount = Field(0, description="How often so far.")
     uid: Maybe[Name] = Field(None, description="Last tie-break; default the name.")
+
+    def like(self, **values: Any) -> Self:
+        """The same entry but for these values, which were checked: many times faster than a validated copy."""
+        made = object.__new__(type(self))
+        put = object.__setattr__
+        put(made, "__dict__", {**self.__dict__, **values})
+        known = self.__pydantic_fields_set__
+        put(made, "__pydantic_fields_set__", known if values.keys() <= known else known | values.keys())
+        put(made, "__pydantic_extra__", None)
+        put(made, "__pydantic_private__", None)
+        return made
 
     @property
     def size(self) -> int:

@@ -43,12 +43,13 @@ def is_kubernetes_object(data: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(data, dict) and all(isinstance(data.get(key), str) for key in ("apiVersion", "kind"))
 
 
-def read_yaml(text: str, name: str) -> object:
+def read_yaml(text: str, name: str, *, keys_as_text: bool = False) -> object:
     """The one document of the text; an InputError says what is wrong and where.
 
-    Files of Kubernetes objects may have several, which come as a list, without those that are empty.
+    Files of Kubernetes objects may have several, which come as a list, without those that are empty. `keys_as_text`:
+    a key that looks like a number or a truth value is the text that stands there, and not an error.
     """
-    builder = _Builder(name)
+    builder = _Builder(name, keys_as_text=keys_as_text)
     try:
         _feed(builder, text, name)
     except InputError as error:
@@ -90,8 +91,9 @@ def _tab_hint(text: str, line: int, column: int) -> str | None:
 class _Builder:
     """Takes events one by one and puts the data together; `problems` are those after which reading goes on."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, keys_as_text: bool = False) -> None:
         self.name = name
+        self.keys_as_text = keys_as_text
         self.value: object = None
         self.before: list[object] = []
         self.starts: list[Any] = []
@@ -148,7 +150,8 @@ class _Builder:
             self.stack[-1].key = _MERGE
             return
         try:
-            untagged = plain_scalar if not event.style else str
+            as_text = event.style or (self.keys_as_text and self.stack and self._at_key())
+            untagged = str if as_text else plain_scalar
             value = untagged(text) if tag is None else tagged_scalar(text, tag)
         except ValueError as error:
             raise self._wrong(event, str(error)) from None

@@ -11,7 +11,7 @@ from cede.state.tree import LIMITS
 from cede.state.units import FULL
 
 if TYPE_CHECKING:
-    from cede.state.state import Static
+    from cede.state.static import Static
 
 Sizes = Sequence[tuple[Mapping[str, int], int]]
 """What one member asks for, and how many such there are, of each kind."""

@@ -24,7 +24,8 @@ from cede.state.columns import (
 )
 from cede.state.entry import FLAGS, TIMES, enter_sides, own_priority, partition_of, uid_key
 from cede.state.standing import settle_in
-from cede.state.state import State, Static, holds
+from cede.state.state import State
+from cede.state.static import Static, holds
 
 DEFAULT_PRIORITY = {"backendai": 10}
 

@@ -59,7 +59,8 @@ class Names:
 class Table:
     """Named columns of equal length, with rows handed out and taken back in constant time.
 
-    `scalars` are one-dimensional; `vectors` have one row a resource, so that a resource is contiguous.
+    `scalars` are one-dimensional; `vectors` have one row a resource, so that a resource is contiguous. Columns of one
+    type are views of one block, so that a whole row is written or cleared at once.
     """
 
     scalars: ClassVar[dict[str, Any]] = {}
@@ -71,10 +72,7 @@ class Table:
         self.resources = resources
         self.unused: list[int] = []
         self._room = max(size, 8)
-        for name, dtype in self.scalars.items():
-            setattr(self, name, np.full(self._room, self.fills.get(name, 0), dtype))
-        for name in self.vectors:
-            setattr(self, name, self._wide(name, resources, self._room))
+        self._make()
 
     def add(self) -> int:
         """A row, blank."""
@@ -87,17 +85,27 @@ class Table:
 
     def drop(self, row: int) -> None:
         """Give a row back; it is blank until it is handed out again."""
-        self._blank(row)
+        for block, blank in zip(self.blocks, self._blanks, strict=True):
+            block[:, row] = blank
         self.unused.append(row)
+
+    def image(self, row: int) -> list[npt.NDArray[Any]]:
+        """All that stands in a row, for `lay`."""
+        return [block[:, row].copy() for block in self.blocks]
+
+    def lay(self, row: int, image: list[npt.NDArray[Any]]) -> None:
+        for block, column in zip(self.blocks, image, strict=True):
+            block[:, row] = column
 
     def widen(self, resources: int) -> None:
         """Room for more resources, all zero."""
+        before = {name: getattr(self, name) for name in (*self.scalars, *self.vectors)}
+        known, self.resources = self.resources, resources
+        self._make()
+        for name in self.scalars:
+            getattr(self, name)[:] = before[name]
         for name in self.vectors:
-            old = getattr(self, name)
-            new = self._wide(name, resources, self._room)
-            new[: self.resources] = old
-            setattr(self, name, new)
-        self.resources = resources
+            getattr(self, name)[:known] = before[name]
 
     def rescale(self, column: int, factor: int) -> None:
         """Count this resource in a finer unit."""
@@ -110,27 +118,36 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        return sum(getattr(self, name).nbytes for name in (*self.scalars, *self.vectors))
-
-    def _blank(self, row: int) -> None:
-        for name in self.scalars:
-            getattr(self, name)[row] = self.fills.get(name, 0)
-        for name in self.vectors:
-            getattr(self, name)[:, row] = self.fills.get(name, 0)
+        return sum(block.nbytes for block in self.blocks)
 
     def _grow(self, room: int) -> None:
-        for name, dtype in self.scalars.items():
-            new = np.full(room, self.fills.get(name, 0), dtype)
-            new[: self._room] = getattr(self, name)
-            setattr(self, name, new)
-        for name in self.vectors:
-            wide = self._wide(name, self.resources, room)
-            wide[:, : self._room] = getattr(self, name)
-            setattr(self, name, wide)
+        before, known = self.blocks, self._room
         self._room = room
+        self._make()
+        for block, old in zip(self.blocks, before, strict=True):
+            block[:, :known] = old
 
-    def _wide(self, name: str, resources: int, room: int) -> Int64s:
-        return np.full((resources, room), self.fills.get(name, 0), np.int64)
+    def _make(self) -> None:
+        """Blank blocks of the present size, and the columns as views of them."""
+        by_type: dict[Any, list[str]] = {}
+        for name, dtype in self.scalars.items():
+            by_type.setdefault(dtype, []).append(name)
+        self.blocks: list[npt.NDArray[Any]] = []
+        self._blanks: list[npt.NDArray[Any]] = []
+        for dtype, names in by_type.items():
+            blank = np.array([self.fills.get(name, 0) for name in names], dtype)
+            block = np.repeat(blank[:, None], self._room, axis=1)
+            for at, name in enumerate(names):
+                setattr(self, name, block[at])
+            self.blocks.append(block)
+            self._blanks.append(blank)
+        wide = [self.fills.get(name, 0) for name in self.vectors for _ in range(self.resources)]
+        blank = np.array(wide, np.int64)
+        block = np.repeat(blank[:, None], self._room, axis=1)
+        for at, name in enumerate(self.vectors):
+            setattr(self, name, block[at * self.resources : (at + 1) * self.resources])
+        self.blocks.append(block)
+        self._blanks.append(blank)
 
 
 class WorkloadColumns(Table):

@@ -10,7 +10,8 @@ from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NONE, PLACEMENTS
 from cede.state.units import FULL, WHOLE
 
 if TYPE_CHECKING:
-    from cede.state.state import State, Static
+    from cede.state.state import State
+    from cede.state.static import Static
 
 TIMES = ("started", "walltime")
 FLAGS = ("exclusive", "preemptible", "preempts", "originator", "sensitive")
@@ -75,6 +76,8 @@ def enter_sides(state: State, row: int, workload: Workload) -> None:
 
 def own_priority(static: Static, user: str | None, project: str | None) -> int:
     """The priority of a workload that names none: its user's default, else its project's, else the doctrine's."""
+    if not static.policies:
+        return static.default_priority
     of_user = (policy.default_priority for policy in static.policies if policy.user is not None and policy.user == user)
     of_project = (p.default_priority for p in static.policies if p.project is not None and p.project == project)
     given = (priority for priority in (*of_user, *of_project) if priority is not None)
@@ -92,7 +95,7 @@ def enter_node(state: State, row: int, node: Node) -> None:
     columns.flavor[row] = state.flavors.code(node.flavor)
     columns.home[row] = NONE if node.home is None else state.tree.row(node.home)
     columns.group[row] = state.groups.code(node.labels.get(state.static.topology, ""))
-    columns.labels[row] = state.label_code(node.labels)
+    columns.labels[row] = state.labels.code(node.labels)
     for clock in CLOCKS:
         value = getattr(node, clock)
         getattr(columns, clock)[row] = NEVER if value is None else value

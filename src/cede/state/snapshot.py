@@ -24,7 +24,8 @@ from cede.state.admission import Ask, asks_of, standing_ask
 from cede.state.amounts import total_of
 from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NODE_STATES, NONE, PLACEMENTS, STATES, Int64s
 from cede.state.entry import CLOCKS, DEFAULT_PARTITION, FLAGS, own_priority
-from cede.state.state import State, holds
+from cede.state.state import State
+from cede.state.static import holds
 
 P = TypeVar("P", bound=Part)
 
@@ -88,7 +89,7 @@ def _node(state: State, row: int) -> Node:
             "partition": None if partition == DEFAULT_PARTITION else partition,
             "flavor": odd.flavor if odd else state.flavors.name(int(columns.flavor[row])),
             "home": None if home == NONE else state.tree.names[home],
-            "labels": dict(state.label_sets[columns.labels[row]]),
+            "labels": dict(state.labels.sets[columns.labels[row]]),
             "state": NODE_STATES[columns.state[row]],
             "reserved_for": None if kept_for == NONE else state.work_names[kept_for],
             **{clock: _time(state, getattr(columns, clock)[row]) for clock in CLOCKS},

@@ -13,33 +13,45 @@ if TYPE_CHECKING:
     from cede.state.state import State
 
 
+OVERLAPPING = (RESERVED, PREEMPTING)
+
+
 def settle_in(state: State, row: int, nodes: Sequence[int], code: int) -> None:
     """A workload takes its room in this state, one node a member."""
-    residents = state.residents
     state.work.state[row] = code
+    state.between += code in OVERLAPPING
     for queue in state.tree.path(int(state.work.queue[row])):
         state.tree.usage[:, queue] += state.work.usage[:, row]
-    taken: dict[int, Int64s] = {}
-    counts: dict[int, int] = {}
-    for node, vector in zip(nodes, state.members_of(row), strict=False):
-        taken[node] = taken[node] + vector if node in taken else vector.copy()
-        counts[node] = counts.get(node, 0) + 1
-    for node, amount in taken.items():
-        resident = residents.add()
-        residents.work[resident] = row
-        residents.node[resident] = node
-        residents.count[resident] = counts[node]
-        residents.amount[:, resident] = amount
-        residents.sibling[resident] = state.work.resident[row]
-        state.work.resident[row] = resident
-        state.node_residents[node].append(resident)
-        book(state, resident, code, 1)
+    if len(nodes) == 1:
+        _stand(state, row, nodes[0], 1, state.members_of(row)[0], code)
+    elif nodes:
+        taken: dict[int, Int64s] = {}
+        counts: dict[int, int] = {}
+        for node, vector in zip(nodes, state.members_of(row), strict=False):
+            taken[node] = taken[node] + vector if node in taken else vector.copy()
+            counts[node] = counts.get(node, 0) + 1
+        for node, amount in taken.items():
+            _stand(state, row, node, counts[node], amount, code)
     if row in state.parts and nodes:
         state.placed[row] = tuple(nodes)
 
 
+def _stand(state: State, row: int, node: int, count: int, amount: Int64s, code: int) -> None:
+    residents = state.residents
+    resident = residents.add()
+    residents.work[resident] = row
+    residents.node[resident] = node
+    residents.count[resident] = count
+    residents.amount[:, resident] = amount
+    residents.sibling[resident] = state.work.resident[row]
+    state.work.resident[row] = resident
+    state.node_residents[node].append(resident)
+    book(state, resident, code, 1)
+
+
 def move_out(state: State, row: int) -> None:
     """A workload gives its room back."""
+    state.between -= int(state.work.state[row]) in OVERLAPPING
     for queue in state.tree.path(int(state.work.queue[row])):
         state.tree.usage[:, queue] -= state.work.usage[:, row]
     for resident in state.residents_of(row):
@@ -55,7 +67,7 @@ def book(state: State, resident: int, code: int, sign: int) -> None:
     node = int(state.residents.node[resident])
     amount = state.residents.amount[:, resident]
     nodes = state.nodes
-    if code in (RESERVED, PREEMPTING):
+    if code in OVERLAPPING:
         bucket = nodes.held if code == RESERVED else nodes.leaving
         bucket[:, node] += sign * amount
         refresh(state, node)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from cede.model.cluster import App, Constraints, DoctrineChoice, Node, PodSet, Policy, Queue, Tenant, Workload
+from cede.model.cluster import Constraints, Node, PodSet, Queue, Workload
 from cede.state.admission import Ask, admit, ask_for_usage_no_more, load_of_row, put_back
 from cede.state.amounts import (
     columns_of_node,
@@ -27,10 +26,8 @@ from cede.state.columns import (
     NODE_STATES,
     NONE,
     PENDING,
-    RESERVED,
     RUNNING,
     STATES,
-    Bools,
     Int64s,
     Names,
     NodeColumns,
@@ -38,6 +35,9 @@ from cede.state.columns import (
     WorkloadColumns,
 )
 from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, partition_of
+from cede.state.journal import Journal
+from cede.state.labels import LabelSets
+from cede.state.moulds import Key, Mould, Moulds, cast, key_of
 from cede.state.refusals import (
     refuse_node,
     refuse_parts,
@@ -47,28 +47,10 @@ from cede.state.refusals import (
     refuse_workload,
 )
 from cede.state.sharing import Shared
-from cede.state.standing import book, move_out, refresh, settle_in
+from cede.state.standing import OVERLAPPING, book, move_out, refresh, settle_in
+from cede.state.static import Static, holds
 from cede.state.tree import QueueTree
 from cede.state.units import FULL, WHOLE, Units
-
-
-@dataclass(slots=True)
-class Static:
-    """What a decision reads as it stands in the file: policies and the like, a few entries each."""
-
-    doctrine: DoctrineChoice | None = None
-    topology: str = "group"
-    selection: str = "doctrine"
-    apps: Sequence[App] = ()
-    tenants: Mapping[str, Tenant] = field(default_factory=dict)
-    policies: Sequence[Policy] = ()
-    default_priority: int = 0
-    flavored_quota: bool = False
-
-
-def holds(state: int) -> bool:
-    """Whether a workload in this state holds room."""
-    return state >= RESERVED
 
 
 class State:
@@ -108,10 +90,12 @@ class State:
         self.odd_nodes: dict[int, Node] = {}
         self.constraints: dict[int, Constraints] = {}
         self.admitted: dict[int, Ask] = {}
-        self.label_sets: list[Mapping[str, str]] = []
-        self._label_codes: dict[tuple[tuple[str, str], ...], int] = {}
-        self._labelled: dict[tuple[str, str], list[int]] = {}
+        self.labels = LabelSets()
         self.pending: set[int] = set()
+        self.journal = Journal()
+        self.between = 0
+        """How many are leaving for somebody, or have room held for them: those that overlap."""
+        self.moulds = Moulds()
         self._node_rank: Int64s | None = None
 
     # -- resources ---------------------------------------------------------------------------------------------
@@ -126,6 +110,8 @@ class State:
         if len(self.units) == self.work.resources and not finer:
             return
         self.tree.derived.clear()
+        self.moulds.kept.clear()
+        self.journal.reshaped += 1
         tables = (self.work, self.nodes, self.residents, self.tree)
         for table in tables:
             if len(self.units) > table.resources:
@@ -143,11 +129,14 @@ class State:
 
     def submit(self, workload: Workload) -> int:
         """Enter a workload; one that holds room is placed where its entry says."""
-        refuse_workload(self, workload)
-        requests = (requests for requests, _ in sizes_of_workload(workload))
-        self.learn(*requests, workload.usage or {}, more=load_of_workload(workload))
-        row = self.work.add()
-        enter(self, row, workload)
+        key = key_of(workload)
+        mould = None if key is None else self.moulds.kept.get(key)
+        if mould is None or workload.name in self.work_index:
+            row = self._enter(workload, key)
+        else:
+            self.units.learn((), mould.load)
+            row = self.work.add()
+            cast(self, mould, row, workload)
         self.work_index[workload.name] = row
         if row == len(self.work_names):
             self.work_names.append(workload.name)
@@ -155,6 +144,7 @@ class State:
         else:
             self.work_names[row] = workload.name
             self.uids[row] = workload.uid or workload.name
+        self.journal.move(row)
         state = STATES.index(workload.state)
         if holds(state):
             nodes = [self.node_index[name] for name in workload.nodes or ()]
@@ -163,6 +153,18 @@ class State:
             self.work.state[row] = state
             self.pending.add(row)
         self.version += 1
+        return row
+
+    def _enter(self, workload: Workload, key: Key | None) -> int:
+        """A row filled from the entry, whatever it says; the next like it finds a mould."""
+        refuse_workload(self, workload)
+        requests = (requests for requests, _ in sizes_of_workload(workload))
+        load = load_of_workload(workload)
+        self.learn(*requests, workload.usage or {}, more=load)
+        row = self.work.add()
+        enter(self, row, workload)
+        if key is not None and row not in self.odd_requests:
+            self.moulds.keep(key, Mould(self.work.image(row), load))
         return row
 
     def admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
@@ -196,16 +198,21 @@ class State:
         self.pending.discard(row)
         self.work.started[row] = self.now if at is None else at
         settle_in(self, row, nodes, state)
+        self.journal.move(row)
         self.version += 1
 
     def mark(self, row: int, state: int) -> None:
         """Another state that holds room too: running, checkpointing, preempting."""
         residents = self.residents_of(row)
+        before = int(self.work.state[row])
         for resident in residents:
-            book(self, resident, int(self.work.state[row]), -1)
+            book(self, resident, before, -1)
+        self.between += (state in OVERLAPPING) - (before in OVERLAPPING)
         self.work.state[row] = state
         for resident in residents:
             book(self, resident, state, 1)
+        self.journal.grown += 1
+        self.journal.move(row)
         self.version += 1
 
     def requeue(self, row: int, *, state: int = PENDING, preempted: bool = False) -> None:
@@ -216,6 +223,8 @@ class State:
         self.work.started[row] = NEVER
         self.work.preempted[row] += preempted
         self.pending.add(row)
+        self.journal.grown += 1
+        self.journal.move(row)
         self.version += 1
 
     def save(self, row: int, at: int | None, takes: int | None = None) -> None:
@@ -228,17 +237,23 @@ class State:
 
     def forget(self, row: int) -> None:
         """A workload ended: its room is free, its row may be used again."""
-        self.units.count({name: -nano for name, nano in load_of_row(self, row).items()})
+        load = self.moulds.loads.pop(row, None)
+        if load is None or row in self.admitted:
+            load = load_of_row(self, row)
+        self.units.uncount(load)
         if holds(int(self.work.state[row])):
             move_out(self, row)
+            self.journal.grown += 1
         self.pending.discard(row)
+        self.journal.move(row)
         name = self.work_names[row]
         for node in self.reservations.pop(row, ()):
             self.nodes.reserved_for[node] = NONE
         del self.work_index[name]
         sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.admitted)
         for side in (*sides, self.odd_requests, self.odd_usages):
-            side.pop(row, None)
+            if side:
+                side.pop(row, None)
         self.work_names[row] = self.uids[row] = ""
         self.work.drop(row)
         self.version += 1
@@ -278,6 +293,7 @@ class State:
             self.node_residents.append([])
             self._node_rank = None
         enter_node(self, row, node)
+        self.moulds.kept.clear()
         self.reserve(row, NONE if node.reserved_for is None else self.work_index[node.reserved_for])
         self.set_node_state(row, NODE_STATES.index(node.state))
         refresh(self, row)
@@ -286,6 +302,7 @@ class State:
     def set_node_state(self, row: int, state: int) -> None:
         """Ready, cordoned or down."""
         self.nodes.state[row] = state
+        self.journal.reshaped += 1
         self.version += 1
 
     def reserve(self, node: int, row: int) -> None:
@@ -298,6 +315,7 @@ class State:
         self.nodes.reserved_for[node] = row
         if row != NONE:
             self.reservations.setdefault(row, set()).add(node)
+        self.journal.reshaped += 1
         self.version += 1
 
     def put_queue(self, queue: Queue) -> int:
@@ -317,6 +335,8 @@ class State:
         if partition_of(self, row) != partition:
             size = self.work.size
             self.work.partition[:size][self.work.queue[:size] == row] = partition_of(self, row)
+        self.moulds.kept.clear()
+        self.journal.reshaped += 1
         self.version += 1
         return row
 
@@ -329,25 +349,6 @@ class State:
             rank[sorted(range(self.nodes.size), key=self.node_names.__getitem__)] = np.arange(self.nodes.size)
             self._node_rank = rank
         return self._node_rank
-
-    def label_mask(self, labels: Mapping[str, str]) -> Bools:
-        """Which node rows carry all these labels."""
-        match = np.ones(len(self.label_sets), np.bool_)
-        for pair in labels.items():
-            having = np.zeros(len(self.label_sets), np.bool_)
-            having[self._labelled.get(pair, [])] = True
-            match &= having
-        return match[self.nodes.labels[: self.nodes.size]]
-
-    def label_code(self, labels: Mapping[str, str]) -> int:
-        key = tuple(sorted(labels.items()))
-        found = self._label_codes.get(key)
-        if found is None:
-            found = self._label_codes[key] = len(self.label_sets)
-            self.label_sets.append(dict(key))
-            for pair in key:
-                self._labelled.setdefault(pair, []).append(found)
-        return found
 
     def residents_of(self, row: int) -> list[int]:
         """The resident rows of this workload, one a node it holds room on."""

@@ -54,6 +54,7 @@ class QueueTree(QueueColumns):
         self.index: dict[str, int] = {}
         self.documents: list[Queue | None] = []
         self.derived: dict[str, Any] = {}
+        self._paths: dict[int, list[int]] = {}
 
     def row(self, name: str) -> int:
         """The row of this queue, made without limits if it is new."""
@@ -63,12 +64,14 @@ class QueueTree(QueueColumns):
             self.names.append(name)
             self.documents.append(None)
             self.derived.clear()
+            self._paths.clear()
         return found
 
     def put(self, queue: Queue, units: Units, partition: int) -> int:
         """Enter or replace a queue's own limits and settings; usage stays. The amounts were learned before."""
         row = self.row(queue.name)
         self.derived.clear()
+        self._paths.clear()
         self.documents[row] = queue
         self.listed[row] = True
         self.parent[row] = NONE if queue.parent is None else self.row(queue.parent)
@@ -82,12 +85,15 @@ class QueueTree(QueueColumns):
         return row
 
     def path(self, row: int) -> list[int]:
-        """The queue and all above it, root last; nothing for work without a queue."""
-        rows: list[int] = []
-        while row != NONE:
-            rows.append(row)
-            row = int(self.parent[row])
-        return rows
+        """The queue and all above it, root last; nothing for work without a queue. To look at, not to change."""
+        found = self._paths.get(row)
+        if found is None:
+            found, at = [], row
+            while at != NONE:
+                found.append(at)
+                at = int(self.parent[at])
+            self._paths[row] = found
+        return found
 
     def settings(self, row: int) -> dict[str, Any]:
         """The raw settings of this queue as the file gives them."""

@@ -35,6 +35,8 @@ class Units:
         self.nano: list[int] = [1]
         self.total: list[int] = [0]
         self.flavored: dict[str, list[int]] = {}
+        self.plain: list[int] = []
+        """The columns of resources in no flavor, in the order of their names."""
         self._rows: dict[tuple[tuple[str, int], ...], tuple[tuple[int, int], ...]] = {}
 
     def __len__(self) -> int:
@@ -51,6 +53,8 @@ class Units:
             resource, at, _ = name.partition("@")
             if at:
                 self.flavored.setdefault(resource, []).append(found)
+            else:
+                self.plain = sorted([*self.plain, found], key=self.names.__getitem__)
         return found
 
     def learn(self, seen: Iterable[Mapping[str, int]], more: Mapping[str, int]) -> dict[int, int]:
@@ -83,6 +87,10 @@ class Units:
         """So much more, or less, is known of each resource in all."""
         for name, nano in more.items():
             self.total[self.index[name]] += nano
+
+    def uncount(self, less: Mapping[str, int]) -> None:
+        for name, nano in less.items():
+            self.total[self.index[name]] -= nano
 
     def _share(self, units: dict[str, int]) -> None:
         """Let a resource and its flavors have the finest unit of any of them."""

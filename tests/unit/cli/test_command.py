@@ -35,12 +35,13 @@ def test_the_help_names_every_command_and_the_exit_codes() -> None:
     assert "..." not in ran.out.partition("Commands about")[2]
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "bench" and name not in LIVE])
-def test_the_help_of_a_command_has_an_example_that_runs(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("bench", "export", *LIVE)])
+def test_the_help_of_a_command_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(EXAMPLES)
     ran = cede(name, "--help", COLUMNS="60")
     command = ran.out.partition("Example:\n    cede ")[2].partition(" > ")[0].strip()
     again = subprocess.run(
-        f"{CEDE} {command}", shell=True, cwd=EXAMPLES.parent, capture_output=True, text=True, check=False, timeout=60
+        f"{CEDE} {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
 
     assert command.startswith(name)

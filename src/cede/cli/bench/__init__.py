@@ -6,6 +6,7 @@ What is measured lives here; no test asserts a time, because a time says more of
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -49,6 +50,23 @@ def plan(
     from cede.cli.bench.report import measured, print_report, sizes_of
 
     _show(measured(sizes_of(sizes), quick=quick), print_report, json=json)
+
+
+@app.command(epilog="Example: cede bench sim --quick")
+def sim(
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A trace with walltimes to replay with EASY; default: made up.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=200, help="Jobs of the larger preempting replay.")] = 100_000,
+    quick: Annotated[bool, typer.Option("--quick", help="A twentieth of the jobs.")] = False,
+    json: Json = False,
+) -> None:
+    """Replays with EASY and with preemption, each beside a bare event loop over the same jobs; and their memory."""
+    from cede.cli.bench.report import telling
+    from cede.cli.bench.sim import measured, print_report
+
+    with telling() as tell:
+        _show(measured(trace=trace, jobs=jobs, quick=quick, tell=tell), print_report, json=json)
 
 
 @app.command(epilog="Example: cede bench kueue --quick")

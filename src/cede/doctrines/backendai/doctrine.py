@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 
-from cede.doctrines.backendai import proposal, shipped
+from cede.doctrines.backendai import proposal, shipped, swift
 from cede.doctrines.backendai.check import objections
 from cede.doctrines.backendai.facts import fate_of
 from cede.doctrines.backendai.lint import lint
 from cede.doctrines.backendai.rules import RULES
 from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, settings_of
 from cede.doctrines.backendai.shares import shares
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Setting
 from cede.model.plan import Decision
+from cede.state.columns import NONE
 from cede.state.state import State
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """One cycle under the edition asked for."""
     return proposal.decide(cycle) if cycle.edition == DOCUMENT else shipped.decide(cycle)
+
+
+def quickly(cycle: Cycle) -> Iterator[Decision] | None:
+    """What acts, where the edition has a way to find it without looking at everything."""
+    return swift.decide(cycle) if cycle.edition == DOCUMENT and swift.applies(cycle.state) else None
+
+
+def plain(state: State, edition: str) -> Plain | None:
+    """As `swift` has it, without the columns."""
+    if edition != DOCUMENT or not swift.applies(state):
+        return None
+
+    def threshold(queue: str | None) -> int:
+        row = NONE if queue is None else state.tree.index[queue]
+        return settings_of(state.tree.settings(row), edition).threshold
+
+    return Plain(passes=True, threshold=cache(threshold))
 
 
 def fate(state: State, edition: str, row: int) -> str:
@@ -51,4 +69,6 @@ BACKENDAI = Doctrine(
     fate=fate,
     audit=lambda state, edition: partial(objections, state, edition),
     lint=lint,
+    swift=quickly,
+    plain=plain,
 )

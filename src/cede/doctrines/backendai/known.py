@@ -61,7 +61,7 @@ class Known:
         shape = self.shapes[row]
         found = self._kinds.get(shape)
         if found is None:
-            found = self._kinds[shape] = _kind_of(self.cycle, row)
+            found = self._kinds[shape] = kind_of(self.cycle, row)
         return found
 
     def answer(self, row: int, beside: Hashable) -> Answer | None:
@@ -82,7 +82,7 @@ class Known:
             self.kind(row).answers[beside] = answer
 
 
-def _kind_of(cycle: Cycle, row: int) -> Kind:
+def kind_of(cycle: Cycle, row: int) -> Kind:
     state = cycle.state
     claim, limits = claim_of(state, row), limits_of(state, row)
     refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)

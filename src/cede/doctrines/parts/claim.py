@@ -85,7 +85,7 @@ def matching_nodes(state: State, row: int, parts: tuple[PodSet, ...] | None = No
     constraints = state.constraints.get(row)
     if constraints is not None:
         if constraints.labels:
-            mask &= state.label_mask(constraints.labels)
+            mask &= state.labels.having(constraints.labels)[nodes.labels[:size]]
         if constraints.nodes:
             named = np.zeros(size, np.bool_)
             named[[state.node_index[name] for name in constraints.nodes]] = True

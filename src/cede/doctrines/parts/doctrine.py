@@ -24,6 +24,8 @@ class Cycle:
     explain: bool = False
     misses: bool = True
     memory: dict[str, Any] = field(default_factory=dict)
+    backfill: str = "off"
+    """Who may pass a head that waits for room; a doctrine's `decide` knows nothing of it, its `swift` must."""
     wakes_at: int | None = None
     missed: dict[Hashable, list[int]] = field(default_factory=dict)
 
@@ -39,6 +41,19 @@ class Cycle:
     def wake(self, at: int) -> None:
         """Something may change at this time though nothing happens until then."""
         self.wakes_at = at if self.wakes_at is None else min(self.wakes_at, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """How a doctrine treats workloads of which nothing but priority, submission and size matters.
+
+    They wait by priority, the highest first, then by submission; who fits starts. The first that does not is the head.
+    `passes`: those behind it may start. `threshold`: of a claimant in this queue, the highest priority that it may
+    preempt, if that is below its own.
+    """
+
+    passes: bool
+    threshold: Callable[[str | None], int]
 
 
 Audit = Callable[[Decision], Iterable[str]]
@@ -74,3 +89,8 @@ class Doctrine:
     fate: Callable[[State, str, int], str]
     audit: Callable[[State, str], Audit]
     lint: Callable[[State, str], Iterable[Finding]]
+    swift: Callable[[Cycle], Iterator[Decision] | None] | None = None
+    """The decisions of `decide` that act, up to the first preemption, and refusals of those that just came, at a cost
+    that follows what changed since the cycle before; none where that cannot be had."""
+    plain: Callable[[State, str], Plain | None] | None = None
+    """How plain workloads are treated under this edition on this cluster; none where more than that matters."""

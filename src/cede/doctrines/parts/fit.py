@@ -104,7 +104,7 @@ def named_columns(state: State) -> list[int]:
 
     Plain ones only: what is in a flavor is counted there too.
     """
-    return [state.units.index[name] for name in sorted(state.units.names) if name and "@" not in name]
+    return state.units.plain
 
 
 def _best(state: State, need: Int64s, nodes: Rows, free: Int64s) -> int:

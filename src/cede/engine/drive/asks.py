@@ -38,8 +38,11 @@ def submit(roll: Roll, fact: Submit) -> None:
     except CedeError as error:
         raise RefusedError(rules.IMPOSSIBLE, why=str(error)) from None
     roll.jobs[job.name] = job
-    why = rules.SUBMITTED.because(by=entry.user or "somebody")
-    roll.tell(job, "submit", rules.SUBMITTED.id, why, before=None)
+    if roll.ways.reasons:
+        why = rules.SUBMITTED.because(by=entry.user or "somebody")
+        roll.tell(job, "submit", rules.SUBMITTED.id, why, before=None)
+    else:
+        roll.touch(job)
 
 
 def cancel(roll: Roll, fact: Cancel) -> None:
@@ -130,6 +133,7 @@ def set_node(roll: Roll, fact: SetNode) -> None:
         raise RefusedError(rules.IMPOSSIBLE, why=f"a node is {', '.join(NODE_STATES)}, not {fact.state!r}")
     apply(roll.state, NodeMarked(fact.node, fact.state))
     roll.dirty = True
+    roll.open_lane()
     if fact.state == "ready":
         return
     there = sorted((job for job in roll.jobs.values() if fact.node in job.nodes), key=lambda job: job.name)
@@ -171,11 +175,14 @@ def _lose(roll: Roll, job: Job, by: str) -> None:
 def put_node(roll: Roll, fact: PutNode) -> None:
     """A node joined, or changed."""
     _try(roll, NodePut(fact.node))
+    roll.nodes[fact.node.name] = fact.node
+    roll.open_lane()
 
 
 def put_queue(roll: Roll, fact: PutQueue) -> None:
     """A queue joined, or changed."""
     _try(roll, QueuePut(fact.queue))
+    roll.open_lane()
 
 
 def _try(roll: Roll, event: NodePut | QueuePut) -> None:

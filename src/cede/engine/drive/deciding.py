@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from cede.engine.cycle import plan_state
+from dataclasses import replace
+
+from cede.engine.backfill import Head, restrain
+from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.lane_pass import look
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
 from cede.engine.drive.roll import Roll, makes_way
@@ -14,6 +18,7 @@ from cede.engine.verify import verify_state
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import WAITING, Signal
 from cede.model.plan import Decision, Plan
+from cede.model.times import about
 from cede.state.admission import admitted_parts
 from cede.state.snapshot import snapshot
 
@@ -23,10 +28,30 @@ MOST_PLANS = 16
 
 def decide(roll: Roll) -> int | None:
     """Carry out plans until one changes nothing; when the doctrine wants to be asked again."""
+    lane = roll.lane
+    if lane is not None and lane.usable and not roll.unsettled and not roll.turned:
+        roll.step.plans += 1
+        if lane.stale:
+            lane.refresh(roll.state)
+        if look(roll, lane):
+            roll.dirty = False
+            return None
+    wakes_at = _the_long_way(roll)
+    if lane is not None:
+        lane.fresh.clear()
+        lane.grown = lane.stale = True
+        roll.turned = False
+    return wakes_at
+
+
+def _the_long_way(roll: Roll) -> int | None:
     wakes_at = None
     for _ in range(MOST_PLANS):
-        made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory)
+        made, again = _plan(roll)
         roll.step.plans += 1
+        if made is None:
+            roll.dirty = False
+            return None
         wakes_at = made.wakes_at
         acts = any(decision.victims or decision.action == "start" for decision in made.decisions)
         problems = verify_state(roll.state, roll.doctrine, made) if acts else []
@@ -34,11 +59,41 @@ def decide(roll: Roll) -> int | None:
             roll.step.problems.extend(problems)
             roll.dirty = False
             return wakes_at
-        moment = snapshot(roll.state) if any(decision.victims for decision in made.decisions) else None
-        if not _carry_out(roll, made, moment):
+        wanted = roll.ways.moments
+        first = next((decision for decision in made.decisions if decision.victims), None)
+        moment = None if first is None or (wanted is not None and not wanted(first)) else snapshot(roll.state)
+        if not _carry_out(roll, made, moment) and not again:
             roll.dirty = False
             return wakes_at
     return roll.now
+
+
+def _plan(roll: Roll) -> tuple[Plan | None, bool]:
+    """The next plan, and whether another must follow; none if it is only asked for what acts, and nothing does."""
+    ways = roll.ways
+    if not ways.reasons:
+        trial = roll.trial
+        trial.state = roll.state
+        done, made = plan_acts(trial, roll.doctrine, roll.memory, ways.backfill)
+        if done:
+            return made, False
+    made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory)
+    if ways.backfill == "off":
+        return made, False
+    kept = restrain(roll.state, roll.doctrine, made, ways.backfill)
+    for decision, head in kept.held_back:
+        _hold_back(roll, decision, head)
+    return replace(made, decisions=tuple(kept.decisions)), kept.again
+
+
+def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
+    """It would start, if it did not stand behind one whom it must not pass."""
+    job = roll.jobs[decision.workload or ""]
+    reservation = head.reservation
+    rule = rules.BEHIND if reservation is None else rules.DELAYS
+    at = "" if reservation is None else about(max(0, reservation.at - roll.now))
+    job.rule, job.why = rule.id, rule.because(head=head.name, at=at)
+    roll.touch(job)
 
 
 def _carry_out(roll: Roll, made: Plan, moment: ClusterFile | None) -> bool:
@@ -63,9 +118,7 @@ def _carry_out(roll: Roll, made: Plan, moment: ClusterFile | None) -> bool:
 def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
     number = roll.next_decision
     _place(job, decision, number)
-    parts = admitted_parts(roll.state, roll.state.work_index[job.name], decision.flavors, decision.counts)
-    needs = None if parts is None else roll.state.vectors_of(parts, job.workload.exclusive)
-    if not has_room(roll, job, needs) or not has_quota(roll, job, parts):
+    if roll.state.between and not _has_all(roll, job, decision):
         who = " and ".join(still_leaving(roll, job) or leaving_its_queue(roll, job)) or "others"
         nodes = ", ".join(sorted(set(job.nodes))) or "its queue"
         job.nodes, job.decision = (), None
@@ -77,6 +130,13 @@ def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
     roll.move(job, Signal.START)
     roll.settle_in(job, held=False)
     launch(roll, job)
+
+
+def _has_all(roll: Roll, job: Job, decision: Decision) -> bool:
+    """Whether its room is there now: a plan counts who is leaving and what is held as overlapping."""
+    parts = admitted_parts(roll.state, roll.state.work_index[job.name], decision.flavors, decision.counts)
+    needs = None if parts is None else roll.state.vectors_of(parts, job.workload.exclusive)
+    return has_room(roll, job, needs) and has_quota(roll, job, parts)
 
 
 def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment: ClusterFile | None) -> None:
@@ -112,7 +172,9 @@ def _place(job: Job, decision: Decision, number: int) -> None:
 
 
 def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: ClusterFile | None = None) -> None:
-    roll.made(number, Made(number, roll.now, made.doctrine, made.edition, decision, moment))
+    if decision.victims or roll.ways.reasons:
+        roll.made(Made(number, roll.now, made.doctrine, made.edition, decision, moment))
+    roll.next_decision = number + 1
 
 
 def _wait(roll: Roll, job: Job, decision: Decision) -> None:

@@ -39,24 +39,26 @@ from cede.engine.drive.leaving import (
     tell_to_go,
 )
 from cede.engine.drive.orders import Kill, Launch, Order, Terminate
-from cede.engine.drive.roll import Roll, walltime_end
+from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
 from cede.engine.drive.step import Refusal, Step
-from cede.engine.events import NodeMarked, Ticked, apply
+from cede.engine.drive.ways import LIVE, Ways
+from cede.engine.events import NodeMarked, apply
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
 from cede.model.times import show_duration
 from cede.state.snapshot import snapshot
 from cede.state.state import State
 
-Seen = Began | Exited | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated
+Seen = Began | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated
 """What an executor or a broker may see of an attempt."""
 
 
 class Driver:
     """A cluster under way. It asks no clock and does nothing itself; whoever calls `feed` carries out the orders."""
 
-    def __init__(self, document: ClusterFile, now: int) -> None:
-        self._roll = Roll(document, now)
+    def __init__(self, document: ClusterFile, now: int, ways: Ways = LIVE) -> None:
+        self._roll = Roll(document, now, ways)
+        self._roll.open_lane()
         self._wakes_at: int | None = now
 
     @classmethod
@@ -68,9 +70,10 @@ class Driver:
         *,
         next_decision: int = 1,
         node_states: dict[str, str] | None = None,
+        ways: Ways = LIVE,
     ) -> Driver:
         """The driver that had these jobs under way when it was last heard of."""
-        driver = cls(document, now)
+        driver = cls(document, now, ways)
         roll = driver._roll
         for node, word in sorted((node_states or {}).items()):
             if node in roll.state.node_index:
@@ -78,11 +81,13 @@ class Driver:
         under_way = sorted((job for job in jobs if job.phase not in FINAL), key=lambda job: job.name)
         for job in under_way:
             roll.jobs[job.name] = job
+            roll.unsettled += job.phase in UNSETTLED
             if job.phase is Phase.HELD:
                 roll.held[job.name] = job
         for job in under_way:
             driver._seat(job)
         roll.next_decision = next_decision
+        roll.open_lane()
         return driver
 
     def _seat(self, job: Job) -> None:
@@ -134,20 +139,23 @@ class Driver:
         Time that stands still or goes back counts as the time of the last step.
         """
         roll = self._roll
-        roll.step = Step(max(at, roll.state.now))
-        apply(roll.state, Ticked(roll.step.at))
+        columns = roll.columns
+        roll.step = Step(max(at, columns.now))
+        columns.now = roll.step.at
         for number, fact in enumerate(facts):
             try:
                 self._take(fact)
             except RefusedError as error:
                 roll.step.refusals.append(Refusal(number, error.rule, str(error), error.unknown))
-        for job in roll.due():
-            self._look(job)
+        if roll.is_due():
+            for job in roll.due():
+                self._look(job)
         if roll.dirty or (self._wakes_at is not None and self._wakes_at <= roll.now):
             self._wakes_at = decide(roll)
-            self._turn_away(facts)
-        times = [time for time in (roll.next_due(), self._wakes_at) if time is not None]
-        roll.step.wakes_at = min(times, default=None)
+            if roll.step.refused:
+                self._turn_away(facts)
+        due, wakes = roll.next_due(), self._wakes_at
+        roll.step.wakes_at = wakes if due is None else due if wakes is None else min(due, wakes)
         return roll.step
 
     def _turn_away(self, facts: Sequence[Fact]) -> None:
@@ -163,9 +171,18 @@ class Driver:
 
     def _take(self, fact: Fact) -> None:
         roll = self._roll
+        if isinstance(fact, Submit):
+            asks.submit(roll, fact)
+        elif isinstance(fact, Exited):
+            job = self.jobs.get(fact.name)
+            if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
+                exited(roll, job, fact)
+        else:
+            self._take_other(fact)
+
+    def _take_other(self, fact: Fact) -> None:
+        roll = self._roll
         match fact:
-            case Submit():
-                asks.submit(roll, fact)
             case Cancel():
                 asks.cancel(roll, fact)
             case Suspend():
@@ -183,7 +200,7 @@ class Driver:
             case Restarted():
                 roll.memory.clear()
                 roll.dirty = True
-            case Began() | Exited() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
+            case Began() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
                 job = self.jobs.get(fact.name)
                 if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
                     self._seen(job, fact)
@@ -197,13 +214,9 @@ class Driver:
                     job.began = roll.now
                     if job.phase is Phase.STARTING and job.leaving is None:
                         job.deadline = None
-                        roll.move(
-                            job, Signal.BEGAN, rules.BEGAN, nodes=", ".join(sorted(set(job.nodes))) or "this cluster"
-                        )
+                        roll.began(job)
                     roll.touch(job)
                     roll.watch(job)
-            case Exited():
-                exited(roll, job, fact)
             case Heard():
                 job.progress = fact.progress if fact.progress is not None else job.progress
                 if job.leaving is not None and fact.hint == job.hint:
@@ -212,7 +225,7 @@ class Driver:
             case Estimated():
                 roll.saved(job, None, fact.takes)
             case Checkpointed():
-                checkpointed(roll, job, fact.hint, fact.leaves)
+                checkpointed(roll, job, fact.hint, fact.leaves, fact.at)
             case CheckpointFailed():
                 checkpoint_failed(roll, job, fact.hint, fact.why)
             case Deferral():
@@ -223,7 +236,7 @@ class Driver:
     def _look(self, job: Job) -> None:
         """The time of this workload has come."""
         roll = self._roll
-        end = walltime_end(job)
+        end = walltime_end(job) if roll.ways.walltimes else None
         if end is not None and end <= roll.now:
             leaving = job.leaving or Leaving("walltime", "told")
             leaving.cause = "walltime"

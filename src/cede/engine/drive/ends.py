@@ -18,6 +18,8 @@ EVICTIONS = ("preempt", "drain", "withdrawn")
 def exited(roll: Roll, job: Job, fact: Exited) -> None:
     """Its room is free. By itself, or told to: the way it ended decides whether it ends, fails or queues again."""
     leaving = _leaving(roll, job)
+    if roll.lane is not None:
+        roll.account.leave(job)
     job.exit_code, job.exit_signal = fact.code, fact.signal
     roll.due_at(job, None)
     by_itself = not fact.told and not fact.lost

@@ -84,12 +84,13 @@ class Heard:
 @dataclass(frozen=True, slots=True)
 class Checkpointed:
     """A usable checkpoint is there: answering `hint`, or of its own accord (0). `leaves`: its processes are gone or
-    going with it."""
+    going with it. `at`: when it was written, if not just now."""
 
     name: str
     attempt: int
     hint: int = 0
     leaves: bool = False
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

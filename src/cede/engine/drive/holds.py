@@ -40,6 +40,8 @@ def sequence_of(job: Job) -> int:
 
 def someone_left(roll: Roll, name: str) -> None:
     """A workload's room is free: who waited for it may enter."""
+    if not roll.held:
+        return
     for job in sorted(roll.held.values(), key=lambda held: (held.since, held.name)):
         if name in job.waits_for:
             job.waits_for = tuple(other for other in job.waits_for if other != name)
@@ -73,7 +75,13 @@ def launch(roll: Roll, job: Job) -> None:
     job.leaves_until = None
     job.exit_code = job.exit_signal = None
     job.waits_for = ()
-    roll.due_at(job, roll.now + job.terms.start_timeout)
+    if roll.lane is not None:
+        roll.stands(job)
+    if roll.ways.at_once:
+        job.deadline, job.began = None, roll.now
+        roll.began(job)
+    else:
+        roll.due_at(job, roll.now + job.terms.start_timeout)
     roll.order(Launch(job.name, job.attempt, job.nodes, job.resumes))
 
 

@@ -83,9 +83,10 @@ class Job:
     why: str = ""
     """Why it is where it is: of one that waits, what stands in its way; of one that ended, how."""
 
-    @property
-    def name(self) -> str:
-        return self.workload.name
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.workload.name
 
     @property
     def resumes(self) -> bool:

@@ -141,10 +141,12 @@ def defer(roll: Roll, job: Job, wanted: int) -> int:
     return granted
 
 
-def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool) -> None:
+def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool, at: int | None = None) -> None:
     """A usable checkpoint is there; who was asked for it in order to leave is told to go."""
     answers = hint == job.hint and hint > 0 and job.hinted is not None
-    roll.saved(job, roll.now, roll.now - job.hinted if answers and job.hinted is not None else None)
+    roll.saved(
+        job, roll.now if at is None else at, roll.now - job.hinted if answers and job.hinted is not None else None
+    )
     leaving = job.leaving
     if hint == 0 or hint != job.hint:
         return

@@ -33,10 +33,12 @@ def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> 
     asked = _asked(state, row, parts)
     more = np.zeros_like(asked) if row in held else asked
     for queue in state.tree.path(int(work.queue[row])):
+        limit = _limit(state, queue)
+        if bool((limit == UNSET).all()):
+            continue
         ours, theirs = held[below(state, queue, held)], leaving[below(state, queue, leaving)]
         counted = np.minimum(_sum(state, theirs), _sum(state, ours))
         shared = _shared(roll, ours, theirs)
-        limit = _limit(state, queue)
         tight = (counted > shared) & (asked > 0) & (limit != UNSET)
         used = state.tree.usage[:, queue] - shared + more
         if bool((used > limit)[tight].any()):
@@ -84,9 +86,13 @@ def _shared(roll: Roll, held: Rows, leaving: Rows) -> Int64s:
 def _limit(state: State, queue: int) -> Int64s:
     """What a queue and those below it may hold without borrowing; UNSET where nobody says."""
     tree = state.tree
+    known: dict[int, Int64s] = tree.derived.setdefault("drive.limits", {})
+    if queue in known:
+        return known[queue]
     inside = [other for other in range(tree.size) if queue in tree.path(other)]
     given = tree.guaranteed[:, inside]
     quota = np.where((given != UNSET).any(axis=1), np.where(given == UNSET, 0, given).sum(axis=1), UNSET)
     most = tree.max[:, queue]
     found: Int64s = np.where(quota == UNSET, most, np.where(most == UNSET, quota, np.minimum(quota, most)))
+    known[queue] = found
     return found

@@ -7,27 +7,50 @@ from typing import Any
 
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.cycle import choice_of
+from cede.engine.drive.account import Account
 from cede.engine.drive.job import Job
+from cede.engine.drive.lane import Lane
 from cede.engine.drive.orders import Order
+from cede.engine.drive.rules import BEGAN
 from cede.engine.drive.step import Made, Step, Transition
-from cede.engine.events import Ended, Entered, Event, Marked, Requeued, Saved, Started, Submitted, apply
+from cede.engine.drive.ways import LIVE, Ways
+from cede.engine.events import Ended, Entered, Event, Marked, Requeued, Saved, apply
 from cede.model.cluster import Checkpoint, ClusterFile, Workload
-from cede.model.lifecycle import FINAL, WAITING, Phase, Signal, after
+from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal, after
 from cede.model.rules import Rule
 from cede.model.times import Instant
+from cede.state.admission import admitted_parts
 from cede.state.build import build
-from cede.state.columns import STATES
+from cede.state.columns import RESERVED, RUNNING, STATES, SUSPENDED
 from cede.state.state import State
+from cede.state.trial import Trial
+
+UNSETTLED = frozenset({Phase.HELD, Phase.CHECKPOINTING, Phase.PREEMPTING, Phase.CANCELLING})
+
+TOLD = frozenset({Phase.FAILED, Phase.CANCELLED, Phase.PREEMPTED})
+"""Ends that are told with their reason even where nobody asks why."""
 
 
 class Roll:
     """Jobs by name and the state they stand for. Every change goes through here, so that the two never differ."""
 
-    def __init__(self, document: ClusterFile, now: int) -> None:
+    def __init__(self, document: ClusterFile, now: int, ways: Ways = LIVE) -> None:
+        self.ways = ways
         self.doctrine: Doctrine = doctrine_of(document.doctrine)
         check_selection(document.selection)
-        bare = document.model_copy(update={"workloads": [], "now": Instant(now)})
-        self.state: State = build(bare)
+        bare = document.model_copy(update={"workloads": [], "now": Instant(now) if ways.instants else now})
+        self.columns: State = build(bare)
+        """The columns as they stand; of workloads in `_late` they do not know everything yet."""
+        self.trial = Trial(self.columns)
+        self.unsettled = 0
+        """How many are on the way out, save their work, or have room held for them."""
+        self.lane: Lane | None = None
+        self.account = Account((), ())
+        self.nodes = {node.name: node for node in bare.nodes}
+        self.turned = True
+        """Somebody came, or something changed, that the lane knows nothing of."""
+        self._late: dict[str, Job] = {}
         self.memory: dict[str, Any] = {}
         self.jobs: dict[str, Job] = {}
         self.held: dict[str, Job] = {}
@@ -40,25 +63,104 @@ class Roll:
     def now(self) -> int:
         return self.step.at
 
+    @property
+    def state(self) -> State:
+        """The columns, up to date."""
+        if self._late:
+            self._catch_up()
+        return self.columns
+
+    # -- the lane ----------------------------------------------------------------------------------------------
+
+    def open_lane(self) -> None:
+        """Plain workloads go the short way from now on, where the doctrine knows one and nobody asks for reasons."""
+        choice = choice_of(self.columns)
+        describe = self.doctrine.plain
+        quick = describe is not None and not self.ways.reasons and self.ways.at_once
+        plain = describe(self.state, choice.edition) if quick and describe is not None else None
+        self.lane = None
+        if plain is None:
+            return
+        lane = Lane(plain, self.ways.backfill)
+        state = self.state
+        for name in sorted(self.jobs):
+            job = self.jobs[name]
+            if name not in state.work_index:
+                continue
+            form = lane.known(job.workload) or lane.learn(state, job.workload)
+            lane.join(job, form, int(state.work.priority[state.work_index[name]]))
+            if job.phase in PRESENT:
+                lane.stand(job, [state.node_index[node] for node in job.nodes])
+            elif job.phase not in WAITING:
+                lane.hold(job)
+        self.account = Account(self.nodes.values(), (job for job in self.jobs.values() if job.phase in PRESENT))
+        self.lane = lane
+        self.turned = True
+
+    def stands(self, job: Job) -> None:
+        """It has its room and its processes are on the way there."""
+        assert self.lane is not None
+        index = self.columns.node_index
+        self.lane.stand(job, [index[node] for node in job.nodes])
+        problem = self.account.enter(job)
+        if problem is not None:
+            self.step.problems.append(problem)
+
+    def later(self, job: Job) -> None:
+        """The columns learn of this workload when somebody asks for them."""
+        self._late[job.name] = job
+        self.dirty = True
+
+    def _catch_up(self) -> None:
+        state, late = self.columns, self._late
+        self._late = {}
+        for name, job in late.items():
+            row = state.work_index.get(name)
+            if job.phase in FINAL:
+                if row is not None:
+                    state.forget(row)
+                continue
+            if row is None:
+                row = state.submit(as_entered(job))
+            if job.phase not in WAITING and state.work.state[row] <= SUSPENDED:
+                state.start(row, [state.node_index[node] for node in job.nodes], at=job.started)
+
     # -- records -----------------------------------------------------------------------------------------------
 
     def move(self, job: Job, signal: Signal, rule: Rule | None = None, /, **facts: object) -> None:
         """The workload goes on to its next phase; the step says why."""
         before = job.phase
-        job.phase = after(before, signal)
-        job.since = self.now
+        phase = job.phase = after(before, signal)
+        job.since = self.step.at
         job.version += 1
-        if job.phase is not Phase.HELD:
+        if before is Phase.HELD:
             self.held.pop(job.name, None)
-        else:
+        if phase is Phase.HELD:
             self.held[job.name] = job
-        self._say(job, rule, facts)
-        self.tell(job, signal, job.rule, job.why, before=before)
+        if before in UNSETTLED:
+            self.unsettled -= 1
+        if phase in UNSETTLED:
+            self.unsettled += 1
+            if self.lane is not None:
+                self.lane.stale = True
+        if self.ways.reasons or job.phase in TOLD:
+            self._say(job, rule, facts)
+            self.tell(job, signal, job.rule, job.why, before=before)
+        else:
+            self.step.changed[job.name] = job
+
+    def began(self, job: Job) -> None:
+        """Its processes run."""
+        nodes = ", ".join(sorted(set(job.nodes))) if self.ways.reasons else ""
+        self.move(job, Signal.BEGAN, BEGAN, nodes=nodes or "this cluster")
 
     def note(self, job: Job, signal: str, rule: Rule, /, **facts: object) -> None:
         """Something happened to the workload that is worth telling, though it stays in its phase."""
-        self._say(job, rule, facts)
-        self.tell(job, signal, job.rule, job.why, before=job.phase)
+        if self.ways.reasons:
+            self._say(job, rule, facts)
+            self.tell(job, signal, job.rule, job.why, before=job.phase)
+        else:
+            self.step.changed[job.name] = job
 
     def _say(self, job: Job, rule: Rule | None, facts: dict[str, object]) -> None:
         if rule is not None:
@@ -91,23 +193,28 @@ class Roll:
     def order(self, order: Order) -> None:
         self.step.orders.append(order)
 
-    def made(self, number: int, made: Made) -> None:
+    def made(self, made: Made) -> None:
         self.step.decisions.append(made)
-        self.next_decision = number + 1
 
     # -- time --------------------------------------------------------------------------------------------------
 
     def due_at(self, job: Job, deadline: int | None) -> None:
         """When this workload must be looked at again; none: only when something happens to it."""
+        if deadline is None and job.deadline is None and not self.ways.reasons:
+            return
         job.deadline = deadline
         self.touch(job)
         self.watch(job)
 
     def watch(self, job: Job) -> None:
         """Put its next times on the agenda."""
-        for at in (job.deadline, walltime_end(job)):
-            if at is not None:
-                heapq.heappush(self._agenda, (at, job.name))
+        if job.deadline is not None:
+            heapq.heappush(self._agenda, (job.deadline, job.name))
+        if self.ways.walltimes and (end := walltime_end(job)) is not None:
+            heapq.heappush(self._agenda, (end, job.name))
+
+    def is_due(self) -> bool:
+        return bool(self._agenda) and self._agenda[0][0] <= self.step.at
 
     def due(self) -> list[Job]:
         """Workloads whose time has come, in order; some may have nothing to do any more."""
@@ -132,12 +239,31 @@ class Roll:
 
     def enter(self, job: Job) -> None:
         """A workload waits for room from now on."""
-        self._apply(Submitted(as_entered(job)))
+        lane = self.lane
+        form = None if lane is None else lane.known(job.workload)
+        if lane is not None and form is not None and lane.usable and not form.answer:
+            priority = job.workload.priority
+            lane.join(job, form, self.columns.static.default_priority if priority is None else priority)
+            self.later(job)
+            return
+        row = self.state.submit(as_entered(job))
+        self.dirty = True
+        if lane is not None:
+            self.turned = True
+            form = lane.learn(self.state, job.workload)
+            lane.join(job, form, int(self.state.work.priority[row]))
 
     def settle_in(self, job: Job, *, held: bool) -> None:
         """A waiting workload takes the room its record names, or has it held."""
-        self._apply(Started(job.name, job.nodes, job.flavors, job.counts, held))
-        self._guard(job)
+        state = self.state
+        row = state.work_index[job.name]
+        parts = admitted_parts(state, row, job.flavors, job.counts) if state.static.flavored_quota else None
+        places = [state.node_index[node] for node in job.nodes]
+        state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
+        self.dirty = True
+        state.work.preemptible[row] = job.workload.preemptible and not held
+        if held and self.lane is not None:
+            self.lane.hold(job)
 
     def take_hold(self, job: Job) -> None:
         """A workload enters the room that was held for it."""
@@ -146,9 +272,14 @@ class Roll:
 
     def mark(self, job: Job) -> None:
         """The columns show the phase of a workload that has its room."""
+        if job.phase is Phase.RUNNING and job.leaving is None and self._runs(job):
+            return
         word = word_of(self, job)
         if STATES[self.state.work.state[self.state.work_index[job.name]]] != word:
             self._apply(Marked(job.name, word))
+
+    def _runs(self, job: Job) -> bool:
+        return bool(self.state.work.state[self.state.work_index[job.name]] == RUNNING)
 
     def saved(self, job: Job, at: int | None, takes: int | None = None) -> None:
         """The workload has a usable checkpoint of this time, or it is known how long one takes."""
@@ -160,13 +291,28 @@ class Roll:
 
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or somebody parked it."""
+        lane = self.lane
+        if lane is not None and job.phase in FINAL:
+            lane.gone(job)
+            if job.name in self.columns.work_index:
+                self.later(job)
+            else:
+                self._late.pop(job.name, None)
+                self.dirty = True
+            self.jobs.pop(job.name, None)
+            return
         if job.name not in self.state.work_index:
             return
         if job.phase in WAITING and not job.parked:
             self._apply(Requeued(job.name, preempted, job.phase is Phase.SUSPENDED))
             self._guard(job)
+            if lane is not None:
+                lane.again(job)
         else:
-            self._apply(Ended(job.name))
+            self.state.forget(self.state.work_index[job.name])
+            self.dirty = True
+            if lane is not None:
+                lane.gone(job)
         if job.phase in FINAL:
             self.jobs.pop(job.name, None)
 
@@ -178,6 +324,8 @@ class Roll:
     def forget(self, job: Job) -> None:
         """A workload of this step was not taken in after all: no word of it stays."""
         self._apply(Ended(job.name))
+        if self.lane is not None:
+            self.lane.gone(job)
         self.step.changed.pop(job.name, None)
         self.step.transitions = [told for told in self.step.transitions if told.name != job.name]
 
@@ -196,6 +344,8 @@ def walltime_end(job: Job) -> int | None:
 def as_entered(job: Job) -> Workload:
     """The entry of a workload that waits, as the columns take it."""
     entry = job.workload
+    if job.phase is not Phase.SUSPENDED and job.checkpoint is None and job.takes is None and entry.state == "pending":
+        return entry if entry.preempted == job.preempted else entry.like(preempted=job.preempted)
     asked = entry.checkpoint or Checkpoint()
     known = {"last": job.checkpoint, "time": job.takes}
     checkpoint = asked.model_copy(update={key: value for key, value in known.items() if value is not None})

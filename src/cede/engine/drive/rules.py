@@ -22,6 +22,8 @@ NOBODY_ASKS = RULES.warns(
 
 PARKED = RULES.waits("parked", "{by} suspended it; it waits to be resumed")
 STILL_LEFT = RULES.waits("still-left", "its room on {nodes} is still being left by {who}")
+BEHIND = RULES.waits("behind-the-head", "{head} waits for room ahead of it, and nobody may pass")
+DELAYS = RULES.waits("would-delay", "it would delay {head}, which is to have its room in {at}")
 HELD = RULES.waits("held", "its room on {nodes} is held for it until {who} left")
 FREED = RULES.admits("freed", "the last one in its way has left {nodes}")
 HOLD_EXPIRED = RULES.waits("hold-expired", "its victims did not leave within {limit}; the hold is given up")

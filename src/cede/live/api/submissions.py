@@ -25,6 +25,7 @@ from cede.live.api.rules import (
     RESERVED_VARIABLE,
 )
 from cede.live.api.server import Server
+from cede.live.api.values import INTERVAL
 from cede.live.config import Times
 from cede.live.task import Protocol, Task
 from cede.live.terms import terms_of
@@ -41,7 +42,6 @@ _KEYS = (
 )
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _MOST_STEM = 80
-_INTERVAL = "CEDE_CHECKPOINT_INTERVAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _task(
     env = dict(body.env or {})
     asked = body.checkpoint
     if asked is not None and asked.interval is not None:
-        env[_INTERVAL] = f"{parse_duration(asked.interval) / SECOND:g}"
+        env[INTERVAL] = f"{parse_duration(asked.interval) / SECOND:g}"
     parts = [workload.requests] if workload.pod_sets is None else [part.requests for part in workload.pod_sets]
     cpu, memory = _most(parts, "cpu"), _most(parts, "memory")
     return Task(

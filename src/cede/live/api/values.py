@@ -21,6 +21,8 @@ MOST_VARIABLES = 1000
 MOST_CHARACTERS = 100_000
 """Of one argument or one value: what Linux gives a new process is bounded."""
 MOST_PATH = 4096
+INTERVAL = "CEDE_CHECKPOINT_INTERVAL"
+"""The variable that tells an application how often to write a checkpoint by itself, in seconds."""
 
 _QUANTITY: dict[str, Any] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
 _DURATION: dict[str, Any] = {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Literal
 
 from pydantic import Field
 
 from cede.live.api.access import Caller
-from cede.live.api.values import Quantities, View, amounts, moment
+from cede.live.api.values import INTERVAL, Quantities, View, amounts, moment
 from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, Token
 from cede.model.lifecycle import Phase
-from cede.model.times import format_duration
+from cede.model.times import format_duration, parse_duration
 
 Page = Field(None, description="Give this as `after` for the next page; null on the last.")
 
@@ -22,6 +23,7 @@ class CheckpointView(View):
     protocol: Literal["none", "signal", "shm", "grpc", "criu"]
     last: str | None = None
     time: str | None = None
+    interval: str | None = Field(None, description="How often it writes one by itself, if it was told to.")
 
 
 class PodSetView(View):
@@ -57,9 +59,12 @@ class WorkloadView(View):
     members: int
     requests: Quantities
     pod_sets: list[PodSetView] | None
+    labels: dict[str, str] = Field(description="Of nodes it may run on.")
     nodes: list[str]
     walltime: str | None
     checkpoint: CheckpointView
+    preemptible: bool
+    preempts: bool
     preempted: int = Field(description="How often it had to give way.")
     requeues: int
     exit_code: int | None
@@ -201,6 +206,7 @@ def workload_view(
         pod_sets=None
         if entry.pod_sets is None
         else [PodSetView(name=p.name, count=p.count, requests=amounts(p.requests)) for p in entry.pod_sets],
+        labels={} if entry.constraints is None else dict(entry.constraints.labels),
         nodes=list(job.nodes),
         walltime=None if entry.walltime is None else str(format_duration(entry.walltime)),
         checkpoint=CheckpointView(
@@ -208,7 +214,10 @@ def workload_view(
             protocol=task.protocol,
             last=moment(job.checkpoint),
             time=None if takes is None else str(format_duration(takes)),
+            interval=_interval(task.env.get(INTERVAL)),
         ),
+        preemptible=entry.preemptible,
+        preempts=entry.preempts,
         preempted=job.preempted,
         requeues=job.requeues,
         exit_code=job.exit_code,
@@ -227,6 +236,14 @@ def workload_view(
         version=job.version,
         warnings=list(warnings),
     )
+
+
+def _interval(seconds: str | None) -> str | None:
+    """What the application was told, as a duration; what it was told by its own environment may be none."""
+    try:
+        return None if seconds is None else str(format_duration(parse_duration(Decimal(seconds))))
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def event_view(event: Event) -> EventView:

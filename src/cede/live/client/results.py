@@ -12,6 +12,7 @@ class Checkpoint(TypedDict):
     protocol: str
     last: str | None
     time: str | None
+    interval: str | None
 
 
 class AtStake(TypedDict):
@@ -39,9 +40,12 @@ class Workload(TypedDict):
     members: int
     requests: Amounts
     pod_sets: list[dict[str, Any]] | None
+    labels: dict[str, str]
     nodes: list[str]
     walltime: str | None
     checkpoint: Checkpoint
+    preemptible: bool
+    preempts: bool
     preempted: int
     requeues: int
     exit_code: int | None

@@ -22,11 +22,12 @@ _SIGNALS = {str(signal): signal for signal in Signal}
 
 
 class Shape(Generic[T]):
-    """How one dataclass is written: a key for each field whose value is not its default."""
+    """How one dataclass is written: a key for each field whose value is not its default; of those it is made with."""
 
     def __init__(self, cls: type[T]) -> None:
         hints = get_type_hints(cls)
-        fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are asked for
+        every = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are asked for
+        fields = [one for one in every if one.init]
         self._cls = cls
         names = [one.name for one in fields]
         # Of a single name attrgetter gives the value, not a tuple of it, and of none it is an error.

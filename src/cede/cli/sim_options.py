@@ -1,0 +1,122 @@
+"""The options of commands that replay traces, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cede.cli.options import DEFAULT_SIZE
+
+if TYPE_CHECKING:
+    from cede.engine.whatif import WhatIf
+
+Cluster = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE", help="The cluster to replay on: a cluster file without workloads; `-` is standard input."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Give a value in the cluster file, as 'queues[a].settings.preemptible_priority=7'; null takes the key "
+        "away.",
+    ),
+]
+Queue = Annotated[str | None, typer.Option(metavar="NAME", help="The queue of all jobs, whatever the trace says.")]
+Until = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Stop then: a length of time from the first submission, or RFC 3339.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn: faults and shaken arrivals.")]
+ShakeBy = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Move every arrival by up to so much, drawn with the seed.")
+]
+Faults = Annotated[str | None, typer.Option(metavar="FILE", help="Nodes fail and are drained as this file says.")]
+Mtbf = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Nodes fail at random: each is well for so long on average.")
+]
+Mttr = Annotated[str | None, typer.Option(metavar="TIME", help="And then down for so long on average.")]
+Backfill = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help="Who may pass a job that waits at the head: who does not delay it (easy), nobody (strict), whoever the "
+        "doctrine lets (off); auto is easy where jobs have walltimes.",
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(metavar="MODE", help="auto: jobs of which the trace does not say so save when asked; none: nobody."),
+]
+CheckpointInterval = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Jobs that do not say save by themselves so often.")
+]
+CheckpointTime = Annotated[str | None, typer.Option(metavar="TIME", help="Writing a checkpoint takes them so long.")]
+RestartTime = Annotated[str | None, typer.Option(metavar="TIME", help="Going on from one takes them so long.")]
+Grace = Annotated[str | None, typer.Option(metavar="TIME", help="From SIGTERM to SIGKILL; 30s unless told.")]
+StopTime = Annotated[
+    str | None, typer.Option(metavar="TIME", help="From SIGTERM until a job's room is free, within the grace period.")
+]
+StartDelay = Annotated[str | None, typer.Option(metavar="TIME", help="From a decision until a job works.")]
+WarmUp = Annotated[
+    float, typer.Option(metavar="SHARE", min=0, help="Do not count the first jobs, this share of all: 0.01 is 1 %.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier replay left there.")]
+NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]
+
+
+def read_cluster(file: str, doctrine: str | None, set_: list[str] | None) -> tuple[object, WhatIf]:
+    """The plain data of the cluster file, and the changes asked for."""
+    from cede.cli.source import read_what_if
+
+    return read_what_if(file, DEFAULT_SIZE, None if doctrine is None else doctrine_text(doctrine), None, set_, None)
+
+
+def doctrine_text(text: str) -> str:
+    """A doctrine as NAME or NAME/EDITION; a colon will do as well."""
+    name, colon, edition = text.strip().partition(":")
+    return f"{name}/{edition}" if colon else name
+
+
+def check_warm_up(share: float) -> None:
+    """An InputError if nothing would be left to count."""
+    from cede.model.errors import InputError, Problem
+
+    if not 0 <= share < 1:
+        message = f"{share:g} is no share of the jobs that leaves any"
+        raise InputError([Problem("--warm-up", message, "write 0.01 for the first 1 %")])
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Those that were said."""
+    return {name: value for name, value in values.items() if value not in (None, [], ())}
+
+
+def command_of(name: str, settings: Mapping[str, Any]) -> str:
+    """The command that asks for the same again."""
+    import shlex
+
+    words = ["cede", name, str(settings["trace"])]
+    for key, value in settings.items():
+        if key != "trace":
+            for one in value if isinstance(value, list) else [value]:
+                words += [f"--{key.replace('_', '-')}", str(one)]
+    return shlex.join(words)
+
+
+def digest_of(file: str) -> str | None:
+    """The SHA-256 of a file's bytes; none of standard input."""
+    import hashlib
+    from pathlib import Path
+
+    if file == "-":
+        return None
+    found = hashlib.sha256()
+    with Path(file).open("rb") as stream:
+        while block := stream.read(2**20):
+            found.update(block)
+    return found.hexdigest()

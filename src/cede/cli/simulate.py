@@ -1,0 +1,162 @@
+"""`cede simulate`: a trace replayed on a cluster in virtual time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cede.cli import sim_options as sim
+from cede.cli.failures import INTERRUPTED
+from cede.cli.options import Doctrine, Json, example
+from cede.cli.trace_source import Format, LoadFactor, Mapping, Option, Take, TraceFile, Window
+
+if TYPE_CHECKING:
+    from cede.sim.comparing import Compared
+    from cede.sim.measures.measured import Measured
+    from cede.sim.result import Result
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+MOST_LOOPS = 5
+EXAMPLE = example("cede simulate examples/replay/jobs.sacct --cluster examples/replay/cluster.yaml")
+
+
+@app.command(epilog=EXAMPLE)
+def simulate(
+    trace: TraceFile,
+    cluster: sim.Cluster,
+    doctrine: Doctrine = None,
+    set_: sim.Set = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Write tables, numbers and moments to this folder.")
+    ] = None,
+    tables: Annotated[str, typer.Option(metavar="KIND", help="Of tables in --out: parquet or csv.")] = "parquet",
+    report: Annotated[str | None, typer.Option(metavar="FILE", help="Write a report to look at, as HTML.")] = None,
+    force: sim.Force = False,
+    format: Format = None,
+    option: Option = None,
+    mapping: Mapping = None,
+    queue: sim.Queue = None,
+    window: Window = None,
+    take: Take = None,
+    load_factor: LoadFactor = None,
+    until: sim.Until = None,
+    seed: sim.Seed = 0,
+    shake_by: sim.ShakeBy = None,
+    faults: sim.Faults = None,
+    mtbf: sim.Mtbf = None,
+    mttr: sim.Mttr = None,
+    backfill: sim.Backfill = "auto",
+    checkpoint: sim.Checkpoint = None,
+    checkpoint_interval: sim.CheckpointInterval = None,
+    checkpoint_time: sim.CheckpointTime = None,
+    restart_time: sim.RestartTime = None,
+    grace: sim.Grace = None,
+    stop_time: sim.StopTime = None,
+    start_delay: sim.StartDelay = None,
+    warm_up: sim.WarmUp = 0.0,
+    json: Json = False,
+    no_progress: sim.NoProgress = False,
+) -> None:
+    """Replay a trace: what would have become of these jobs.
+
+    The engine that runs live decides, in virtual time; jobs start, save, give way, leave and end as the trace and these
+    options say. The same input gives the same bytes. Ctrl-C stops the replay, and what there is is written and printed
+    (exit code 130); a second one aborts.
+    """
+    from cede.cli.output import emit_json
+    from cede.cli.sim_files import check_tables, folder_for, pages_for, write_folder, write_pages
+    from cede.cli.sim_progress import Bar, Interrupts, told
+    from cede.cli.source import cluster_of
+    from cede.cli.trace_source import load_trace
+    from cede.sim.choices import Choices
+    from cede.sim.measures.measure import measure
+    from cede.sim.output import summary_of
+    from cede.sim.running import check_doctrine, run
+    from cede.sim.watching import Seen, watch_of
+
+    sim.check_warm_up(warm_up)
+    check_tables(tables)
+    choices = Choices(
+        until=until,
+        seed=seed,
+        shake_by=shake_by,
+        queue=queue,
+        backfill=backfill,
+        checkpoint=checkpoint,
+        checkpoint_interval=checkpoint_interval,
+        checkpoint_time=checkpoint_time,
+        restart_time=restart_time,
+        grace=grace,
+        stop_time=stop_time,
+        start_delay=start_delay,
+        faults=faults,
+        mtbf=mtbf,
+        mttr=mttr,
+    )
+    check_doctrine(None if doctrine is None else sim.doctrine_text(doctrine))
+    made = load_trace(trace, format, option, mapping, window, take, load_factor)
+    on = cluster_of(cluster, *sim.read_cluster(cluster, doctrine, set_))
+    shaping = sim.given(
+        format=format, option=option, mapping=mapping, window=window, take=take, load_factor=load_factor
+    )
+    settings = {
+        **sim.given(trace=trace, cluster=cluster, doctrine=doctrine, set=set_),
+        **shaping,
+        **choices.told(),
+        **({"warm_up": warm_up} if warm_up else {}),
+    }
+    with folder_for(out, force) as folder, pages_for(report, "--report", force) as page:
+        interrupts = Interrupts()
+        with interrupts, Bar("replaying", wanted=not no_progress) as bar:
+
+            def tell(seen: Seen) -> bool:
+                bar.show(seen.share, told(seen, len(made.jobs)), seen.finished)
+                return not interrupts.stopped
+
+            result = run(made, on, choices, settings, watch_of(made, choices, tell))
+        measured = measure(result, warm_up=warm_up)
+        if folder is not None:
+            write_folder(folder, result, measured, on, settings, tables)
+        if page is not None:
+            write_pages(page, _alone(result, measured, seed), [result], trace, cluster)
+    if json:
+        emit_json(summary_of(result, measured))
+    else:
+        _print(result, measured, out, report)
+    if interrupts.stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _alone(result: Result, measured: Measured, seed: int) -> Compared:
+    """One replay as a comparison that has nothing beside it."""
+    from cede.sim.comparing import Run, table
+
+    label = f"{result.doctrine} {result.edition}"
+    return table([Run(label, result.doctrine, result.settings, [measured], (seed,), result.edition)])
+
+
+def _print(result: Result, measured: Measured, out: str | None, report: str | None) -> None:
+    from cede.cli.output import console, listed, number, text
+    from cede.cli.sim_view import print_measured
+
+    page = console()
+    print_measured(measured)
+    page.print()
+    for loop in result.loops[:MOST_LOOPS]:
+        page.print(text(f"LOOP: {loop}", "bold red"))
+    if len(result.loops) > MOST_LOOPS:
+        page.print(text(f"and {len(result.loops) - MOST_LOOPS:,} more loops", "bold red"))
+    resources = listed(sorted(result.capacity))
+    page.print(
+        text(
+            f"Checked: work, loss, overhead and idle time are capacity x time, of {resources}; every job is in"
+            f" one state."
+        )
+    )
+    if out is not None:
+        moments = number(len(result.moments), "moment")
+        page.print(text(f"Written: {out}, with {moments} for `cede plan --explain`"))
+    if report is not None:
+        page.print(text(f"Report: {report}"))

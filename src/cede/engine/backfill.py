@@ -1,0 +1,113 @@
+"""Who may pass a workload that waits for room at the head of its line, under any doctrine.
+
+`strict`: nobody. `easy`: who does not delay it, as far as walltimes tell (parts/reservation.py); those whom the
+doctrine would start are held back if they would, and those whom it keeps only because of their place are asked for one
+by one.
+A workload that would fit on nodes waits for something else, and holds nobody back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.doctrine import Doctrine
+from cede.doctrines.parts.fit import fits
+from cede.doctrines.parts.reservation import Reservation, ends_of, reserve
+from cede.engine.cycle import plan_state
+from cede.model.plan import Decision, Plan
+from cede.state.state import State
+
+
+@dataclass(slots=True)
+class Head:
+    """Who waits for room, and from when on it will have it; none where that cannot be told."""
+
+    name: str
+    reservation: Reservation | None
+
+
+@dataclass(slots=True)
+class Restrained:
+    """What is left of a plan. `again`: it was cut short before a head, and the rest must be planned anew."""
+
+    decisions: list[Decision]
+    held_back: list[tuple[Decision, Head]] = field(default_factory=list)
+    again: bool = False
+
+
+def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str) -> Restrained:
+    """The plan as far as nobody passes a head that must not; with one that may pass, if the doctrine kept it back."""
+    heads: dict[int, Head | None] = {}
+    kept = Restrained([])
+    started: set[int] = set()
+    behind: list[tuple[Decision, Head]] = []
+    for made in plan.decisions:
+        row = None if made.workload is None else state.work_index[made.workload]
+        partition = -1 if row is None else int(state.work.partition[row])
+        head = heads.get(partition)
+        if row is None or made.victims:
+            kept.decisions.append(made)
+            if made.victims:
+                return kept
+        elif made.action == "start":
+            if head is None or _passes(state, head, made, backfill):
+                kept.decisions.append(made)
+                started.add(partition)
+            else:
+                kept.held_back.append((made, head))
+        else:
+            if made.action == "wait" and partition not in heads:
+                if partition in started:  # whether it waits for room is seen when those ahead of it have theirs
+                    kept.again = True
+                    return kept
+                claim = claim_of(state, row)
+                if not fits(state, claim):
+                    heads[partition] = _head(state, claim, backfill)
+            elif made.action == "wait" and head is not None:
+                behind.append((made, head))
+            kept.decisions.append(made)
+    if backfill == "easy" and not started:
+        passing = next((found for found in (_asked(state, doctrine, *one) for one in behind) if found), None)
+        if passing is not None:
+            others = [made for made in kept.decisions if made.workload != passing.workload]
+            return Restrained([*others, passing], kept.held_back, again=True)
+    return kept
+
+
+def _head(state: State, claim: Claim, backfill: str) -> Head | None:
+    if backfill == "strict":
+        return Head(claim.name, None)
+    reservation = reserve(state, claim, ends_of(state))
+    return None if reservation is None else Head(claim.name, reservation)
+
+
+def _passes(state: State, head: Head, made: Decision, backfill: str) -> bool:
+    """Whether this start delays nobody; if so, it is taken out of what is left beside the head."""
+    if backfill == "strict" or head.reservation is None or made.workload is None:
+        return False
+    row = state.work_index[made.workload]
+    claim = claim_of(state, row)
+    nodes = [state.node_index[name] for name in made.nodes]
+    walltime = int(state.work.walltime[row])
+    if not head.reservation.allows(claim, nodes, state.now, walltime):
+        return False
+    head.reservation.take(claim, nodes, state.now, walltime)
+    return True
+
+
+def _asked(state: State, doctrine: Doctrine, waiting: Decision, head: Head) -> Decision | None:
+    """The doctrine's start of one that stands behind the head, as if nobody else waited; none if it must wait."""
+    assert waiting.workload is not None
+    row = state.work_index[waiting.workload]
+    walltime = int(state.work.walltime[row])
+    if head.reservation is None or head.reservation.passes(state, claim_of(state, row), walltime) is None:
+        return None
+    everybody = state.pending
+    state.pending = {row}
+    try:
+        alone = plan_state(state, doctrine, misses=False).decisions
+    finally:
+        state.pending = everybody
+    made = next((made for made in alone if made.workload == waiting.workload and made.action == "start"), None)
+    return made if made is not None and _passes(state, head, made, "easy") else None

@@ -1,0 +1,62 @@
+"""Whether a plan that only starts plain workloads is lawful, at the cost of the nodes it names.
+
+Sums are made anew from what stands on each node, by code that chose nothing; what is not plain is left to `verify`.
+"""
+
+from __future__ import annotations
+
+from cede.model.plan import Decision, Plan
+from cede.state.columns import NONE, READY, SUSPENDED, UNSET, Int64s
+from cede.state.state import State
+
+
+def lawful_starts(state: State, plan: Plan) -> bool:
+    """True if everything this plan decides is a start of which nothing can be wrong; False says nothing."""
+    if state.between or state.static.tenants or state.static.policies or not state.nodes.size or state.reservations:
+        return False
+    if plan.version != state.version:
+        return False
+    free: dict[int, Int64s] = {}
+    decided: set[str] = set()
+    for made in plan.decisions:
+        if made.action != "start" or made.victims or made.flavors or made.counts or not _starts(state, made, free):
+            return False
+        assert made.workload is not None
+        if made.workload in decided:
+            return False
+        decided.add(made.workload)
+    return True
+
+
+def _starts(state: State, made: Decision, free: dict[int, Int64s]) -> bool:
+    row = state.work_index.get(made.workload or "")
+    if row is None or row in state.parts or row in state.constraints or row in state.odd_requests:
+        return False
+    work, nodes, residents = state.work, state.nodes, state.residents
+    if not 0 < work.state[row] <= SUSPENDED or work.required_node[row] != NONE or work.placement[row]:
+        return False
+    if len(made.nodes) != work.members[row] or not _unlimited(state, int(work.queue[row])):
+        return False
+    need, partition = work.need[:, row], work.partition[row]
+    for name in made.nodes:
+        node = state.node_index.get(name)
+        if node is None or nodes.state[node] != READY or nodes.partition[node] != partition:
+            return False
+        left = free.get(node)
+        if left is None:
+            standing = residents.amount[:, state.node_residents[node]].sum(axis=1)
+            left = nodes.capacity[:, node] - nodes.occupied[:, node] - standing
+        left = left - need
+        if left.min() < 0 and bool(((left < 0) & (need > 0)).any()):
+            return False
+        free[node] = left
+    return True
+
+
+def _unlimited(state: State, queue: int) -> bool:
+    """Whether no queue above it, nor itself, has a limit; worked out once as long as the queues stay."""
+    known: dict[int, bool] = state.tree.derived.setdefault("verify", {})
+    found = known.get(queue)
+    if found is None:
+        found = known[queue] = all(bool((state.tree.max[:, above] == UNSET).all()) for above in state.tree.path(queue))
+    return found

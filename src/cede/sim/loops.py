@@ -1,0 +1,62 @@
+"""Loops: workloads that preempted each other in turn."""
+
+from __future__ import annotations
+
+from cede.sim.records import Records
+
+
+def loops_in(records: Records) -> tuple[str, ...]:
+    """Each set of workloads in which everybody was preempted for somebody else of it, as a sentence.
+
+    Who preempted whom is a graph; its strongly connected parts of two and more are the loops.
+    """
+    edges: dict[int, dict[int, int]] = {}
+    for row in records.decisions:
+        if row[2] is not None:
+            for victim in row[6]:
+                known = edges.setdefault(row[2], {})
+                known[victim] = known.get(victim, 0) + 1
+    found = []
+    for part in _connected(edges):
+        times = sum(count for job in part for victim, count in edges[job].items() if victim in part)
+        names = sorted(records.names[job] for job in part)
+        found.append(f"{', '.join(names)} preempted each other {times} times")
+    return tuple(sorted(found))
+
+
+def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
+    """Strongly connected parts with more than one job, by Tarjan's walk without recursion."""
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    found: list[set[int]] = []
+    for root in sorted(edges):
+        if root in order:
+            continue
+        walk = [(root, iter(sorted(edges[root])))]
+        order[root] = low[root] = len(order)
+        stack.append(root)
+        on_stack.add(root)
+        while walk:
+            job, targets = walk[-1]
+            target = next(targets, None)
+            if target is None:
+                walk.pop()
+                if walk:
+                    low[walk[-1][0]] = min(low[walk[-1][0]], low[job])
+                if low[job] == order[job]:
+                    part = set()
+                    while job not in part:
+                        part.add(member := stack.pop())
+                        on_stack.discard(member)
+                    if len(part) > 1:
+                        found.append(part)
+            elif target not in order:
+                order[target] = low[target] = len(order)
+                stack.append(target)
+                on_stack.add(target)
+                walk.append((target, iter(sorted(edges.get(target, ())))))
+            elif target in on_stack:
+                low[job] = min(low[job], order[target])
+    return found

@@ -1,0 +1,206 @@
+"""The machine that is not there: attempts that begin, save, leave and end in virtual time, as they are ordered to."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
+from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.sim.records import Records
+
+END, WRITTEN, GONE, BEGIN = range(4)
+"""What comes up on the agenda, in the order of one moment: it ends by itself, its checkpoint is written, it has left,
+it begins."""
+
+SIGTERM = 15
+HOW = {"preempt": "preempted", "drain": "drained", "node": "node", "cancel": "cancelled", "suspend": "cancelled"}
+"""The word of the records for why somebody was told to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What every job does alike; in microseconds."""
+
+    start_delay: int = 0
+    """From the order to start until it works."""
+    stop_time: int = 0
+    """From SIGTERM until its processes are gone; never longer than the grace period."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt as the machine has it. `kept` is the work that is safe, in this attempt and before."""
+
+    job: int
+    number: int
+    start: int
+    kept: int
+    works_from: int
+    """Since when it does work that is not counted yet: after restoring, or after writing."""
+    restored: int = 0
+    worked: int = 0
+    """Work of this attempt that is counted, up to where it stopped last."""
+    overhead: int = 0
+    stopped: int | None = None
+    """Since when it does not work: it writes a checkpoint, or leaves."""
+    hint: int = 0
+    leaving: bool = False
+    cause: str = ""
+    lost_node: bool = False
+    saved: bool = False
+    turn: int = 0
+    """What it does next, by a number that is used once: anything else on the agenda of its job is off."""
+
+
+class Machine:
+    """Carries out orders in virtual time. `due` gives the facts of a moment, `at` the next moment there is one."""
+
+    def __init__(self, records: Records, habits: Habits) -> None:
+        self.records = records
+        self.habits = habits
+        self.agenda: list[tuple[int, int, int, int]] = []
+        """When, what, which job, and which turn of its attempt."""
+        self.attempts: dict[int, Attempt] = {}
+        self._written: list[Attempt] = []
+        self._turns = 0
+
+    @property
+    def at(self) -> int | None:
+        return self.agenda[0][0] if self.agenda else None
+
+    # -- orders ------------------------------------------------------------------------------------------------
+
+    def obey(self, orders: Sequence[Order], now: int) -> None:
+        for order in orders:
+            job = self.records.index[order.name]
+            if type(order) is Launch:
+                self._launch(order, job, now)
+                continue
+            attempt = self.attempts.get(job)
+            if attempt is None or attempt.number != order.attempt:
+                continue
+            if type(order) is Hint:
+                self._hint(attempt, order, now)
+            elif type(order) is Terminate:
+                self._stop(attempt, now)
+                attempt.leaving, attempt.cause = True, order.cause
+                self._plan(attempt, now + min(self.habits.stop_time, order.grace), GONE)
+            elif type(order) is Kill:
+                self._stop(attempt, now)
+                attempt.leaving = True
+                self._plan(attempt, now, GONE)
+
+    def lose(self, jobs: Sequence[int]) -> None:
+        """Their node went down: nobody will see how they end."""
+        for job in jobs:
+            if job in self.attempts:
+                self.attempts[job].lost_node = True
+
+    def _launch(self, order: Launch, job: int, now: int) -> None:
+        records = self.records
+        restore = records.restart_time[job] if order.resume else 0
+        begins = now + self.habits.start_delay
+        attempt = Attempt(job, order.attempt, now, records.kept[job], begins + restore, restore)
+        attempt.overhead = self.habits.start_delay + restore
+        self.attempts[job] = attempt
+        records.began(job, now)
+        if self.habits.start_delay:
+            heapq.heappush(self.agenda, (begins, BEGIN, job, order.attempt))
+        self._plan(attempt, attempt.works_from + records.duration[job] - attempt.kept, END)
+
+    def _hint(self, attempt: Attempt, order: Hint, now: int) -> None:
+        """It stops working and writes; asked again about the same hint it only learns whether it is to leave."""
+        if order.hint == attempt.hint:
+            return
+        attempt.hint = order.hint
+        self._stop(attempt, now)
+        self._plan(attempt, now + self.records.checkpoint_time[attempt.job], WRITTEN)
+
+    def _stop(self, attempt: Attempt, now: int) -> None:
+        """Its work up to now is counted; from here on time passes without any."""
+        if attempt.stopped is not None:
+            return
+        if now < attempt.works_from:
+            unused = attempt.works_from - now
+            attempt.overhead -= unused
+            attempt.restored = max(0, attempt.restored - unused)
+        attempt.worked += max(0, now - attempt.works_from)
+        attempt.stopped = now
+
+    def _go_on(self, attempt: Attempt, now: int) -> None:
+        """It works again after a checkpoint that it need not leave for."""
+        assert attempt.stopped is not None
+        attempt.overhead += now - attempt.stopped
+        attempt.stopped, attempt.works_from = None, now
+        left = self.records.duration[attempt.job] - self.records.kept[attempt.job] - attempt.worked
+        self._plan(attempt, now + left, END)
+
+    def _plan(self, attempt: Attempt, at: int, what: int) -> None:
+        self._turns += 1
+        attempt.turn = self._turns
+        heapq.heappush(self.agenda, (at, what, attempt.job, attempt.turn))
+
+    # -- facts -------------------------------------------------------------------------------------------------
+
+    def due(self, now: int) -> list[Fact]:
+        """What happens at this moment, in order: ends, checkpoints, departures, beginnings; each by job number."""
+        facts: list[Fact] = []
+        while self.agenda and self.agenda[0][0] <= now:
+            _, what, job, turn = heapq.heappop(self.agenda)
+            attempt = self.attempts.get(job)
+            if attempt is None or turn != (attempt.number if what == BEGIN else attempt.turn):
+                continue
+            name = self.records.names[job]
+            if what == END:
+                attempt.worked += now - attempt.works_from
+                self._gone(attempt, now, "completed")
+                facts.append(Exited(name, attempt.number, 0))
+            elif what == BEGIN:
+                facts.append(Began(name, attempt.number))
+            elif what == WRITTEN:
+                attempt.kept = self.records.kept[job] + attempt.worked
+                attempt.saved = True
+                self._written.append(attempt)
+                facts.append(Checkpointed(name, attempt.number, attempt.hint))
+            else:
+                facts.extend(self._leave(attempt, name, now))
+        return facts
+
+    def settle(self, now: int) -> None:
+        """Those that wrote a checkpoint and were not told to go work on."""
+        for attempt in self._written:
+            if not attempt.leaving and self.attempts.get(attempt.job) is attempt:
+                attempt.saved = False
+                self._go_on(attempt, now)
+        self._written.clear()
+
+    def _leave(self, attempt: Attempt, name: str, now: int) -> list[Fact]:
+        facts: list[Fact] = []
+        interval = self.records.checkpoint_interval[attempt.job]
+        base = self.records.kept[attempt.job]
+        if not attempt.saved and interval:
+            attempt.kept = max(attempt.kept, base + attempt.worked // interval * interval)
+            if attempt.kept > base and attempt.stopped is not None:
+                since = attempt.kept - base
+                when = attempt.stopped - (attempt.worked - since)
+                facts.append(Checkpointed(name, attempt.number, at=when))
+        self._gone(attempt, now, HOW.get(attempt.cause, "failed") if not attempt.lost_node else "node")
+        facts.append(
+            Exited(
+                name,
+                attempt.number,
+                None,
+                None if attempt.lost_node else SIGTERM,
+                told=not attempt.lost_node,
+                lost=attempt.lost_node,
+            )
+        )
+        return facts
+
+    def _gone(self, attempt: Attempt, now: int, how: str) -> None:
+        del self.attempts[attempt.job]
+        if attempt.stopped is not None:
+            attempt.overhead += now - attempt.stopped
+        self.records.left(attempt, now, how)

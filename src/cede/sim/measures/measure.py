@@ -1,0 +1,71 @@
+"""One replay in numbers: every measure, of all jobs and by priority, queue and size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.sim.measures.columns import Columns, columns, waits
+from cede.sim.measures.groups import grouped
+from cede.sim.measures.inversion import inversion_hours
+from cede.sim.measures.measured import GROUPINGS, Measured
+from cede.sim.measures.of_decisions import of_decisions
+from cede.sim.measures.of_jobs import Window, of_jobs
+from cede.sim.measures.of_queues import of_all, of_queues
+from cede.sim.measures.of_work import idle_hours, of_work
+from cede.sim.measures.spreads import sums
+from cede.sim.measures.stating import stated
+from cede.sim.result import Result
+
+__all__ = ["Measured", "measure"]
+
+
+def measure(result: Result, *, warm_up: float = 0.0, bound_s: float = 10.0) -> Measured:
+    """Every measure of a replay.
+
+    `warm_up` is the share of all jobs, the first to be submitted, that are not counted; the window begins with the
+    first that is. `bound_s` is the tau of bounded slowdown.
+    """
+    if not 0 <= warm_up < 1:
+        raise ValueError(f"warm_up is the share of jobs that is left out, from 0 to below 1, not {warm_up}")
+    if bound_s < 0:
+        raise ValueError(f"bound_s is 0 or more, not {bound_s}")
+    table = columns(result)
+    window = measured_window(table, warm_up)
+    waiting = waits(table)
+    inversion = inversion_hours(table, window, waiting)
+    values: dict[tuple[str, str], dict[str, float | None]] = {}
+    for by in GROUPINGS:
+        groups = grouped(table, by)
+        found = {
+            **of_jobs(table, window, groups, bound_s),
+            **of_work(table, window, groups),
+            **of_decisions(table, window, groups),
+        }
+        if inversion is not None:
+            found["inversion_hours"] = sums(inversion, groups.code, len(groups)).tolist()
+        for at, label in enumerate(groups.labels):
+            values[by, label] = {key: own[at] for key, own in found.items()}
+    fairness = of_queues(table, window, grouped(table, "queue"), waiting)
+    for name, own in fairness.queues.items():
+        values["queue", name].update(own)
+    values["all", "all"].update(of_all(fairness), idle_hours=idle_hours(table, window), loops=float(len(result.loops)))
+    return Measured(
+        doctrine=result.doctrine,
+        edition=result.edition,
+        resource=table.resource,
+        window=(window.begin, window.end),
+        values=values,
+        stated=stated(table, window, warm_up, bound_s, fairness, told_inversion=inversion is not None),
+    )
+
+
+def measured_window(table: Columns, warm_up: float) -> Window:
+    """All of the replay; with a warm-up from the submission of the first job after it."""
+    count = len(table.submitted)
+    out = int(count * warm_up)
+    counted = np.ones(count, np.bool_)
+    if not out:
+        return Window(table.result.begin, table.result.end, counted)
+    # Jobs have numbers in order of submission, so equal times are cut at a job and not at a time.
+    counted[np.argsort(table.submitted, kind="stable")[:out]] = False
+    return Window(int(table.submitted[counted].min()), table.result.end, counted)

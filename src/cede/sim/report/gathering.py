@@ -1,0 +1,198 @@
+"""A report's content, gathered from the comparison and from one replay of each of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from itertools import groupby
+from statistics import stdev
+from typing import Any
+
+import polars as pl
+
+from cede.model.quantities import NANO
+from cede.sim import comparing
+from cede.sim.comparing import Compared
+from cede.sim.measures.columns import SECOND
+from cede.sim.measures.conservation import conserve
+from cede.sim.measures.costliest import costliest
+from cede.sim.measures.definitions import MEASURES
+from cede.sim.report.content import Balance, Cell, Content, Costly, Definition, Grouped, Party, Row, Run
+from cede.sim.report.numbers import amount, duration
+from cede.sim.report.sections import divided
+from cede.sim.report.series import distributions_of, lost_of, timeline_of
+from cede.sim.result import Result
+
+COSTLIEST = 20
+MOST_GROUPS = 60
+"""So many groups of one kind have a table; a page with more would be slow to open. The JSON has them all."""
+BOUND_S = 10.0
+
+
+def gather(
+    compared: Compared,
+    results: Sequence[Result],
+    *,
+    title: str,
+    notes: Iterable[str] = (),
+    facts: Iterable[tuple[str, str]] = (),
+    moments: Sequence[Mapping[int, str]] = (),
+    bound_s: float = BOUND_S,
+) -> Content:
+    """Everything that the report shows.
+
+    `results[i]` is the first replay of `compared.runs[i]`, and `moments[i]` are its cluster files by decision.
+    """
+    if len(results) != len(compared.runs):
+        raise ValueError(f"{len(compared.runs)} runs were compared, and {len(results)} results are given")
+    files = moments or [{} for _ in results]
+    own_notes = tuple(dict.fromkeys([*notes, *(note for result in results for note in result.notes)]))
+    resource = results[0].main if results else "cpu"
+    tables, left_out = _tables(compared, resource)
+    return Content(
+        title=title,
+        facts=(*facts, *_facts(compared, results)),
+        notes=own_notes,
+        stated=(*(one for one in compared.stated if one not in own_notes), *left_out),
+        resource=resource,
+        runs=tuple(
+            _run(run, result, kept, compared, bound_s)
+            for run, result, kept in zip(compared.runs, results, files, strict=True)
+        ),
+        tables=tables,
+        definitions=tuple(
+            Definition(one.key, _first_up(one.title), _unit(one.unit, resource), one.better or "", one.says)
+            for one in MEASURES
+        ),
+        seeds=compared.repeats,
+        plotted_seed=compared.runs[0].seeds[0] if compared.repeats > 1 else None,
+    )
+
+
+def costly_decisions(result: Result) -> set[int]:
+    """The decisions whose victims are among the costliest."""
+    return set(costliest(result, COSTLIEST)["decision"].to_list())
+
+
+def _facts(compared: Compared, results: Sequence[Result]) -> list[tuple[str, str]]:
+    if not results:
+        return []
+    result = results[0]
+    nodes = len(result.node_capacity)
+    room = f"{amount(result.capacity.get(result.main, 0) / NANO)} {result.main}"
+    begin, end = compared.runs[0].results[0].window
+    return [
+        ("Jobs", f"{len(result.jobs):,}"),
+        ("Cluster", f"{nodes:,} {'node' if nodes == 1 else 'nodes'}, {room}" if nodes else room),
+        ("Measured", f"{duration((end - begin) / SECOND)}{'' if result.complete else ', stopped before its end'}"),
+        ("Seed" if compared.repeats == 1 else "Seeds", ", ".join(map(str, compared.runs[0].seeds))),
+    ]
+
+
+def _tables(compared: Compared, resource: str) -> tuple[tuple[Grouped, ...], tuple[str, ...]]:
+    """A table for each group, and what is to be said of those that have none."""
+    found: list[Grouped] = []
+    left_out: dict[str, int] = {}
+    for (by, group), rows in groupby(compared.rows, key=lambda row: (row.by, row.group)):
+        made = {row.measure.key: _row(row, compared, resource) for row in rows}
+        sections = tuple((name, tuple(made[key] for key in keys)) for name, keys in divided(made).items())
+        jobs = made["jobs"].cells[0].value if "jobs" in made else None
+        found.append(Grouped(by, group, round(jobs or 0), sections))
+    for by in dict.fromkeys(one.by for one in found):
+        own = sorted((one for one in found if one.by == by), key=lambda one: -one.jobs)
+        dropped = {one.group for one in own[MOST_GROUPS:]}
+        if dropped:
+            left_out[by] = len(dropped)
+            found = [one for one in found if one.by != by or one.group not in dropped]
+    said = tuple(
+        f"By {by} the {MOST_GROUPS} groups with most jobs are shown; {count} more are in the JSON."
+        for by, count in left_out.items()
+    )
+    return tuple(found), said
+
+
+def _row(row: comparing.Row, compared: Compared, resource: str) -> Row:
+    key = row.measure.key
+    cells = []
+    for run, cell in zip(compared.runs, row.cells, strict=True):
+        values = [one for one in (result.value(key, row.by, row.group) for result in run.results) if one is not None]
+        spread = stdev(values) if len(values) > 1 else None
+        cells.append(Cell(cell.value, spread, "best" if cell.best else "near" if cell.within_noise else ""))
+    better = row.measure.better or ""
+    return Row(key, _first_up(row.measure.title), _unit(row.measure.unit, resource), better, tuple(cells))
+
+
+def _run(run: comparing.Run, result: Result, files: Mapping[int, str], compared: Compared, bound_s: float) -> Run:
+    counted = round(run.results[0].value("jobs") or 0)
+    return Run(
+        label=run.label,
+        about=_about(run, compared),
+        balance=_balance(result),
+        timeline=timeline_of(result),
+        distributions=distributions_of(result, counted, bound_s),
+        lost=lost_of(result),
+        costly=tuple(_costly(result, files)),
+        preemptions=len(result.victims),
+        loops=result.loops,
+    )
+
+
+def _about(run: comparing.Run, compared: Compared) -> str:
+    """The doctrine and its edition, and those of its settings that not every run has alike."""
+    others = [one.settings for one in compared.runs]
+    own = [
+        f"{key} {_plain(value)}"
+        for key, value in run.settings.items()
+        if any(key not in other or other[key] != value for other in others)
+    ]
+    return " · ".join([f"{run.doctrine} {run.edition}".strip(), *own])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_plain(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _balance(result: Result) -> Balance:
+    rows = conserve(result).filter(pl.col("resource") == result.main).rows(named=True)
+    parts = rows[0] if rows else {}
+    return Balance(**{part.name: float(parts.get(part.name, 0.0)) for part in fields(Balance)})
+
+
+def _costly(result: Result, files: Mapping[int, str]) -> Iterable[Costly]:
+    members = dict(zip(result.jobs["name"].to_list(), result.jobs["members"].to_list(), strict=True))
+    names = result.jobs["name"].to_list()
+    left = {
+        (decision, names[job]): time
+        for decision, job, time in result.victims.select("decision", "job", "left").iter_rows()
+    }
+    for one in costliest(result, COSTLIEST).iter_rows(named=True):
+        gone = left.get((one["decision"], one["victim"]))
+        yield Costly(
+            decision=one["decision"],
+            at=(one["at"] - result.begin) / SECOND,
+            victim=_party(one, "victim", one["size"], members),
+            claimant=None if one["claimant"] is None else _party(one, "claimant", one["claimant_size"], members),
+            rule=one["victim_rule"] or one["rule"] or "",
+            why=one["victim_why"] or one["why"] or "",
+            lost_hours=one["lost_hours"] or 0.0,
+            overhead_hours=one["overhead_hours"] or 0.0,
+            left=None if gone is None else (gone - one["at"]) / SECOND,
+            moment=files.get(one["decision"]),
+        )
+
+
+def _party(row: Mapping[str, Any], role: str, size: float, members: Mapping[str, int]) -> Party:
+    name = row[role]
+    return Party(name, row[f"{role}_queue"], row[f"{role}_priority"], size, members.get(name) or 1)
+
+
+def _unit(unit: str, resource: str) -> str:
+    return unit.replace("resource", resource)
+
+
+def _first_up(title: str) -> str:
+    return title[:1].upper() + title[1:]

@@ -1,0 +1,130 @@
+"""The tables of measures: one for each group of jobs, measures in rows, doctrines in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cede.sim.report.content import Cell, Content, Grouped, Mark, Row
+from cede.sim.report.markup import Markup, element, hidden, join
+from cede.sim.report.numbers import Scale, scale_of
+
+KINDS = {"all": "All jobs", "priority": "Priority", "queue": "Queue", "size": "Size"}
+"""How groups are called, in the order in which they are offered."""
+
+MARKS: Mapping[Mark, tuple[str, str]] = {"best": ("●", "best"), "near": ("≈", "within noise of the best")}
+BETTER = {"low": ("↓", "lower is better"), "high": ("↑", "higher is better")}
+
+
+def measure_section(content: Content) -> Markup:
+    """The selector of the group, the key to the marks, and every table; the first is shown."""
+    return join(
+        element("div", *_selector(content), _key(content), class_="bar"),
+        *(_panel(content, place, grouped) for place, grouped in enumerate(content.tables)),
+    )
+
+
+def named(grouped: Grouped) -> str:
+    """The group as a heading has it."""
+    kind = KINDS.get(grouped.by, grouped.by.capitalize())
+    return kind if grouped.by == "all" else f"{kind} {grouped.group}"
+
+
+def _selector(content: Content) -> Iterator[Markup]:
+    if len(content.tables) < 2:
+        return
+    yield element("label", "Jobs", for_="group")
+    options = []
+    for by, kind in KINDS.items():
+        entries = [(place, grouped) for place, grouped in enumerate(content.tables) if grouped.by == by]
+        made = [
+            element("option", f"{named(grouped)} ({grouped.jobs:,})", value=place, selected=place == 0)
+            for place, grouped in entries
+        ]
+        options += made if by == "all" else [element("optgroup", *made, label=f"By {kind.lower()}")] if made else []
+    yield element("select", *options, id="group", autocomplete="off", aria_controls="tables")
+
+
+def _key(content: Content) -> Markup:
+    entries = [join(marked("best"), " best in its row")] if len(content.runs) > 1 else []
+    if len(content.runs) > 1 and content.seeds > 1:
+        entries.append(join(marked("near"), " within noise of the best"))
+    if content.seeds > 1:
+        entries.append(Markup(f"± spread between {content.seeds} seeds"))
+    entries.append(Markup("↓ lower is better, ↑ higher is better"))
+    return element("p", *(element("span", entry) for entry in entries), class_="key")
+
+
+def _panel(content: Content, place: int, grouped: Grouped) -> Markup:
+    head = element(
+        "tr",
+        element("th", "Measure", scope="col"),
+        element("th", "Unit", scope="col", class_="unit"),
+        *(element("th", run.label, scope="col", class_="figure") for run in content.runs),
+    )
+    bodies = [
+        element(
+            "tbody",
+            element("tr", element("th", title, scope="rowgroup", colspan=len(content.runs) + 2), class_="part"),
+            *(_row(content, grouped, row) for row in rows),
+        )
+        for title, rows in grouped.sections
+        if rows
+    ]
+    table = element(
+        "table",
+        element("caption", join(named(grouped), element("span", f"{grouped.jobs:,} jobs", class_="aside"))),
+        element("thead", head),
+        *bodies,
+        class_="measures",
+        style=f"--runs:{len(content.runs)}",
+    )
+    return element(
+        "div",
+        element("div", table, class_="scroll", tabindex=0, role="region", aria_label=f"Measures: {named(grouped)}"),
+        class_="group",
+        hidden=place > 0,
+        data_by=grouped.by,
+        data_group=grouped.group,
+    )
+
+
+def _row(content: Content, grouped: Grouped, row: Row) -> Markup:
+    scale = scale_of(row.unit, [cell.value for cell in row.cells])
+    arrow, said = BETTER.get(row.better, ("", ""))
+    title = element("a", row.title, href=f"#measure-{row.measure}", data_term=row.measure)
+    return element(
+        "tr",
+        element("th", title, element("span", arrow, class_="better", title=said, aria_label=said) if arrow else "",
+                scope="row"),
+        element("td", scale.unit, class_="unit"),
+        *(_cell(run.label, grouped, row, cell, scale) for run, cell in zip(content.runs, row.cells, strict=True)),
+    )  # fmt: skip
+
+
+def _cell(run: str, grouped: Grouped, row: Row, cell: Cell, scale: Scale) -> Markup:
+    value, spread = cell.value, cell.spread
+    shown = element("span", scale.number(value), class_="number", title=None if value is None else repr(value))
+    around = (
+        "" if value is None or spread is None else element("span", f"±\u202f{scale.number(spread)}", class_="spread")
+    )
+    return element(
+        "td",
+        marked(cell.mark),
+        shown,
+        around,
+        class_=f"figure {cell.mark}".rstrip(),
+        data_measure=row.measure,
+        data_run=run,
+        data_by=grouped.by,
+        data_group=grouped.group,
+        data_value="" if value is None else repr(value),
+        data_spread=None if spread is None else repr(spread),
+    )
+
+
+def marked(mark: Mark) -> Markup:
+    """The sign of the mark, with words for who hears it."""
+    if not mark:
+        return Markup()
+    sign, said = MARKS[mark]
+    return join(element("span", sign, class_=f"mark {mark}", aria_hidden="true", title=said), hidden(f"{said}: "))

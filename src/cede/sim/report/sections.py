@@ -1,0 +1,39 @@
+"""Which measures stand together in the tables, and which are shown first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Jobs", ("jobs", "completed", "never_started", "unfinished", "refused", "failed")),
+    ("Waiting", ("wait_", "total_wait_")),
+    ("Completion", ("turnaround_", "slowdown_", "makespan", "throughput")),
+    ("Use of the cluster", ("allocation", "goodput", "idle_hours", "lost_hours", "overhead_hours", "wasted")),
+    ("Preemption", ("preemptions", "preempted_share", "preemptions_", "evictions", "evicted_to_requested",
+                    "collateral_hours", "precision", "loops")),
+    ("Speed of preemption", ("decision_to_freed_", "freed_to_started_", "decision_to_started_")),
+    ("Fairness", ("jain", "share_deviation", "under_guarantee_hours", "starvation_hours", "inversion_hours")),
+)  # fmt: skip
+"""Keys of measures, or how the keys of a family begin, by the heading they stand under."""
+
+OTHER = "Other"
+
+FIRST = ("wait_mean", "wait_p95", "slowdown_p95", "goodput", "preemptions", "lost_hours")
+"""What is shown before all tables, a card each."""
+
+
+def section_of(key: str) -> str:
+    """The heading that the measure stands under."""
+    for title, keys in SECTIONS:
+        if any(key == one or (one.endswith("_") and key.startswith(one)) for one in keys):
+            return title
+    return OTHER
+
+
+def divided(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The keys by heading, headings in their order, keys in the order they came in."""
+    by_title: dict[str, list[str]] = {title: [] for title, _ in SECTIONS}
+    by_title[OTHER] = []
+    for key in keys:
+        by_title[section_of(key)].append(key)
+    return {title: found for title, found in by_title.items() if found}

@@ -1,0 +1,96 @@
+"""Jobs and shapes put together into a trace, with what every trace must hold checked and what it lacks noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from cede.model.cluster import Node
+from cede.model.errors import InputError, Problem, shown
+from cede.sim.traces.table import ROW, Places
+from cede.sim.traces.trace import COLUMNS, Shape, Trace
+
+LACKS = {
+    "priority": "This trace has no priorities: all jobs have the same unless a mapping sets them.",
+    "queue": "This trace has no queues: all jobs are in the same unless a mapping sets them.",
+    "walltime": "This trace has no walltimes: nobody said how long a job may run.",
+}
+NO_CHECKPOINTS = "This trace does not say which jobs write checkpoints: none do unless a mapping sets it."
+
+DEFAULTS: dict[str, Any] = {"preemptible": True, "preempts": True, "checkpoint": "none"}
+
+
+def assemble(
+    jobs: pl.DataFrame,
+    shapes: Sequence[Shape],
+    format_: str,
+    places: Places,
+    *,
+    notes: Sequence[str] = (),
+    origin: int | None = None,
+    nodes: Sequence[Node] = (),
+) -> Trace:
+    """The trace of these jobs, of which `ROW` says where they stand; columns that are not there are null.
+
+    An InputError names the first jobs that have the same name.
+    """
+    if not jobs.height:
+        raise InputError([Problem(places.name, "holds no job that can be replayed", " ".join(notes) or None)])
+    twice = jobs["name"].is_duplicated()
+    if twice.any():
+        raise _same_names(jobs.filter(twice), places)
+    columns = []
+    for name, dtype in COLUMNS.items():
+        found = pl.col(name).cast(dtype) if name in jobs.columns else pl.lit(None, dtype=dtype)
+        columns.append((found.fill_null(DEFAULTS[name]) if name in DEFAULTS else found).alias(name))
+    ordered = jobs.sort("submitted", maintain_order=True).select(columns)
+    ordered, used = _numbered(ordered, shapes)
+    told = list(notes)
+    told += [note for note in lacks(ordered) if note not in told]
+    return Trace(ordered, used, format_, tuple(told), origin, tuple(nodes))
+
+
+def lacks(jobs: pl.DataFrame) -> list[str]:
+    """What the jobs do not say, as sentences."""
+    found = [note for column, note in LACKS.items() if jobs[column].null_count() == jobs.height]
+    return [*found, NO_CHECKPOINTS] if (jobs["checkpoint"] == "none").all() else found
+
+
+def shapes_of(jobs: pl.DataFrame, columns: Sequence[str], shape: Callable[..., Shape]) -> tuple[pl.Series, list[Shape]]:
+    """The shape of each job, and the shapes: `shape` is asked once for each distinct row of these columns."""
+    distinct = jobs.select(columns).unique(maintain_order=True)
+    shapes: list[Shape] = []
+    numbers: dict[object, int] = {}
+    of: list[int] = []
+    for row in distinct.rows():
+        found = shape(*row)
+        number = numbers.setdefault(_key(found), len(shapes))
+        if number == len(shapes):
+            shapes.append(found)
+        of.append(number)
+    distinct = distinct.with_columns(pl.Series("shape", of, dtype=pl.Int32))
+    joined = jobs.select(columns).join(distinct, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined["shape"], shapes
+
+
+def _key(shape: Shape) -> object:
+    return (tuple(sorted(shape.requests.items())), shape.members, shape.divisible, tuple(sorted(shape.labels.items())))
+
+
+def _numbered(jobs: pl.DataFrame, shapes: Sequence[Shape]) -> tuple[pl.DataFrame, tuple[Shape, ...]]:
+    """Shapes in the order in which jobs first come in them, and none that no job has."""
+    used = jobs["shape"].unique(maintain_order=True).to_list()
+    again = {old: new for new, old in enumerate(used)}
+    renumbered = jobs["shape"].replace_strict(again, return_dtype=pl.Int32)
+    return jobs.with_columns(renumbered), tuple(shapes[number] for number in used)
+
+
+def _same_names(jobs: pl.DataFrame, places: Places) -> InputError:
+    first = jobs.sort(ROW).group_by("name", maintain_order=True).agg(pl.col(ROW).head(2)).head(10)
+    problems = []
+    for name, rows in first.iter_rows():
+        one, other = places.of(rows)
+        problems.append(Problem(other, f"name: {shown(name)} is the name of the job at {one} too"))
+    return InputError(problems)

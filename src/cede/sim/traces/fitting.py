@@ -1,0 +1,171 @@
+"""A trace made to fit a cluster: resources called as there, queues known there, totals divided over its nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from cede.model.checks import PRIORITIES
+from cede.model.cluster import Node, Queue
+from cede.model.errors import InputError, Problem, did_you_mean, shown
+from cede.model.resources import is_gpu, split_flavor
+from cede.sim.traces.cutting import noted
+from cede.sim.traces.dividing import with_members
+from cede.sim.traces.trace import Shape, Trace
+
+MOST_QUEUES = 10
+REMEDY = "set it with --mapping, or give --queue NAME for all jobs"
+
+
+def fit(
+    trace: Trace,
+    nodes: Sequence[Node],
+    queues: Sequence[Queue],
+    *,
+    queue: str | None = None,
+    doctrine: str | None = None,
+) -> Trace:
+    """The trace as this cluster takes it, with a note of everything that was changed.
+
+    Its resources are called as the nodes call them, and those that no node has are not asked for. Every job is in a
+    queue of the cluster: its own, `queue` for all, or the only one there is. Jobs of which only a total is known have
+    members. `doctrine`: priorities are within its range. An InputError says what does not go.
+    """
+    named = _with_resources(trace, nodes, queues)
+    placed = _with_queues(named, queues, queue)
+    _check_priorities(placed, doctrine)
+    return with_members(placed, nodes, queues)
+
+
+# -- resources -------------------------------------------------------------------------------------------------
+
+
+def _with_resources(trace: Trace, nodes: Sequence[Node], queues: Sequence[Queue]) -> Trace:
+    known = _resources(nodes, queues)
+    if not known:
+        return trace
+    asked = sorted({name for shape in trace.shapes for name, nano in shape.requests.items() if nano})
+    called = {name: _called(name, known) for name in asked}
+    shapes = tuple(replace(shape, requests=_renamed(shape.requests, called)) for shape in trace.shapes)
+    _refuse_empty(trace, shapes, known)
+    notes = [
+        f"{name} of the trace is {new} of the cluster."
+        for name, new in called.items()
+        if new is not None and new != name
+    ]
+    for name, new in called.items():
+        if new is None:
+            jobs = _count(trace, [bool(shape.requests.get(name)) for shape in trace.shapes])
+            notes.append(f"{name} is not asked for: the cluster has none ({jobs:,} jobs of the trace ask for it).")
+    return noted(replace(trace, shapes=shapes), *notes)
+
+
+def _resources(nodes: Sequence[Node], queues: Sequence[Queue]) -> set[str]:
+    """What the nodes have, or what the queues are promised where there are no nodes; NAME and NAME@FLAVOR."""
+    if nodes:
+        plain = {name for node in nodes for name, nano in node.capacity.items() if nano}
+        return plain | {f"{name}@{node.flavor}" for node in nodes if node.flavor for name in node.capacity}
+    given = {name for queue in queues for amounts in (queue.guaranteed, queue.max) for name in amounts or ()}
+    return given | {split_flavor(name)[0] for name in given}
+
+
+def _called(name: str, known: set[str]) -> str | None:
+    """What the cluster calls this resource: the same, or its only GPU, or nothing."""
+    if name in known:
+        return name
+    base, _ = split_flavor(name)
+    if base in known:
+        return base
+    gpus = sorted(one for one in known if is_gpu(one) and "@" not in one)
+    if not is_gpu(base) or not gpus:
+        return None
+    if len(gpus) > 1:
+        message = f"the trace asks for {name}, and the cluster has {' and '.join(gpus)}"
+        raise InputError([Problem("resources", message, "which of them is meant cannot be known")])
+    return gpus[0]
+
+
+def _renamed(requests: Mapping[str, int], called: Mapping[str, str | None]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, nano in requests.items():
+        new = called.get(name)
+        if new is not None:
+            found[new] = found.get(new, 0) + nano
+    return found
+
+
+def _refuse_empty(trace: Trace, shapes: Sequence[Shape], known: set[str]) -> None:
+    """A job of which nothing is left would run anywhere: that cannot be meant."""
+    empty = [not new.requests and any(old.requests.values()) for old, new in zip(trace.shapes, shapes, strict=True)]
+    jobs = _count(trace, empty)
+    if jobs:
+        lost = sorted(
+            {name for shape, gone in zip(trace.shapes, empty, strict=True) if gone for name in shape.requests}
+        )
+        has = ", ".join(sorted(name for name in known if "@" not in name))
+        message = f"{jobs:,} jobs of the trace ask for {' and '.join(lost)} alone, and the cluster has only {has}"
+        raise InputError([Problem("resources", message, "give the nodes of the cluster file such a capacity")])
+
+
+def _count(trace: Trace, of_shape: Sequence[bool]) -> int:
+    return int(pl.Series(of_shape, dtype=pl.Boolean()).gather(trace.jobs["shape"]).sum()) if of_shape else 0
+
+
+# -- queues ----------------------------------------------------------------------------------------------------
+
+
+def _with_queues(trace: Trace, queues: Sequence[Queue], queue: str | None) -> Trace:
+    known = {one.name for one in queues} | {one.parent for one in queues if one.parent is not None}
+    if queue is not None:
+        if queue not in known:
+            raise InputError(
+                [Problem("--queue", f"the cluster has no queue {shown(queue)}", did_you_mean(queue, known))]
+            )
+        return noted(_all_in(trace, queue), f"All jobs are in the queue {queue}, because it was asked for.")
+    named = trace.jobs["queue"]
+    if not known:
+        if named.null_count() == len(named):
+            return trace
+        return noted(_all_in(trace, None), "The queues of the trace mean nothing here: the cluster has none.")
+    missing = named.null_count()
+    if missing == len(named) and len(known) == 1:
+        [only] = known
+        return noted(_all_in(trace, only), f"All jobs are in {only}, the only queue there is.")
+    problems = _unknown(named, known)
+    if missing:
+        message = f"{missing:,} jobs of the trace name no queue, and the cluster has {len(known)}"
+        problems.append(Problem("queue", message, REMEDY))
+    if problems:
+        raise InputError(problems)
+    return trace
+
+
+def _all_in(trace: Trace, queue: str | None) -> Trace:
+    return replace(trace, jobs=trace.jobs.with_columns(queue=pl.lit(queue, pl.String())))
+
+
+def _unknown(named: pl.Series, known: set[str]) -> list[Problem]:
+    counts = Counter(dict(named.drop_nulls().value_counts().sort("queue").iter_rows()))
+    unknown = [(name, count) for name, count in counts.most_common() if name not in known]
+    if not unknown:
+        return []
+    parts = [f"{shown(name)} ({count:,} jobs)" for name, count in unknown[:MOST_QUEUES]]
+    if len(unknown) > MOST_QUEUES:
+        parts.append(f"{len(unknown) - MOST_QUEUES} more")
+    has = f"it has {', '.join(sorted(known)[:MOST_QUEUES])}"
+    return [Problem("queue", f"the cluster has no queue {', '.join(parts)}; {has}", REMEDY)]
+
+
+def _check_priorities(trace: Trace, doctrine: str | None) -> None:
+    low, high = PRIORITIES.get(doctrine or "", (None, None))
+    if low is None or high is None:
+        return
+    outside = trace.jobs["priority"].drop_nulls()
+    outside = outside.filter((outside < low) | (outside > high))
+    if len(outside):
+        message = f"{len(outside):,} jobs have one from {outside.min()!r} to {outside.max()!r}"
+        message += f", and under {doctrine} priorities go from {low} to {high}"
+        raise InputError([Problem("priority", message, "set it with --mapping, by a table or by bands")])

@@ -1,0 +1,21 @@
+"""What changed since somebody last looked, so that a decision need not look at what did not."""
+
+from __future__ import annotations
+
+
+class Journal:
+    """`rows`: workloads that came, went, started or changed how they hold their room, in order, since it was emptied;
+    written only while somebody `follows`. `grown` counts the times that room may have grown, `reshaped` the changes
+    of nodes, queues and units."""
+
+    __slots__ = ("follows", "grown", "reshaped", "rows")
+
+    def __init__(self) -> None:
+        self.follows = False
+        self.rows: list[int] = []
+        self.grown = 0
+        self.reshaped = 0
+
+    def move(self, row: int) -> None:
+        if self.follows:
+            self.rows.append(row)

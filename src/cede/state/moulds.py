@@ -1,0 +1,78 @@
+"""Rows of workloads that differ in little: the rest of the row is kept, and put down at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cede.model.cluster import Workload
+from cede.state.columns import NEVER
+from cede.state.entry import own_priority, uid_key
+
+if TYPE_CHECKING:
+    from cede.state.state import State
+
+MOST = 128
+"""Moulds that are kept; kinds of work are few."""
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mould:
+    """A row as `entry.enter` fills it, what it adds to all that is known."""
+
+    image: list[Any]
+    load: Mapping[str, int]
+
+
+def key_of(workload: Workload) -> Key | None:
+    """What two entries must share to have the same row but for what `cast` fills in; none for the rare ones."""
+    w = workload
+    if (
+        w.pod_sets is not None
+        or w.usage is not None
+        or w.nodes is not None
+        or w.required_node is not None
+        or w.constraints is not None
+        or w.started is not None
+    ):
+        return None
+    saves = w.checkpoint
+    return (
+        *(w.queue, w.members, tuple(w.requests.items()), w.kind, w.app, w.domain, w.tenant),
+        *(w.exclusive, w.placement, w.preemptible, w.preempts, w.originator, w.sensitive, w.state),
+        None if saves is None else (saves.mode, saves.last, saves.time),
+    )
+
+
+class Moulds:
+    """Moulds by key, and which of the rows that were cast add how much to all that is known."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Key, Mould] = {}
+        self.loads: dict[int, Mapping[str, int]] = {}
+
+    def keep(self, key: Key, mould: Mould) -> None:
+        if len(self.kept) >= MOST:
+            self.kept.clear()
+        self.kept[key] = mould
+
+
+def cast(state: State, mould: Mould, row: int, workload: Workload) -> None:
+    """Fill a blank row from the mould with what is this workload's own."""
+    work = state.work
+    work.lay(row, mould.image)
+    state.moulds.loads[row] = mould.load
+    work.submitted[row] = state.now if workload.submitted is None else workload.submitted
+    work.walltime[row] = NEVER if workload.walltime is None else workload.walltime
+    work.preempted[row] = workload.preempted
+    priority = workload.priority
+    if priority is None:
+        priority = own_priority(state.static, workload.user, workload.project)
+    work.priority[row] = priority
+    work.job_priority[row] = workload.job_priority or 0
+    work.user[row] = state.users.code(workload.user)
+    work.project[row] = state.projects.code(workload.project)
+    work.uid_first[row], work.uid_next[row] = uid_key(workload.uid or workload.name)

@@ -1,0 +1,185 @@
+"""The report of a comparison as a reader meets it: numbers, groups, plots, preemptions."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from playwright.sync_api import Page
+
+from cede.engine.cycle import plan
+from cede.engine.load import load
+from cede.sim.measures.conservation import conserve
+from cede.sim.measures.costliest import costliest
+from cede.sim.measures.definitions import MEASURES
+from cede.sim.report.sections import OTHER, section_of
+from tests.browser.scenes import NOTES, SCRIPT, TITLE, Scene
+
+RUNS = ("eager", "calm", "patient")
+
+
+def numbers(page: Page, css: str) -> dict[tuple[str, str, str, str], float | None]:
+    """What the page's cells say of themselves."""
+    cells = page.eval_on_selector_all(css, "all => all.map(one => ({...one.dataset}))")
+    return {
+        (cell["by"], cell["group"], cell["measure"], cell["run"]): float(cell["value"]) if cell["value"] else None
+        for cell in cells
+    }
+
+
+def test_every_number_of_the_comparison_is_on_the_page_to_the_last_digit(page: Page, shown: Scene) -> None:
+    expected = {
+        (row.by, row.group, row.measure.key, run.label): cell.value
+        for row in shown.compared.rows
+        for run, cell in zip(shown.compared.runs, row.cells, strict=True)
+    }
+
+    assert numbers(page, "table.measures td[data-measure]") == expected
+
+
+def test_what_is_shown_is_the_number_rounded(page: Page) -> None:
+    cells = page.eval_on_selector_all(
+        ".group:not([hidden]) td[data-measure=goodput]",
+        "all => all.map(one => [one.dataset.value, one.querySelector('.number').textContent])",
+    )
+
+    assert len(cells) == len(RUNS)
+    for value, text in cells:
+        assert math.isclose(float(text), float(value) * 100, abs_tol=0.05)
+
+
+def test_the_best_of_a_row_and_what_is_within_noise_are_marked_in_words_too(page: Page, shown: Scene) -> None:
+    row = shown.compared.row("wait_mean")
+    texts = page.eval_on_selector_all(
+        ".group:not([hidden]) td[data-measure=wait_mean]", "all => all.map(one => [one.dataset.run, one.textContent])"
+    )
+
+    for run, text in texts:
+        cell = row.cells[RUNS.index(run)]
+        assert ("best:" in text) == cell.best
+        assert ("within noise of the best:" in text) == cell.within_noise
+        assert "±" in text
+    assert any(cell.best for cell in row.cells)
+
+
+def test_the_header_says_what_was_compared_and_what_must_be_known(page: Page) -> None:
+    header = page.inner_text("header")
+
+    assert page.inner_text("h1") == TITLE
+    assert page.title() == TITLE
+    for text in (*RUNS, *NOTES, "8 gpu", "0, 1, 2", "pace 150"):
+        assert text in header
+
+
+def test_choosing_a_group_swaps_the_table(page: Page, shown: Scene) -> None:
+    groups = list(dict.fromkeys((row.by, row.group) for row in shown.compared.rows))
+    wanted = groups.index(("queue", "serving"))
+
+    page.select_option("#group", str(wanted))
+    seen = page.eval_on_selector_all(".group:not([hidden])", "all => all.map(one => ({...one.dataset}))")
+    caption = page.inner_text(".group:not([hidden]) caption")
+    page.select_option("#group", "0")
+
+    assert seen == [{"by": "queue", "group": "serving"}]
+    assert "Queue serving" in caption
+    assert page.locator("#group option").count() == len(groups)
+    assert page.get_attribute(".group:not([hidden])", "data-by") == "all"
+
+
+def test_where_the_capacity_went_adds_up_to_capacity_times_time(page: Page, shown: Scene) -> None:
+    found = numbers(page, "table.balance td[data-measure]")
+
+    for run, result in zip(RUNS, shown.results, strict=True):
+        parts = {
+            measure: value for (_, _, measure, label), value in found.items() if label == run and value is not None
+        }
+        [expected] = conserve(result).to_dicts()
+        assert parts == {part: expected[part] for part in parts}
+        assert math.isclose(parts.pop("whole"), sum(parts.values()))
+
+
+def test_every_plot_is_drawn_with_its_traces(page: Page) -> None:
+    page.click("#tab-timeline-priority")
+    page.wait_for_selector("#plot-timeline_priority[data-drawn]")
+    drawn = page.eval_on_selector_all(
+        ".plot", "all => all.map(one => [one.dataset.plot, one.querySelectorAll('.trace').length])"
+    )
+    page.click("#tab-timeline-queue")
+
+    assert {name for name, _ in drawn} == {
+        "timeline_queue", "timeline_priority", "distribution_wait", "distribution_slowdown", "distribution_turnaround",
+        "preemptions", "losses",
+    }  # fmt: skip
+    assert all(count >= len(RUNS) for _, count in drawn)
+
+
+def test_the_costliest_preemptions_have_their_numbers_and_reasons(page: Page, shown: Scene) -> None:
+    for place, (run, result) in enumerate(zip(RUNS, shown.results, strict=True)):
+        expected = costliest(result, 20)
+        found = numbers(page, f"#costly-{place} td[data-measure=lost_hours]")
+        assert list(found.values()) == expected["lost_hours"].to_list()
+        assert {label for *_, label in found} <= {run}
+    reasons = page.locator("#costly-0 .why p").all_text_contents()
+
+    assert reasons == costliest(shown.results[0], 20)["victim_why"].to_list()
+    assert "Nothing was preempted" in (page.text_content("#costly-2") or "")
+
+
+def test_tabs_answer_to_the_keyboard(page: Page) -> None:
+    page.focus("#tab-costly-0")
+    page.keyboard.press("ArrowRight")
+    seen = [page.is_visible("#costly-0"), page.is_visible("#costly-1")]
+    page.keyboard.press("ArrowLeft")
+
+    assert seen == [False, True]
+    assert page.is_visible("#costly-0")
+
+
+def test_each_link_leads_to_a_cluster_file_that_the_command_beside_it_opens(page: Page, shown: Scene) -> None:
+    links = page.eval_on_selector_all(
+        "#costly-0 .opening",
+        "all => all.map(one => [one.querySelector('a').getAttribute('href'), one.querySelector('code').textContent])",
+    )
+    costly = costliest(shown.results[0], 20)
+
+    assert len(links) == len(costly) > 0
+    for (address, command), claimant in zip(links, costly["claimant"].to_list(), strict=True):
+        assert address.startswith("moments/eager-")
+        assert command == f"cede plan {address} --explain --for '{claimant}'"
+        made = plan(load(shown.path.parent / address), only=claimant)
+        assert [victim.workload for one in made.decisions for victim in one.victims]
+
+
+def test_every_measure_is_defined_and_its_definition_shows_on_focus(page: Page) -> None:
+    defined = dict(
+        page.eval_on_selector_all(
+            ".definitions > div", "all => all.map(one => [one.id, one.querySelector('dd').textContent])"
+        )
+    )
+    page.focus(".measures a[data-term=goodput]")
+    tip = page.text_content("#tip:not([hidden])")
+    page.keyboard.press("Escape")
+
+    assert defined == {f"measure-{measure.key}": measure.says for measure in MEASURES}
+    assert tip == defined["measure-goodput"]
+    assert not page.is_visible("#tip")
+
+
+def test_markup_in_names_is_text(page: Page) -> None:
+    assert page.locator("script:not([src])").count() == 3
+    assert SCRIPT in page.inner_text("#timeline-queue .legend")
+    assert SCRIPT in page.inner_text("#costly-0 tbody tr:first-child")
+
+
+def test_headings_headers_and_regions_are_named(page: Page) -> None:
+    assert page.locator("h1").count() == 1
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("table:not(:has(thead))").count() == 0
+    assert page.locator(".scroll:not([aria-label][tabindex])").count() == 0
+    assert page.locator(".plot:not([aria-label])").count() == 0
+    levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(one => Number(one.tagName[1]))")
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_every_measure_has_its_place_in_the_table() -> None:
+    assert [measure.key for measure in MEASURES if section_of(measure.key) == OTHER] == []
