@@ -2,168 +2,274 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Cancel, Checkpointed, Exited, Fact, SetNode, Submit
-from cede.engine.drive.orders import Hint, Launch
-from cede.engine.drive.step import Step
+from cede.engine.drive.facts import (
+    AskCheckpoint,
+    Began,
+    Cancel,
+    Checkpointed,
+    CheckpointFailed,
+    Deferral,
+    Estimated,
+    Exited,
+    Fact,
+    Heard,
+    PutNode,
+    PutQueue,
+    Restarted,
+    Resume,
+    SetNode,
+    Submit,
+    Suspend,
+)
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Backfill, Ways
-from cede.model.cluster import Workload
-from cede.model.document import parse_document
-from cede.model.times import SECOND
+from cede.model.cluster import Node, Queue
+from cede.model.times import SECOND, Instant
+from tests.properties.twins import Twins, cluster, entry, node
 
-QUICK = Ways(reasons=False, at_once=True, walltimes=False)
-WHOLE = Ways(reasons=True, at_once=True, walltimes=False)
 BACKFILLS: tuple[Backfill, ...] = ("off", "strict", "easy")
+PRIORITIES = st.sampled_from([0, 5, 10, 20, None])
+SHAPES = {
+    "gpu": st.sampled_from([1, 1, 2, 2, 3, 4]),
+    "cpu": st.sampled_from([0, 1, 2, 4]),
+    "members": st.sampled_from([1, 1, 1, 1, 2, 3]),
+    "walltime": st.sampled_from([None, 2, 5, 20]),
+}
 
 
-def cluster(nodes: list[tuple[int, int]], threshold: int, order: str, limit: int | None) -> Any:
-    keys: dict[str, Any] = {"settings": {"preemptible_priority": threshold, "preemption_order": order}}
-    if limit is not None:
-        keys["max"] = {"gpu": limit}
-    return parse_document(
-        {
-            "cede": 1,
-            "doctrine": "backendai",
-            "nodes": [
-                {"name": f"n{n}", "capacity": {"gpu": gpu, "cpu": cpu}, "labels": {"group": f"g{n % 2}"}}
-                for n, (gpu, cpu) in enumerate(nodes)
-            ],
-            "queues": [{"name": "a", **keys}, {"name": "b", "settings": keys["settings"]}],
-        }
-    )
+def _kind(drawn: dict[str, Any]) -> dict[str, Any]:
+    requests = {"gpu": drawn.pop("gpu"), "cpu": drawn.pop("cpu"), **drawn.pop("more", {})}
+    flags = drawn.pop("flags")
+    parts = drawn.pop("parts", False)
+    made = {
+        **drawn,
+        "requests": requests,
+        "preemptible": flags != "stays",
+        "preempts": flags != "meek",
+        "kind": "system" if flags == "system" else "batch",
+        "checkpoint": {"mode": "auto"} if flags == "saves" else None,
+    }
+    if parts:
+        del made["members"]
+        made["pod_sets"] = [
+            {"name": "one", "count": 1, "requests": made.pop("requests")},
+            {"name": "two", "count": 2, "requests": {"cpu": 1}},
+        ]
+    return made
 
 
-def job(number: int, drawn: tuple[Any, ...]) -> Workload:
-    queue, priority, gpu, cpu, members, placement, walltime, flags = drawn
-    return Workload.model_validate(
-        {
-            **({} if walltime is None else {"walltime": walltime}),
-            "name": f"w{number:03}",
-            "queue": queue,
-            "priority": priority,
-            "requests": {"gpu": gpu, "cpu": cpu},
-            "members": members,
-            "placement": placement,
-            "preemptible": flags != "stays",
-            "preempts": flags != "meek",
-            "checkpoint": {"mode": "auto" if flags == "saves" else "none"},
-        }
-    )
-
-
-JOBS = st.tuples(
-    st.sampled_from("ab"),
-    st.sampled_from([0, 5, 10, 20]),
-    st.integers(1, 4),
-    st.integers(0, 4),
-    st.sampled_from([1, 1, 1, 2, 3]),
-    st.sampled_from(["any", "any", "any", "tight", "spread"]),
-    st.sampled_from([None, 2, 5, 20]),
-    st.sampled_from(["", "", "saves", "stays", "meek"]),
+FLAGS = st.sampled_from(["", "", "", "saves", "saves", "stays", "meek", "system"])
+PLAIN = st.fixed_dictionaries(
+    {**SHAPES, "queue": st.sampled_from(["a", "b", "b", "c"]), "flags": FLAGS, "priority": PRIORITIES}
+).map(_kind)
+ODD = st.fixed_dictionaries(
+    {**SHAPES, "queue": st.sampled_from(["a", "b", "c"]), "flags": FLAGS, "priority": PRIORITIES},
+    optional={
+        "placement": st.sampled_from(["tight", "spread"]),
+        "exclusive": st.just(True),
+        "required_node": st.sampled_from(["n0", "n1"]),
+        "constraints": st.sampled_from([{"labels": {"kind": "k0"}}, {"nodes": ["n0"]}]),
+        "more": st.sampled_from([{"gpu": "0.5"}, {"disk": 1}, {"cpu": "250m"}]),
+        "parts": st.just(True),
+        "user": st.just("ann"),
+    },
+).map(_kind)
+KINDS = st.lists(st.one_of(PLAIN, PLAIN, PLAIN, ODD), min_size=1, max_size=5)
+TERMS = st.builds(
+    Terms,
+    checkpoint_timeout=st.sampled_from([3 * SECOND, 600 * SECOND]),
+    grace_period=st.sampled_from([1 * SECOND, 30 * SECOND]),
+    hold_timeout=st.sampled_from([None, None, 2 * SECOND]),
+    max_deferral=st.just(4 * SECOND),
+    requeue=st.sampled_from(["never", "on_node_failure", "always"]),
+    answers=st.booleans(),
 )
-EVENTS = st.lists(
-    st.tuples(
-        st.sampled_from(["submit", "submit", "submit", "end", "end", "leave", "cancel", "node"]),
-        st.integers(0, 40),
-        JOBS,
-    ),
-    min_size=4,
-    max_size=40,
-)
-
-
-class Twin:
-    """One driver and the processes that its orders started."""
-
-    def __init__(self, document: Any, ways: Ways) -> None:
-        self.driver = Driver(document, 0, ways)
-        self.running: dict[str, int] = {}
-        self.leaving: dict[str, int] = {}
-        self.hinted: dict[str, tuple[int, int]] = {}
-
-    def feed(self, at: int, facts: list[Fact]) -> Step:
-        step = self.driver.feed(at * SECOND, facts)
-        assert not step.problems
-        for order in step.orders:
-            if isinstance(order, Launch):
-                self.running[order.name] = order.attempt
-            elif isinstance(order, Hint):
-                self.hinted[order.name] = (order.attempt, order.hint)
-            elif order.name in self.running:
-                self.leaving[order.name] = self.running.pop(order.name)
-        return step
-
-
-def acted(step: Step) -> tuple[Any, ...]:
-    """All that a step did: preemptions with their reasons, orders, refusals."""
-    made = [
-        (made.decision.workload, made.decision.action, made.decision.nodes, made.decision.victims, made.decision.why)
-        for made in step.decisions
-        if made.decision.victims
+WHAT = st.sampled_from(
+    [
+        *["submit"] * 10,
+        *["end"] * 6,
+        *["leave"] * 3,
+        *("fail", "lose", "begin", "save", "saved", "unsaved", "defer", "heard", "takes", "cancel", "cancel"),
+        *("suspend", "resume", "ask", "node", "node", "put node", "put queue", "restarted"),
     ]
-    return made, step.orders, [(refusal.fact, refusal.rule) for refusal in step.refusals]
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 8)), min_size=1, max_size=4),
-    st.sampled_from([3, 10, 100]),
-    st.sampled_from(["oldest", "newest"]),
-    st.sampled_from([None, None, 6]),
-    st.sampled_from(BACKFILLS),
-    EVENTS,
 )
-def test_what_acts_is_what_the_whole_plan_decides(
-    nodes: list[tuple[int, int]], threshold: int, order: str, limit: int | None, backfill: Backfill, events: list[Any]
-) -> None:
-    document = cluster(nodes, threshold, order, limit)
-    twins = [Twin(document, replace(ways, backfill=backfill)) for ways in (QUICK, WHOLE)]
-    terms = Terms(answers=True)
-    for at, (what, pick, drawn) in enumerate(events, start=1):
-        one = twins[0]
-        facts: list[Fact] = []
+ACTS = st.lists(st.tuples(WHAT, st.integers(0, 60)), min_size=0, max_size=4)
+STEPS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 1, 1, 2, 3, 10, 100]), ACTS, st.sampled_from(["", "", "", "look", "restore"])),
+    min_size=3,
+    max_size=25,
+)
+BUSY = st.lists(
+    st.tuples(
+        st.sampled_from([0, 1, 1, 2, 3]),
+        st.lists(
+            st.tuples(
+                st.sampled_from([*["submit"] * 7, *["end"] * 4, "leave", "saved", "fail", "cancel", "node"]),
+                st.integers(0, 60),
+            ),
+            min_size=1,
+            max_size=5,
+        ),
+        st.sampled_from([""] * 5 + ["look"]),
+    ),
+    min_size=3,
+    max_size=15,
+)
+LINE = st.fixed_dictionaries(
+    {
+        "gpu": st.integers(1, 4),
+        "cpu": st.sampled_from([0, 0, 1]),
+        "members": st.sampled_from([1, 1, 1, 2]),
+        "walltime": st.sampled_from([2, 4, 7, 20, None]),
+        "queue": st.sampled_from(["a", "b", "b", "c"]),
+        "flags": st.sampled_from(["", "", "saves", "stays"]),
+        "priority": st.sampled_from([5, 5, 5, 5, 8]),
+    },
+).map(_kind)
+LINES = st.lists(LINE, min_size=2, max_size=6)
+CLUSTERS = st.fixed_dictionaries(
+    {
+        "nodes": st.lists(st.tuples(st.integers(1, 4), st.integers(1, 8)), min_size=1, max_size=4),
+        "threshold": st.sampled_from([3, 10, 100]),
+        "order": st.sampled_from(["oldest", "newest"]),
+        "limit": st.sampled_from([None, None, None, 6]),
+        "mode": st.sampled_from([None, "suspend", "terminate"]),
+        "partitions": st.sampled_from([1, 1, 1, 2]),
+    }
+)
+
+
+class Life:
+    """What is drawn, made into facts about the twins as they are."""
+
+    def __init__(self, twins: Twins, shape: dict[str, Any], kinds: list[dict[str, Any]], terms: Terms) -> None:
+        self.twins = twins
+        self.shape = shape
+        self.kinds = kinds
+        self.terms = terms
+        self.names = 0
+
+    def fact(self, what: str, pick: int) -> Fact | None:
+        world, jobs = self.twins.world, sorted(self.twins.quick.jobs)
+        known = {"end": world.running, "fail": world.running, "lose": world.running | world.leaving}
+        known |= {"begin": world.running, "leave": world.leaving, "save": world.running, "takes": world.running}
         if what == "submit":
-            facts.append(Submit(job(at, drawn), terms if drawn[-1] == "saves" else Terms()))
-        elif what == "end" and one.running:
-            name = sorted(one.running)[pick % len(one.running)]
-            facts.append(Exited(name, one.running[name], 0))
-        elif what == "leave" and (one.leaving or one.hinted):
-            names = sorted(one.leaving) or sorted(one.hinted)
-            name = names[pick % len(names)]
-            if name in one.leaving:
-                facts.append(Exited(name, one.leaving[name], signal=15, told=True))
-            else:
-                facts.append(Checkpointed(name, *one.hinted[name]))
-        elif what == "cancel" and one.driver.jobs:
-            facts.append(Cancel(sorted(one.driver.jobs)[pick % len(one.driver.jobs)]))
-        elif what == "node":
-            facts.append(SetNode(f"n{pick % len(nodes)}", ("ready", "cordoned")[pick % 2]))
-        steps = [twin.feed(at, facts) for twin in twins]
-        assert acted(steps[0]) == acted(steps[1])
-        for twin in twins:
-            for fact in facts:
-                if isinstance(fact, Exited):
-                    twin.running.pop(fact.name, None)
-                    twin.leaving.pop(fact.name, None)
-                    twin.hinted.pop(fact.name, None)
-                elif isinstance(fact, Checkpointed):
-                    twin.hinted.pop(fact.name, None)
-            for order_ in steps[0].orders:
-                if isinstance(order_, Launch):
-                    twin.running[order_.name] = order_.attempt
+            return self.submit(pick)
+        if what in known:
+            names = sorted(known[what])
+            return self.of_attempt(what, names[pick % len(names)], known[what]) if names else None
+        if what in ("saved", "unsaved", "defer", "heard"):
+            names = sorted(world.hinted)
+            return self.answer(what, names[pick % len(names)], pick) if names else None
+        if what in ("cancel", "suspend", "resume", "ask"):
+            return self.asked(what, jobs[pick % len(jobs)], pick) if jobs else None
+        return self.of_cluster(what, pick)
+
+    def submit(self, pick: int) -> Fact:
+        """Names are sometimes those of jobs that were there before, and sometimes of some that still are."""
+        kind = dict(self.kinds[pick % len(self.kinds)])
+        self.names += 1
+        name = f"w{self.names:03}" if pick % 4 else f"w{pick % 3:03}"
+        if pick % 5 == 1:
+            kind["uid"] = f"u{pick:03}"
+        made = entry(name, kind)
+        return Submit(made if pick % 7 else made.model_copy(update={"submitted": Instant(0)}), self.terms)
+
+    def of_attempt(self, what: str, name: str, known: dict[str, int]) -> Fact:
+        attempt = known[name]
+        made: dict[str, Fact] = {
+            "end": Exited(name, attempt, 0),
+            "fail": Exited(name, attempt, 1),
+            "lose": Exited(name, attempt, lost=True),
+            "leave": Exited(name, attempt, signal=15, told=True),
+            "begin": Began(name, attempt),
+            "save": Checkpointed(name, attempt),
+            "takes": Estimated(name, attempt, 7),
+        }
+        return made[what]
+
+    def answer(self, what: str, name: str, pick: int) -> Fact:
+        attempt, hint = self.twins.world.hinted[name]
+        made: dict[str, Fact] = {
+            "saved": Checkpointed(name, attempt, hint, leaves=pick % 3 == 0),
+            "unsaved": CheckpointFailed(name, attempt, hint),
+            "defer": Deferral(name, attempt, hint, 3 * SECOND),
+            "heard": Heard(name, attempt, hint, 0.5),
+        }
+        return made[what]
+
+    def asked(self, what: str, name: str, pick: int) -> Fact:
+        if what == "suspend":
+            return Suspend(name, force=bool(pick % 2))
+        made: dict[str, Fact] = {"cancel": Cancel(name), "resume": Resume(name), "ask": AskCheckpoint(name)}
+        return made[what]
+
+    def of_cluster(self, what: str, pick: int) -> Fact:
+        number = pick % len(self.shape["nodes"])
+        gpu, cpu = self.shape["nodes"][number]
+        if what == "node":
+            word = ("ready", "ready", "cordoned", "down")[pick % 4]
+            return SetNode(f"n{number}", word, evict=pick % 3 == 0)
+        if what == "put node":
+            made = node(number + pick % 2, 1 + (gpu + pick) % 4, cpu, partitions=self.shape["partitions"])
+            return PutNode(Node.model_validate(made))
+        if what == "put queue":
+            made = {"name": "abc"[pick % 3], "settings": {"preemptible_priority": pick}}
+            if pick % 4 == 0:
+                made["max"] = {"gpu": 5}
+            return PutQueue(Queue.model_validate(made))
+        return Restarted()
 
 
-@pytest.mark.parametrize("ways", [QUICK, WHOLE])
-def test_a_workload_that_can_never_run_is_turned_away(ways: Ways) -> None:
-    twin = Twin(cluster([(2, 2)], 10, "oldest", None), ways)
-    step = twin.feed(1, [Submit(job(1, ("a", 5, 4, 1, 1, "any", None, "")))])
-    assert [refusal.rule for refusal in step.refusals] == ["backendai.fits-no-node"] or step.refusals
-    assert not twin.driver.jobs
+def live(
+    shape: dict[str, Any], kinds: list[dict[str, Any]], terms: Terms, ways: Ways, steps: list[tuple[int, Any, str]]
+) -> None:
+    """A life of two drivers; every step of it is compared."""
+    twins = Twins(cluster(**shape), ways)
+    life = Life(twins, shape, kinds, terms)
+    for after, acts, then in steps:
+        facts = [fact for act in acts if (fact := life.fact(*act)) is not None]
+        twins.feed(after, *facts)
+        if then == "look":
+            twins.look()
+        elif then == "restore":
+            twins.restore()
+    twins.look()
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(CLUSTERS, KINDS, TERMS, st.sampled_from(BACKFILLS), st.sampled_from([True, True, False]), st.booleans(), STEPS)
+def test_what_acts_is_what_the_whole_plan_decides(
+    shape: dict[str, Any],
+    kinds: list[dict[str, Any]],
+    terms: Terms,
+    backfill: Backfill,
+    at_once: bool,
+    walltimes: bool,
+    steps: list[tuple[int, Any, str]],
+) -> None:
+    live(shape, kinds, terms, Ways(at_once=at_once, walltimes=walltimes, backfill=backfill), steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(CLUSTERS, LINES, TERMS, st.sampled_from(BACKFILLS), BUSY)
+def test_a_line_of_plain_workloads_moves_as_the_whole_plan_moves_it(
+    shape: dict[str, Any], kinds: list[dict[str, Any]], terms: Terms, backfill: Backfill, steps: list[Any]
+) -> None:
+    live(shape, kinds, terms, Ways(at_once=True, walltimes=False, backfill=backfill), steps)
+
+
+@pytest.mark.parametrize("reasons", [True, False])
+def test_a_workload_that_can_never_run_is_turned_away(reasons: bool) -> None:
+    twins = Twins(cluster([(2, 2)]), Ways(at_once=True))
+    step = twins.feed(1, Submit(entry("w", {"queue": "a", "requests": {"gpu": 4, "cpu": 1}})))
+    assert [refusal.rule for refusal in step.refusals] == ["backendai.fits-no-node"]
+    assert not (twins.whole if reasons else twins.quick).jobs

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cede.engine.drive.terms import Terms
+from cede.model.errors import InputError
 from cede.model.times import SECOND
 from cede.sim.faults import Fault
 from cede.sim.loops import loops_in
@@ -118,6 +119,25 @@ def test_a_run_that_is_stopped_shows_what_was_under_way() -> None:
     assert attempts(result, 1) == [(100, 120, "open", 20, 0, 0)]
 
 
+def test_a_run_that_is_stopped_before_anything_happens_has_no_length() -> None:
+    result = run({**LOW, "submitted": 50}, wishes=Wishes(until=20 * SECOND))
+    assert (result.begin, result.end) == (20 * SECOND, 20 * SECOND)
+    assert result.jobs["state"].to_list() == ["waiting"]
+
+
+def test_a_job_may_save_its_work_without_saying_how_long_that_takes() -> None:
+    result = run({**LOW, "checkpoint": "auto"}, HIGH)
+    assert attempts(result, 0)[0] == (0, 100, "preempted", 100, 0, 0)
+
+
+def test_a_moment_tells_how_long_a_checkpoint_takes() -> None:
+    result = run({**LOW, "checkpoint": "auto", "checkpoint_time": 10}, HIGH)
+    (document,) = result.moments.values()
+    (saving,) = [entry for entry in document.workloads if entry.name == "j0"]
+    assert saving.checkpoint is not None
+    assert saving.checkpoint.time == 10 * SECOND
+
+
 def test_a_victim_whose_checkpoint_is_no_longer_needed_works_on() -> None:
     saving = {**LOW, "cpu": 2, "checkpoint": "auto", "checkpoint_time": 50}
     other = {"submitted": 0, "duration": 120, "cpu": 2, "priority": 9}
@@ -163,3 +183,8 @@ def test_the_moments_of_the_costliest_preemptions_are_kept_with_their_checkpoint
     assert running.name == "j0"
     assert running.checkpoint is not None
     assert running.checkpoint.last == 90 * SECOND
+
+
+def test_a_cluster_without_nodes_or_quota_is_refused_before_anything_runs() -> None:
+    with pytest.raises(InputError, match="nodes: are missing"):
+        run(LOW, nodes=())

@@ -208,7 +208,7 @@ def test_faults_are_drawn_with_the_seed(case: Case, capsys: Capture) -> None:
 def test_ctrl_c_writes_and_prints_what_there_is(tmp_path: Path) -> None:
     trace, cluster = long(tmp_path)
     with watched("simulate", trace, "--cluster", cluster, "--out", tmp_path / "out") as command:
-        command.wait_for(r"submitted, [1-9][0-9,]* finished of 30,000 .*jobs/s .*left")
+        command.wait_for(r" [1-9][0-9,]* of 30,000 .*jobs/s .*left")
         command.interrupt()
         code, page = command.end()
     found = json.loads((tmp_path / "out" / "summary.json").read_text())

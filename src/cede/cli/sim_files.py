@@ -64,7 +64,13 @@ def moments_of(report: Path) -> Path:
 
 
 def write_folder(
-    folder: Path, result: Result, measured: Measured, cluster: Cluster, settings: dict[str, Any], tables: Any
+    folder: Path,
+    result: Result,
+    measured: Measured,
+    cluster: Cluster,
+    settings: dict[str, Any],
+    tables: Any,
+    yardstick: dict[str, Any] | None = None,
 ) -> None:
     """Everything of one replay, with the cluster it ran on and the command that does it again."""
     from cede import __version__
@@ -78,7 +84,7 @@ def write_folder(
         "cluster_sha256": digest_of(settings["cluster"]),
         "settings": dict(result.settings),
     }
-    write_result(folder, result, measured, tables=tables, repeat=repeat)
+    write_result(folder, result, measured, tables=tables, repeat=repeat, yardstick=yardstick)
     (folder / CLUSTER).write_text(as_yaml(with_units(cluster.to_dict())), encoding="utf-8")
 
 

@@ -44,15 +44,15 @@ class Interrupts:
 
 
 def told(seen: Seen, jobs: int) -> str:
-    """Simulated time, and how many jobs came and went."""
-    return f"{about(seen.passed)}  {seen.submitted:,} submitted, {seen.finished:,} finished of {jobs:,}"
+    """Simulated time, and how many jobs have ended; short enough for a terminal of 80 columns."""
+    return f"{about(seen.passed)}  {seen.finished:,} of {jobs:,}"
 
 
 class Bar:
     """A bar on standard error, if that is a terminal and it is wanted; `show` may be called as often as one likes."""
 
     def __init__(self, title: str, *, wanted: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._progress = _progress() if wanted and sys.stderr.isatty() else None
+        self._progress = progress_bar() if wanted and sys.stderr.isatty() else None
         self._title = title
         self._clock = clock
         self._began = clock()
@@ -84,13 +84,13 @@ class Bar:
         self._progress.update(self._task, completed=share, state="  ".join(part for part in parts if part))
 
 
-def _progress() -> Progress:
+def progress_bar() -> Progress:
+    """The bar with its share and what is said beside it, in 80 columns."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=16),
         TaskProgressColumn(),
         TextColumn("{task.fields[state]}"),
         console=Console(stderr=True, highlight=False, markup=False, emoji=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cede.cli.output import console, table, text
 from cede.cli.sim_numbers import NOTHING, Scale, scale_of, shown
@@ -81,6 +81,22 @@ def print_measured(measured: Measured) -> None:
             _print_more(out, by, len(groups))
             out.print()
     print_stated(out, measured.stated)
+
+
+def print_yardstick(real: Mapping[str, Any]) -> None:
+    """Preemptions of the replay beside the evictions that the trace recorded, by band of priority."""
+    out = console()
+    heads = ("jobs", "preempted", "a job", "of all", "in reality", "a job", "of all")
+    made = table("priority", *((head, {"justify": "right"}) for head in heads))
+    for one in real["bands"]:
+        cells = [f"{one['jobs']:,}"]
+        for side in ("replayed", "recorded"):
+            share = one[f"{side}_share"]
+            cells += [f"{one[side]:,}", f"{one[f'{side}_rate']:.2f}", NOTHING if share is None else f"{share:.1%}"]
+        made.add_row(text(one["band"]), *map(text, cells))
+    out.print()
+    out.print(made)
+    print_stated(out, [real["says"]])
 
 
 def print_compared(compared: Compared) -> None:

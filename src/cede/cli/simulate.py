@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -72,6 +72,7 @@ def simulate(
     from cede.cli.trace_source import load_trace
     from cede.sim.choices import Choices
     from cede.sim.measures.measure import measure
+    from cede.sim.measures.yardstick import held_against
     from cede.sim.output import summary_of
     from cede.sim.running import check_doctrine, run
     from cede.sim.watching import Seen, watch_of
@@ -117,14 +118,15 @@ def simulate(
 
             result = run(made, on, choices, settings, watch_of(made, choices, tell))
         measured = measure(result, warm_up=warm_up)
+        real = held_against(result, made)
         if folder is not None:
-            write_folder(folder, result, measured, on, settings, tables)
+            write_folder(folder, result, measured, on, settings, tables, real)
         if page is not None:
             write_pages(page, _alone(result, measured, seed), [result], trace, cluster)
     if json:
-        emit_json(summary_of(result, measured))
+        emit_json(summary_of(result, measured, real))
     else:
-        _print(result, measured, out, report)
+        _print(result, measured, real, out, report)
     if interrupts.stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -137,12 +139,16 @@ def _alone(result: Result, measured: Measured, seed: int) -> Compared:
     return table([Run(label, result.doctrine, result.settings, [measured], (seed,), result.edition)])
 
 
-def _print(result: Result, measured: Measured, out: str | None, report: str | None) -> None:
+def _print(
+    result: Result, measured: Measured, real: dict[str, Any] | None, out: str | None, report: str | None
+) -> None:
     from cede.cli.output import console, listed, number, text
-    from cede.cli.sim_view import print_measured
+    from cede.cli.sim_view import print_measured, print_yardstick
 
     page = console()
     print_measured(measured)
+    if real is not None:
+        print_yardstick(real)
     page.print()
     for loop in result.loops[:MOST_LOOPS]:
         page.print(text(f"LOOP: {loop}", "bold red"))

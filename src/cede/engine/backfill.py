@@ -36,9 +36,17 @@ class Restrained:
     again: bool = False
 
 
-def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str) -> Restrained:
-    """The plan as far as nobody passes a head that must not; with one that may pass, if the doctrine kept it back."""
+Heads = dict[int, Head]
+"""The heads of one step, by partition: what was left beside one, and who took of it, holds until somebody must go."""
+
+
+def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str, known: Heads) -> Restrained:
+    """The plan as far as nobody passes a head that must not; with one that may pass, if the doctrine kept it back.
+
+    For those after one that is held back the plan counts it as started, so that they are asked for alone.
+    """
     heads: dict[int, Head | None] = {}
+    doubtful: set[int] = set()
     kept = Restrained([])
     started: set[int] = set()
     behind: list[tuple[Decision, Head]] = []
@@ -50,12 +58,16 @@ def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str) -> Res
             kept.decisions.append(made)
             if made.victims:
                 return kept
+        elif made.action == "start" and partition in doubtful and head is not None:
+            kept.held_back.append((made, head))
+            behind.append((made, head))
         elif made.action == "start":
             if head is None or _passes(state, head, made, backfill):
                 kept.decisions.append(made)
                 started.add(partition)
             else:
                 kept.held_back.append((made, head))
+                doubtful.add(partition)
         else:
             if made.action == "wait" and partition not in heads:
                 if partition in started:  # whether it waits for room is seen when those ahead of it have theirs
@@ -63,11 +75,18 @@ def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str) -> Res
                     return kept
                 claim = claim_of(state, row)
                 if not fits(state, claim):
-                    heads[partition] = _head(state, claim, backfill)
+                    found = known.get(partition)
+                    if found is None or found.name != claim.name:
+                        found = _head(state, claim, backfill)
+                    heads[partition] = found
+                    if found is not None:
+                        known[partition] = found
             elif made.action == "wait" and head is not None:
                 behind.append((made, head))
             kept.decisions.append(made)
-    if backfill == "easy" and not started:
+    if backfill == "easy" and behind and started:
+        kept.again = True  # they are asked for when those ahead of them have their room
+    elif backfill == "easy" and behind:
         passing = next((found for found in (_asked(state, doctrine, *one) for one in behind) if found), None)
         if passing is not None:
             others = [made for made in kept.decisions if made.workload != passing.workload]

@@ -22,7 +22,7 @@ def free_everywhere(state: State) -> Int64s:
     words = state.work.state[residents.work[rows]]
     codes = [STATES.index(word) for word in OVERLAP]
     free -= np.maximum(*(_piled(state, rows[words == code]) for code in codes))
-    free -= _piled(state, rows[~np.isin(words, codes)])
+    free -= _piled(state, rows[(words != codes[0]) & (words != codes[1])])
     return free
 
 

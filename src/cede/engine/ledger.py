@@ -52,6 +52,8 @@ class Ledger:
         self._holders: set[int] | None = None
         self._came: set[int] = set()
         self._went: set[int] = set()
+        self._everywhere: Int64s | None = None
+        """What is free on each node as the state has it; nodes that were looked at are in `free`."""
 
     @property
     def holders(self) -> set[int]:
@@ -324,7 +326,9 @@ class Ledger:
     def _room_everywhere(self, name: str, need: Amounts) -> Int64s:
         """How many such members each node takes, by its row."""
         state = self.state
-        free = free_everywhere(state)
+        if self._everywhere is None:
+            self._everywhere = free_everywhere(state)
+        free = self._everywhere.copy()
         for node, amounts in self.free.items():
             free[:, state.node_index[node]] = list(amounts.values())
         row = state.work_index[name]

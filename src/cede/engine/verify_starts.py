@@ -5,14 +5,17 @@ Sums are made anew from what stands on each node, by code that chose nothing; wh
 
 from __future__ import annotations
 
+import numpy as np
+
 from cede.model.plan import Decision, Plan
 from cede.state.columns import NONE, READY, SUSPENDED, UNSET, Int64s
+from cede.state.standing import OVERLAPPING
 from cede.state.state import State
 
 
 def lawful_starts(state: State, plan: Plan) -> bool:
     """True if everything this plan decides is a start of which nothing can be wrong; False says nothing."""
-    if state.between or state.static.tenants or state.static.policies or not state.nodes.size or state.reservations:
+    if state.static.tenants or state.static.policies or not state.nodes.size or state.reservations:
         return False
     if plan.version != state.version:
         return False
@@ -44,8 +47,10 @@ def _starts(state: State, made: Decision, free: dict[int, Int64s]) -> bool:
             return False
         left = free.get(node)
         if left is None:
-            standing = residents.amount[:, state.node_residents[node]].sum(axis=1)
-            left = nodes.capacity[:, node] - nodes.occupied[:, node] - standing
+            there = state.node_residents[node]
+            if state.between and bool(np.isin(work.state[residents.work[there]], OVERLAPPING).any()):
+                return False  # what is leaving and what is held overlap
+            left = nodes.capacity[:, node] - nodes.occupied[:, node] - residents.amount[:, there].sum(axis=1)
         left = left - need
         if left.min() < 0 and bool(((left < 0) & (need > 0)).any()):
             return False

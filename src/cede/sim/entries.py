@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,57 +14,59 @@ from cede.sim.machine import Attempt
 from cede.sim.records import Records
 from cede.sim.traces.trace import Trace
 
-ALIKE = (
+ALIKE = [
     "shape",
     "queue",
-    "user",
-    "project",
     "kind",
     "priority",
     "job_priority",
     "preemptible",
     "preempts",
     "checkpoint",
-)
+    "checkpoint_time",
+]
 """Jobs equal in these are submitted as copies of one entry that was checked."""
 
 
 class Entries:
     """Entries are made when they are submitted, so that a long trace costs no memory before its time."""
 
-    def __init__(self, trace: Trace, terms: Terms) -> None:
+    def __init__(self, trace: Trace, terms: Terms, records: Records) -> None:
         jobs = trace.jobs
         self._trace = trace
-        self._names: list[str] = jobs["name"].to_list()
-        origin = trace.origin or 0
-        time = Instant if trace.origin is not None else int
-        self._submitted = [time(at + origin) for at in jobs["submitted"].to_list()]
-        self._walltime: list[int | None] = jobs["walltime"].to_list()
-        self._takes: list[int | None] = jobs["checkpoint_time"].to_list()
-        self._keys = list(zip(*(jobs[name].to_list() for name in ALIKE), strict=True))
-        self._digits = max(6, len(str(len(self._names))))
+        self._records = records
+        self._origin = trace.origin or 0
+        self._time = Instant if trace.origin is not None else int
+        self._walltime = array("q", jobs["walltime"].fill_null(-1).to_list())
+        self._owners = jobs["user"].to_list(), jobs["project"].to_list()
+        kinds = jobs.select(ALIKE).unique(maintain_order=True).with_row_index("kind_number")
+        self._kinds = kinds.drop("kind_number").to_dicts()
+        joined = jobs.select(ALIKE).join(kinds, on=ALIKE, how="left", nulls_equal=True, maintain_order="left")
+        self._kind = array("l", joined["kind_number"].to_list())
+        self._digits = max(6, len(str(len(jobs))))
         self._terms = (terms, replace(terms, answers=True))
-        self._samples: dict[tuple[Any, ...], Workload] = {}
-        self._saves = (jobs["checkpoint"] != "none").to_list()
+        self._samples: dict[int, Workload] = {}
 
     def entry(self, job: int) -> Workload:
         """The entry of this job, as somebody would submit it. Its place in the trace is its uid: the last tie-break."""
-        key = (*self._keys[job], self._takes[job])
-        sample = self._samples.get(key)
+        kind = self._kind[job]
+        sample = self._samples.get(kind)
         if sample is None:
-            sample = self._samples[key] = self._sample(key)
+            sample = self._samples[kind] = self._sample(self._kinds[kind])
+        walltime = self._walltime[job]
         return sample.like(
-            name=self._names[job],
+            name=self._records.names[job],
             uid=f"{job:0{self._digits}}",
-            submitted=self._submitted[job],
-            walltime=self._walltime[job],
+            submitted=self._time(self._records.submitted[job] + self._origin),
+            walltime=None if walltime < 0 else walltime,
+            user=self._owners[0][job],
+            project=self._owners[1][job],
         )
 
     def terms(self, job: int) -> Terms:
-        return self._terms[self._saves[job]]
+        return self._terms[self._records.answers[job]]
 
-    def _sample(self, key: tuple[Any, ...]) -> Workload:
-        values = dict(zip(ALIKE, key[:-1], strict=True))
+    def _sample(self, values: Mapping[str, Any]) -> Workload:
         shape = self._trace.shapes[values["shape"]]
         made = {
             "name": "sample",
@@ -71,8 +74,8 @@ class Entries:
             "submitted": 0,
             "walltime": 0,
             "queue": values["queue"],
-            "user": values["user"],
-            "project": values["project"],
+            "user": "",
+            "project": "",
             "kind": values["kind"] or "batch",
             "priority": values["priority"],
             "job_priority": values["job_priority"],
@@ -81,9 +84,7 @@ class Entries:
             "members": shape.members,
             "requests": dict(shape.requests),
             "constraints": Constraints(labels=dict(shape.labels)) if shape.labels else None,
-            "checkpoint": None
-            if values["checkpoint"] == "none"
-            else Checkpoint(mode=values["checkpoint"], time=key[-1]),
+            "checkpoint": _checkpoint(values["checkpoint"], values["checkpoint_time"]),
         }
         return Workload.model_construct(**{name: value for name, value in made.items() if value is not None})
 
@@ -103,8 +104,10 @@ class Entries:
                 workloads.append(entry)
         return cluster.model_copy(update={"workloads": workloads})
 
-    _records: Records
 
-    def follow(self, records: Records) -> None:
-        """Where the jobs' intervals are, for `moment`."""
-        self._records = records
+def _checkpoint(mode: str, takes: int | None) -> Checkpoint | None:
+    """What the entry says of saving; the time is in microseconds already, where an entry as written has seconds."""
+    if mode == "none":
+        return None
+    known = {} if takes is None else {"time": takes}
+    return Checkpoint.model_construct(mode=mode, **known)  # type: ignore[arg-type]

@@ -31,8 +31,11 @@ FILES = (
 """Every file that a replay may leave, but for the moments."""
 
 
-def summary_of(result: Result, measured: Measured) -> dict[str, Any]:
-    """The numbers of a replay and all that must stand beside them, as plain data."""
+def summary_of(result: Result, measured: Measured, yardstick: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The numbers of a replay and all that must stand beside them, as plain data.
+
+    With a `yardstick`, what really happened to these jobs, too.
+    """
     states = result.jobs["state"].value_counts().sort("state")
     return {
         "schema": SCHEMA,
@@ -53,6 +56,7 @@ def summary_of(result: Result, measured: Measured) -> dict[str, Any]:
         "stated": list(measured.stated),
         "events": result.events,
         "plans": result.plans,
+        **({} if yardstick is None else {"yardstick": dict(yardstick)}),
     }
 
 
@@ -64,6 +68,7 @@ def write_result(
     tables: Tables = "parquet",
     repeat: Mapping[str, Any] | None = None,
     label: str | None = None,
+    yardstick: Mapping[str, Any] | None = None,
 ) -> None:
     """Everything of a replay into a folder that is there. The same result gives the same bytes.
 
@@ -80,7 +85,7 @@ def write_result(
             )
         _write_table(folder, table, frame, tables)
     _write_table(folder, "timeline", timelines(result), tables)
-    _write_json(folder / SUMMARY, summary_of(result, measured))
+    _write_json(folder / SUMMARY, summary_of(result, measured, yardstick))
     _write_json(folder / SETTINGS, repeat if repeat is not None else {"settings": dict(result.settings)})
 
 

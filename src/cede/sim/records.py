@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from cede.engine.drive.step import Made
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
     from cede.sim.machine import Attempt
 
 Row = list[Any]
+NOT_YET = -(1 << 62)
+HOWS = ("completed", "preempted", "node", "drained", "failed", "cancelled", "open")
+
+
+def _times(times: array[int]) -> pl.Series:
+    found = pl.Series(np.frombuffer(times, np.int64), dtype=pl.Int64)
+    return found.set(found == NOT_YET, None)
 
 
 class Records:
@@ -27,25 +36,26 @@ class Records:
         self.trace = trace
         self.names: list[str] = jobs["name"].to_list()
         self.index = {name: number for number, name in enumerate(self.names)}
-        self.submitted: list[int] = jobs["submitted"].to_list()
-        self.duration: list[int] = jobs["duration"].to_list()
-        self.restart_time: list[int] = jobs["restart_time"].fill_null(0).to_list()
-        self.checkpoint_time: list[int] = jobs["checkpoint_time"].fill_null(0).to_list()
-        self.checkpoint_interval: list[int] = jobs["checkpoint_interval"].fill_null(0).to_list()
+        self.submitted = array("q", jobs["submitted"].to_list())
+        self.duration = array("q", jobs["duration"].to_list())
+        self.restart_time = array("q", jobs["restart_time"].fill_null(0).to_list())
+        self.checkpoint_time = array("q", jobs["checkpoint_time"].fill_null(0).to_list())
+        self.checkpoint_interval = array("q", jobs["checkpoint_interval"].fill_null(0).to_list())
         self.answers: list[bool] = (jobs["checkpoint"] != "none").to_list()
-        self.shape: list[int] = jobs["shape"].to_list()
+        self.shape = array("l", jobs["shape"].to_list())
         self.amount = [size.get(main, 0) for size in sizes]
         count = len(self.names)
-        self.kept = [0] * count
+        self.kept = array("q", bytes(8 * count))
         """Work that is safe, in microseconds."""
-        self.first_start: list[int | None] = [None] * count
-        self.ended: list[int | None] = [None] * count
+        self.first_start = array("q", [NOT_YET]) * count
+        self.ended = array("q", [NOT_YET]) * count
         self.state = ["waiting"] * count
         self.runs = [0] * count
         self.preemptions = [0] * count
         self.evictions = [0] * count
         self.reasons: dict[int, tuple[str, str]] = {}
-        self.attempts: list[tuple[Any, ...]] = []
+        self.attempts = array("q")
+        """One after the other, each so many numbers as `ATTEMPTS` has columns; `how` as its place among HOWS."""
         self.decisions: list[Row] = []
         self.victims: list[Row] = []
         self.holds: list[Row] = []
@@ -64,7 +74,7 @@ class Records:
 
     def began(self, job: int, now: int) -> None:
         self.runs[job] += 1
-        if self.first_start[job] is None:
+        if self.first_start[job] == NOT_YET:
             self.first_start[job] = now
         self.state[job] = "running"
         hold = self.holding.pop(job, None)
@@ -94,8 +104,8 @@ class Records:
                 self.preemptions[job] += 1
             elif how in ("node", "drained"):
                 self.evictions[job] += 1
-        times = (attempt.start, now, how, attempt.restored, useful, lost, attempt.overhead)
-        self.attempts.append((job, attempt.number, *times, decision))
+        times = (attempt.start, now, HOWS.index(how), attempt.restored, useful, lost, attempt.overhead)
+        self.attempts.extend((job, attempt.number, *times, NOT_YET if decision is None else decision))
 
     def over(self, job: int, now: int, state: str, rule: str, why: str) -> None:
         """A job that will not run again, though it did not complete."""
@@ -194,8 +204,8 @@ class Records:
                 attempt.restored = max(0, attempt.restored - unused)
             else:
                 attempt.overhead += end - attempt.stopped
-            times = (attempt.start, end, "open", attempt.restored, attempt.worked, 0, attempt.overhead)
-            self.attempts.append((job, attempt.number, *times, None))
+            times = (attempt.start, end, HOWS.index("open"), attempt.restored, attempt.worked, 0, attempt.overhead)
+            self.attempts.extend((job, attempt.number, *times, NOT_YET))
         for row in self.holds:
             if row[3] is None:
                 row[3] = end
@@ -210,8 +220,8 @@ class Records:
         made = {
             "job": pl.Series(range(len(self.names)), dtype=pl.UInt32),
             "members": members.gather(jobs["shape"]) if len(jobs) else pl.Series([], dtype=pl.Int32),
-            "first_start": pl.Series(self.first_start, dtype=pl.Int64),
-            "ended": pl.Series(self.ended, dtype=pl.Int64),
+            "first_start": _times(self.first_start),
+            "ended": _times(self.ended),
             "state": pl.Series(self.state, dtype=pl.String),
             "attempts": pl.Series(self.runs, dtype=pl.Int32),
             "preemptions": pl.Series(self.preemptions, dtype=pl.Int32),
@@ -221,11 +231,21 @@ class Records:
         }
         return pl.DataFrame({name: made.get(name, jobs[name] if name in jobs.columns else None) for name in JOBS})
 
+    def _attempts_table(self) -> pl.DataFrame:
+        rows = np.frombuffer(self.attempts, np.int64).reshape(-1, len(ATTEMPTS))
+        table = pl.DataFrame(rows, [*ATTEMPTS], orient="row")
+        words = pl.Series(HOWS)
+        made = table.with_columns(
+            how=words.gather(table["how"]) if len(table) else pl.Series([], dtype=pl.String),
+            decision=pl.when(pl.col("decision") != NOT_YET).then(pl.col("decision")),
+        )
+        return made.cast(dict(ATTEMPTS))  # type: ignore[arg-type]
+
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table of a result, by its name there."""
         return {
             "jobs": self.jobs_table(),
-            "attempts": pl.DataFrame(self.attempts, ATTEMPTS, orient="row"),
+            "attempts": self._attempts_table(),
             "holds": pl.DataFrame([row for row in self.holds if row[0] is not None], HOLDS, orient="row"),
             "decisions": pl.DataFrame(self.decisions, DECISIONS, orient="row"),
             "victims": pl.DataFrame(self.victims, VICTIMS, orient="row"),

@@ -35,6 +35,8 @@ class Asked:
     terms: Terms = field(default_factory=Terms)
     """Of every job; those that save their work answer when they are asked for a checkpoint."""
     faults: Sequence[Fault] = ()
+    reasons: bool = False
+    """Every plan is made whole, with all its reasons: slow, and the same in every table."""
 
 
 class Replay:
@@ -48,12 +50,14 @@ class Replay:
         self.origin = origin or 0
         self.machine = Machine(records, asked.habits)
         self.begin = min([*records.submitted[:1], *(fault.at for fault in asked.faults[:1])], default=0)
+        if asked.until is not None:
+            self.begin = min(self.begin, asked.until)
         self.now = self.begin
         self.complete = False
         self.events = self.plans = 0
         self.problems: list[str] = []
         ways = Ways(
-            reasons=False,
+            reasons=asked.reasons,
             at_once=not asked.habits.start_delay,
             walltimes=False,
             instants=origin is not None,

@@ -53,6 +53,9 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
         raise InputError([Problem("workloads", "a replay starts on an empty cluster", "leave them out of the file")])
     if document.doctrine is None:
         raise InputError([Problem("doctrine", "is missing", "name one in the file, or with --doctrine")])
+    if not document.nodes and document.doctrine.name != "kueue":
+        message = f"are missing: {document.doctrine.name} has no quota that could stand for them"
+        raise InputError([Problem("nodes", message, "a replay needs something that jobs can fill")])
     fitted = fit(trace, document.nodes, document.queues, queue=wishes.queue, doctrine=document.doctrine.name)
     sizes = tuple({name: nano * shape.members for name, nano in shape.requests.items()} for shape in fitted.shapes)
     nodes = {
@@ -63,8 +66,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
     backfill = _backfill(wishes.backfill, fitted)
     main = main_of(capacity)
     records = Records(fitted, sizes, main, wishes.moments)
-    entries = Entries(fitted, wishes.terms)
-    entries.follow(records)
+    entries = Entries(fitted, wishes.terms, records)
     asked = Asked(backfill, wishes.until, wishes.habits, wishes.terms, wishes.faults)
     run = Replay(document, entries, records, asked, fitted.origin)
     with collecting_no_garbage():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class Journal:
-    """`rows`: workloads that came, went, started or changed how they hold their room, in order, since it was emptied;
-    written only while somebody `follows`. `grown` counts the times that room may have grown, `reshaped` the changes
-    of nodes, queues and units."""
+    """`rows`: workloads that came, started or changed how they hold their room, in order, since it was emptied; for one
+    that went, whose row may be somebody else's by now, the row inverted. Written only while somebody `follows`. `grown`
+    counts the times that room may have grown, `reshaped` the changes of nodes, queues and units."""
 
     __slots__ = ("follows", "grown", "reshaped", "rows")
 
@@ -19,3 +19,7 @@ class Journal:
     def move(self, row: int) -> None:
         if self.follows:
             self.rows.append(row)
+
+    def end(self, row: int) -> None:
+        if self.follows:
+            self.rows.append(~row)

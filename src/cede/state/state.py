@@ -245,7 +245,7 @@ class State:
             move_out(self, row)
             self.journal.grown += 1
         self.pending.discard(row)
-        self.journal.move(row)
+        self.journal.end(row)
         name = self.work_names[row]
         for node in self.reservations.pop(row, ()):
             self.nodes.reserved_for[node] = NONE

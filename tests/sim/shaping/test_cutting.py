@@ -141,3 +141,9 @@ def test_every_part_of_a_trace_is_a_trace(trace: Trace, count: int, begin: int) 
         found = window(trace, begin, None)
         check(found)
         assert found.jobs["submitted"].min() >= begin  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e-300])
+def test_a_factor_that_puts_jobs_beyond_all_times_is_refused(factor: float) -> None:
+    with pytest.raises(InputError, match="is too small: the last job would come"):
+        load_factor(FIVE, factor)

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cede.model.cluster import Node, Queue
+from cede.model.document import parse_document
 from cede.model.errors import InputError
 from cede.model.quantities import NANO
 from cede.sim.traces.dividing import divided, rooms
 from cede.sim.traces.fitting import fit
+from cede.sim.traces.starting import starting_cluster
 from cede.sim.traces.trace import Shape
 from tests.sim.shaping.traces import check, column, gpus, trace_of
 
@@ -185,3 +187,22 @@ def test_priorities_are_within_the_doctrines_range() -> None:
     with pytest.raises(InputError, match=r"priority: 2 jobs have one from -2 to 101, and under backendai .* 0 to 100"):
         fit(trace, EIGHT, [], doctrine="backendai")
     assert column(fit(trace, EIGHT, [], doctrine="kueue"), "priority") == [101, -2, 5, None]
+
+
+def test_jobs_that_name_no_queue_are_in_the_default_one_if_there_is_such() -> None:
+    trace = trace_of({"queue": "red"}, {"queue": None})
+
+    found = fit(trace, EIGHT, [queue("red"), queue("default")])
+
+    assert column(found, "queue") == ["red", "default"]
+    assert "1 of 2 jobs name no queue and are in default." in found.notes
+    with pytest.raises(InputError, match="1 jobs of the trace name no queue"):
+        fit(trace, EIGHT, [queue("red"), queue("blue")])
+
+
+def test_a_trace_can_be_replayed_on_the_cluster_file_it_gives_to_start_from() -> None:
+    trace = trace_of({"queue": "red"}, {"queue": None})
+
+    document = parse_document(starting_cluster(trace, {"name": "backendai"}, nodes=1, capacity={"gpu": 8}))
+
+    assert column(fit(trace, document.nodes, document.queues), "queue") == ["red", "default"]

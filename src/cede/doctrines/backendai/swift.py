@@ -17,7 +17,7 @@ from cede.doctrines.backendai.proposal import candidates, victim_order
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cover import take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import place
+from cede.doctrines.parts.fit import fits, place
 from cede.doctrines.parts.front import Form, Front, Fronts, Key
 from cede.doctrines.parts.limits import broken
 from cede.doctrines.parts.reservation import Ends, Reservation, reserve
@@ -84,6 +84,8 @@ class _Pass:
         if len(fresh) > 1:
             fresh.sort()
         line = front.line
+        if easy and fresh and fresh[0] <= line[0]:
+            everything = True  # another head, or room taken ahead of it, is another time by which to end
         for key in fresh:
             refused = self._answer(key)[1]
             if refused is not None:
@@ -100,17 +102,38 @@ class _Pass:
                     yield made
         else:
             head = next((key for key in line if key[4] not in self.taken and self._answer(key)[1] is None), None)
+        front.heads = ()
         if head is not None:
             made = self._preempt(head)
             if made is not None:
                 yield made
                 return True
-            yield from self._behind(head, line if everything else fresh, everything)
+            front.heads = (head,)
+            if self.cycle.backfill != "off" and self.rows[head[4]].form.limited:
+                head = yield from self._waits_for_room(head)
+                everything = True
+            if head is not None:
+                front.heads = (*front.heads, head)
+                yield from self._behind(head, line if everything else fresh, everything)
         front.seen = now
         fresh.clear()
         return False
 
     # -- the head and those behind it --------------------------------------------------------------------------
+
+    def _waits_for_room(self, head: Key) -> Generator[Decision, None, Key | None]:
+        """The first that waits for room on nodes: one that waits for something else holds nobody back."""
+        for key in self.front.line:
+            if key < head or key[4] in self.taken or self._answer(key)[1] is not None:
+                continue
+            made = None if key == head else self._start(key)
+            if made is not None:
+                yield made
+                continue
+            self._book()
+            if not fits(self.state, self.rows[key[4]].form.claim):
+                return key
+        return None
 
     def _behind(self, head: Key, keys: list[Key], everything: bool) -> Iterator[Decision]:
         if self.cycle.backfill == "strict":
@@ -191,8 +214,12 @@ class _Pass:
             if refused is not None or (form.limited and broken(kind.limits_of(state, row))):
                 continue
             self._book()
-            nodes = self._only(form) or reservation.passes(state, form.claim, walltime)
-            if nodes is not None:
+            nodes = self._only(form) or place(state, form.claim)
+            if nodes is None:
+                shut[form] = True
+            elif not reservation.allows(form.claim, nodes, state.now, walltime):
+                late[form] = True
+            else:
                 reservation.take(form.claim, nodes, state.now, walltime)
                 yield self._started(row, form.claim, nodes)
                 self._book()

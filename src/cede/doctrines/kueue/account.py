@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from fractions import Fraction
 
 from cede.model.resources import split_flavor
@@ -14,19 +15,17 @@ BEFORE, AFTER = "before", "after"
 WHEN = (BEFORE, AFTER)
 
 
-class Account:
-    """The queues as the file lists them, and what each holds itself; everything else is worked out when asked.
-
-    Amounts are nano-units. What a queue holds is told twice: `BEFORE` what is preempting has left and what is reserved
-    has come, and `AFTER` that. The one makes way for the other, so that what is used is the larger.
-    """
+class _Entries:
+    """What the file says of the queues; made anew after it changed."""
 
     def __init__(self, state: State) -> None:
-        self.parent = {name: self._name(state, int(state.tree.parent[row])) for name, row in state.tree.index.items()}
+        names = state.tree.names
+        above = {name: int(state.tree.parent[row]) for name, row in state.tree.index.items()}
+        self.parent = {name: None if row < 0 else names[row] for name, row in above.items()}
         self.children: dict[str, list[str]] = {name: [] for name in self.parent}
-        for name, above in self.parent.items():
-            if above is not None:
-                self.children[above].append(name)
+        for name, parent in self.parent.items():
+            if parent is not None:
+                self.children[parent].append(name)
         documents = {name: state.tree.documents[row] for name, row in state.tree.index.items()}
         self.weight = {
             name: Fraction(1) if document is None or document.weight is None else Fraction(str(document.weight))
@@ -45,11 +44,28 @@ class Account:
             }
             for name, document in documents.items()
         }
+
+
+class Account:
+    """The queues as the file lists them, and what each holds itself; everything else is worked out when asked.
+
+    Amounts are nano-units. What a queue holds is told twice: `BEFORE` what is preempting has left and what is reserved
+    has come, and `AFTER` that. The one makes way for the other, so that what is used is the larger.
+    """
+
+    def __init__(self, state: State) -> None:
+        entries = state.tree.derived.get("kueue account")
+        if not isinstance(entries, _Entries):
+            entries = state.tree.derived["kueue account"] = _Entries(state)
+        self.parent, self.children = entries.parent, entries.children
+        self.weight, self.limits, self.groups = entries.weight, entries.limits, entries.groups
         self.own: dict[str, dict[str, Amounts]] = {name: {when: {} for when in WHEN} for name in self.parent}
 
-    @staticmethod
-    def _name(state: State, row: int) -> str | None:
-        return None if row < 0 else state.tree.names[row]
+    def copy(self) -> Account:
+        """The same, to go on from here by itself."""
+        found = copy(self)
+        found.own = {name: {when: dict(own) for when, own in owns.items()} for name, owns in self.own.items()}
+        return found
 
     def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1, word: str = "running") -> None:
         """Work of this queue, in this state, takes so much or gives it back."""

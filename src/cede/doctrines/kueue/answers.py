@@ -21,6 +21,8 @@ from cede.model.rules import Rule
 
 NAMED = 5
 """So many victims are named in a sentence."""
+SILENT = "it waits"
+"""All that is said where nobody reads why."""
 RULE_OF = {OWN: rules.WITHIN, RECLAIM: rules.RECLAIM, BORROW: rules.BORROW, FAIR: rules.FAIR}
 
 
@@ -94,6 +96,8 @@ def no_victims(snapshot: Snapshot, entry: Entry) -> Decision:
     """It would have to preempt, and may not or finds nobody."""
     if not entry.claimant.preempts:
         return _wait(snapshot, entry, rules.MAY_NOT)
+    if snapshot.silent:
+        return _wait(snapshot, entry, rules.UNLAWFUL if entry.found.unlawful else rules.NO_VICTIMS)
     settings, assignment = entry.claimant.settings, entry.assignment
     pool = pool_of(Search(entry.snapshot, entry.claimant, assignment.asked, assignment.contested, None))
     count = len(pool.own) + len(pool.others)
@@ -130,7 +134,7 @@ def no_fit(snapshot: Snapshot, entry: Entry) -> Decision:
 
 def lost(snapshot: Snapshot, entry: Entry) -> Decision:
     """Somebody earlier in the cycle took what it was nominated for."""
-    return _wait(snapshot, entry, rules.LOST, others=_changed(snapshot, entry))
+    return _wait(snapshot, entry, rules.LOST, others="" if snapshot.silent else _changed(snapshot, entry))
 
 
 def limited(snapshot: Snapshot, entry: Entry, over: Over) -> Decision:
@@ -175,6 +179,8 @@ def short(snapshot: Snapshot, entry: Entry) -> str:
 
 
 def _wait(snapshot: Snapshot, entry: Entry, rule: Rule, **facts: object) -> Decision:
+    if snapshot.silent:
+        return Decision(entry.claimant.name, "wait", rule.id, SILENT)
     facts.setdefault("short", short(snapshot, entry))
     return Decision(
         entry.claimant.name,

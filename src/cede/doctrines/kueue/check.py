@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from cede.doctrines.kueue.account import Account, Amounts, by_pair
 from cede.model.plan import REQUEUED, Decision
 from cede.state.admission import admitted_parts, asks_of
-from cede.state.columns import STATES
+from cede.state.columns import STATES, SUSPENDED
 from cede.state.state import State
 
 HOLDING = (
@@ -27,17 +29,19 @@ class Audit:
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account, self.before = Account(state), Account(state)
+        self.account = Account(state)
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
         self.awaited = False
         self.held_back = False
-        for row in state.work_index.values():
-            queue = self._queue(row)
-            if queue is not None and self._word(row) not in ("pending", "suspended", "gone"):
-                for account in (self.account, self.before):
-                    account.move(queue, self._held(row), 1, self._word(row))
+        work, size = state.work, state.work.size
+        holders = np.flatnonzero((work.state[:size] > SUSPENDED) & (work.queue[:size] >= 0))
+        queues, codes = work.queue[holders], work.state[holders]
+        for queue, code in {*zip(queues.tolist(), codes.tolist(), strict=True)}:
+            held = work.usage[:, holders[(queues == queue) & (codes == code)]].sum(axis=1)
+            self.account.move(state.tree.names[queue], by_pair(state.units.amounts(held.tolist())), 1, STATES[code])
+        self.before = self.account.copy()
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from cede.doctrines.kueue import plain, rules
+from cede.doctrines.kueue.book import Cells
 from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
 from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Branch, Reach
 from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
 from cede.doctrines.kueue.walk import Walk
+from cede.doctrines.parts.orders import Rows
 
 
 def find(search: Search) -> Outcome:
@@ -27,10 +31,40 @@ def find(search: Search) -> Outcome:
     for borrowing in _attempts(search, len(hierarchy), len(priority)):
         if search.notes is not None:
             search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
+        elif not _enough(search, (pool.own, hierarchy, priority), borrowing):
+            continue
         found = attempt(search, reach, walk, borrowing)
         if found:
             return Outcome(found, within_quota=not borrowing)
     return NOBODY
+
+
+def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> bool:
+    """False only if the claimant would certainly not fit, whoever an attempt took.
+
+    The less is used, the more is available, as long as what a cohort uses is what its children take: then all of them
+    gone is the most that any choice leaves.
+    """
+    snapshot, book, queue = search.snapshot, search.book, search.queue
+    at: Rows = np.concatenate(lists[: 2 if borrowing and not search.claimant.settings.borrow else 3])
+    if not len(at):
+        return False
+    rows = snapshot.rows[at]
+    if book.moments is None and not snapshot.uneven:
+        cells: Cells = []
+        queues = snapshot.queue[at]
+        for pair, _ in search.asked:
+            for column, factor in snapshot.quotas.columns[pair]:
+                freed = np.zeros(snapshot.quotas.size, np.int64)
+                np.add.at(freed, queues, snapshot.state.work.usage[column, rows])
+                for other in np.flatnonzero(freed).tolist():
+                    cells += book.cells(other, ((pair, 0),))
+                    book.remove(pair, other, int(freed[other]) * factor)
+        fits = book.fits(queue, search.asked, borrowing)
+        book.put_back(cells[::-1])
+        if not fits:
+            return False
+    return search.room is None or search.room.enough(rows)
 
 
 def _attempts(search: Search, hierarchy: int, priority: int) -> Iterable[bool]:

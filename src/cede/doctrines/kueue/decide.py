@@ -29,12 +29,14 @@ from cede.state.columns import NONE
 class Lines:
     """The pending work of every queue in its order; who blocks a queue, and how.
 
-    `keepers` block their queue and hold room back: in every pass, at their turn in it.
+    `keepers` block their queue and hold room back: in every pass, at their turn in it. `settled`: everybody so far has
+    no way at all, on whatever place in whatever pass.
     """
 
     waiting: dict[int, deque[Claimant]] = field(default_factory=dict)
     blocked: dict[int, tuple[Claimant, str, deque[Claimant]]] = field(default_factory=dict)
     keepers: list[Entry] = field(default_factory=list)
+    settled: bool = True
 
     def heads(self) -> list[Claimant]:
         return [line[0] for line in self.waiting.values()]
@@ -63,13 +65,17 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
 def _everyone(cycle: Cycle) -> Iterator[Decision]:
     snapshot = snapshot_of(cycle)
     lines, known = Lines(), Known(snapshot)
-    memory = memory_of(cycle)
+    yield from in_passes(snapshot, lines, known, memory_of(cycle))
+    yield from _behind(snapshot, lines, known)
+
+
+def in_passes(snapshot: Snapshot, lines: Lines, known: Known, memory: Memory) -> Iterator[Decision]:
+    """Everybody who gets its turn."""
     yield from _line_up(snapshot, lines, known, memory.sticky)
     while heads := lines.heads():
         if snapshot.log:
             snapshot.end_pass()
         yield from _Pass(snapshot, lines, known, memory).decisions(heads)
-    yield from _behind(snapshot, lines, known)
 
 
 def _line_up(snapshot: Snapshot, lines: Lines, known: Known, sticky: set[str]) -> Iterator[Decision]:
@@ -83,7 +89,7 @@ def _line_up(snapshot: Snapshot, lines: Lines, known: Known, sticky: set[str]) -
     for row in sorted(state.pending, key=state.work_names.__getitem__):
         shape = shapes[row]
         if shape not in refused:
-            refused[shape] = _refused(snapshot, row)
+            refused[shape] = refused_at_once(snapshot, row)
         answer = refused[shape]
         if answer is not None:
             yield about(answer, state.work_names[row])
@@ -95,7 +101,7 @@ def _line_up(snapshot: Snapshot, lines: Lines, known: Known, sticky: set[str]) -
         lines.waiting[queue] = deque(line)
 
 
-def _refused(snapshot: Snapshot, row: int) -> Decision | None:
+def refused_at_once(snapshot: Snapshot, row: int) -> Decision | None:
     """What has no queue, or uses a priority it may not."""
     state, name = snapshot.state, snapshot.state.work_names[row]
     queue = int(state.work.queue[row])
@@ -144,6 +150,7 @@ class _Pass:
                 self._hold_back(entry)
                 continue
             outcome, decision = self._answer(entry)
+            self.lines.settled &= outcome == PARK and entry.parks
             self.memory.note(snapshot.cycle, entry, outcome, refused=decision.action == "refuse")
             self.lines.decided(entry.claimant, outcome)
             yield decision
@@ -225,7 +232,7 @@ class _Pass:
             room.take(victim.row)
         nodes = room.place()
         if nodes is None:
-            entry.assignment = replace(entry.assignment, short_of_nodes=room.short())  # others may have the same
+            entry.assignment = replace(entry.assignment, lacking=room)  # others may have the same
         return nodes
 
     def _has_quota(self, entry: Entry) -> bool:

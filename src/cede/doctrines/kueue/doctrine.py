@@ -8,6 +8,7 @@ from cede.doctrines.kueue.lint import lint
 from cede.doctrines.kueue.rules import RULES
 from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
 from cede.doctrines.kueue.shares import shares
+from cede.doctrines.kueue.swift import swift
 from cede.doctrines.parts.doctrine import Doctrine, Setting
 from cede.model.plan import REQUEUED
 from cede.state.state import State
@@ -38,4 +39,5 @@ KUEUE = Doctrine(
     fate=fate,
     audit=Audit,
     lint=lint,
+    swift=swift,
 )

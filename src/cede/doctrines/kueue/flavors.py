@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cede.doctrines.kueue.book import Asked, Book, asked_of
 from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
 from cede.doctrines.kueue.quota import Group
-from cede.doctrines.kueue.room import Room, room_of
+from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import OWN, Found, Outcome
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
 from cede.model.resources import split_flavor
@@ -26,7 +26,7 @@ Tried = dict[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One pair, or the worst of a group: how well it goes, how high it borrows, and why not if it does not."""
+    """One pair, or the worst of a group: how well it goes, how high it borrows, and why if it cannot go at all."""
 
     mode: int
     level: int = 0
@@ -50,8 +50,13 @@ class Assignment:
     never_on_nodes: bool = False
     undeclared: list[str] = field(default_factory=list)
     tried: Tried = field(default_factory=dict)
-    short_of_nodes: str = ""
+    lacking: Room | None = None
     room: Room | None = None
+
+    @property
+    def short_of_nodes(self) -> str:
+        """What is missing on the nodes, in words; nothing if nothing is."""
+        return "" if self.lacking is None else self.lacking.short()
 
 
 class Assigner:
@@ -72,6 +77,8 @@ class Assigner:
         self.tried = tried or {}
         self.quota_only = quota_only
         self.searched: dict[tuple[Asked, tuple[int, ...]], Outcome] = {}
+        self._rooms: dict[Hashable, Room] = {}
+        self._together: Room | None = None
 
     def assign(self, counts: tuple[int, ...]) -> Assignment:
         """Flavors for so many members of each pod set."""
@@ -84,6 +91,7 @@ class Assigner:
             requests, pins = _requests(part, count)
             if not self._declared(requests, found):
                 return found
+            self._together = self._in_one_go(requests, count)
             for group_number, group in enumerate(self.snapshot.quotas.groups(self.claimant.queue)):
                 wanted = {name: requests[name] for name in group.resources if name in requests}
                 if wanted and not self._one_group(
@@ -162,7 +170,7 @@ class Assigner:
                 worst = verdict
             if verdict.mode == NO_FIT:
                 return verdicts, verdict
-        if self.snapshot.state.nodes.size and not self.quota_only:
+        if self.snapshot.state.nodes.size and not self.quota_only and self._together is None:
             return self._placed(slot, flavor, taken, found, verdicts, worst)
         return verdicts, worst
 
@@ -170,27 +178,28 @@ class Assigner:
         """What quota says of so much of one pair."""
         snapshot, queue = self.snapshot, self.claimant.queue
         quotas, book = snapshot.quotas, snapshot.book
-        shown = f"{quotas.name(pair)}: {quotas.show(pair, amount)} asked"
         if amount > quotas.potential[pair][queue]:
             most = quotas.show(pair, quotas.potential[pair][queue])
-            return Verdict(
-                NO_FIT, why=f"{shown}, {most} is the most {quotas.names[queue]} can ever have", hopeless=True
-            )
+            why = f"{self._shown(pair, amount)}, {most} is the most {quotas.names[queue]} can ever have"
+            return Verdict(NO_FIT, why=why, hopeless=True)
         level, may_reclaim = book.level(pair, queue, amount)
         free = book.available(pair, queue)
         if amount <= free:
             return Verdict(FIT, level)
-        why = f"{shown}, {quotas.show(pair, free)} available"
         nominal = quotas.subtree[pair][queue]
         if not (amount <= nominal or may_reclaim or may_borrow_and_preempt(snapshot, self.claimant)):
+            why = f"{self._shown(pair, amount)}, {quotas.show(pair, free)} available"
             return Verdict(NO_FIT, level, f"{why}, quota {quotas.show(pair, nominal)}")
         asked = ((pair, amount),)
         victims = self.search(asked, [pair]).victims
         if not victims:
-            return Verdict(NO_CANDIDATES, level, why)
+            return Verdict(NO_CANDIDATES, level)
         level = _without(snapshot, victims).level(pair, queue, amount)[0]
         own = any(victim.reason == OWN for victim in victims)
-        return Verdict(PREEMPT if own else RECLAIM, level, why)
+        return Verdict(PREEMPT if own else RECLAIM, level)
+
+    def _shown(self, pair: int, amount: int) -> str:
+        return f"{self.snapshot.quotas.name(pair)}: {self.snapshot.quotas.show(pair, amount)} asked"
 
     def search(self, asked: Asked, contested: list[int], room: Room | None = None) -> Outcome:
         """Victims for this; asked again only where nodes are in it."""
@@ -221,6 +230,26 @@ class Assigner:
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
+    def _in_one_go(self, requests: Mapping[str, int], count: int) -> Room | None:
+        """The room for all of it, if nodes need not be looked at group by group: that look says all there is to say.
+
+        So it is where there is no choice of flavors: what has room for everything has room for a part of it, and
+        where everything has none, everything is contested. What never has room is told of the part that has none.
+        """
+        claimant, snapshot = self.claimant, self.snapshot
+        if self.quota_only or not snapshot.state.nodes.size or len(claimant.parts) != 1:
+            return None
+        chosen: Chosen = {}
+        for group in snapshot.quotas.groups(claimant.queue):
+            wanted = [name for name in group.resources if name in requests]
+            if not wanted:
+                continue
+            if len(group.flavors) != 1:
+                return None
+            chosen.update(dict.fromkeys(wanted, group.flavors[0]))
+        room = self._room(parts_of(snapshot, claimant, Assignment((count,), [chosen])))
+        return room if room.grows_with_room and room.never() is None else None
+
     def _placed(
         self,
         slot: _Slot,
@@ -237,8 +266,7 @@ class Assigner:
         flavors[slot.part.name] |= dict.fromkeys(slot.wanted, flavor)
         counts = {part.name: count for part, count in zip(so_far, found.counts, strict=False)}
         parts = admitted_parts(state, row, flavors, counts, self.claimant.parts) or self.claimant.parts
-        room = room_of(state, row, parts[: len(so_far)])
-        assert room is not None
+        room = self._room(parts[: len(so_far)])
         never = room.never()
         if never is not None:
             why = f"flavor {flavor}: no node could hold it even if empty, {never}"
@@ -251,19 +279,15 @@ class Assigner:
             wanted = slot.wanted[self.snapshot.quotas.pairs[pair][0]]
             total[pair] = total.get(pair, 0) + self.snapshot.quotas.count(pair, wanted)
         contested = sorted(pair for pair, verdict in verdicts.items() if not fits or verdict.mode != FIT)
-        why = worst.why
-        if not fits:
-            enough = "quota is enough, but nodes are not" if worst.mode == FIT else f"{worst.why}, and on nodes"
-            why = f"flavor {flavor}: {enough}, {room.short()}"
-        victims = self.search(asked_of(total), contested, room).victims
+        victims = self.search(asked_of(total), contested, room.afresh()).victims
         own = any(victim.reason == OWN for victim in victims)
         mode = (PREEMPT if own else RECLAIM) if victims else NO_CANDIDATES
         levels = {pair: Verdict(mode, verdicts[pair].level) for pair in contested}
-        return verdicts | levels, Verdict(mode, worst.level, why)
+        return verdicts | levels, Verdict(mode, worst.level)
 
     def _on_nodes(self, found: Assignment) -> None:
         """Whether all members find room together; if not, everything it asks for is contested."""
-        found.room = self.room(found)
+        found.room = self.room(found) if self._together is None else self._together
         if found.room is None or found.room.fits():
             return
         never = found.room.never()
@@ -271,7 +295,7 @@ class Assigner:
             found.mode, found.hopeless, found.never_on_nodes = NO_FIT, True, True
             found.whys = [f"all members together, {never}"]
             return
-        found.short_of_nodes = found.room.short()
+        found.lacking = found.room
         found.mode = PREEMPT
         found.contested = [pair for pair, _ in found.asked]
 
@@ -280,7 +304,16 @@ class Assigner:
         state = self.snapshot.state
         if self.quota_only or not state.nodes.size:
             return None
-        return room_of(state, self.claimant.row, parts_of(self.snapshot, self.claimant, found))
+        return self._room(parts_of(self.snapshot, self.claimant, found))
+
+    def _room(self, parts: tuple[PodSet, ...]) -> Room:
+        """The nodes as they stand for these members, to be asked and not changed."""
+        key = tuple((part.count, tuple(part.requests.items())) for part in parts)
+        room = self._rooms.get(key)
+        if room is None:
+            claim = self.snapshot.claim(self.claimant.row, parts, key)
+            room = self._rooms[key] = Room(self.snapshot.state, claim)
+        return room
 
 
 def _without(snapshot: Snapshot, victims: Found) -> Book:

@@ -44,6 +44,11 @@ class Entry:
         """Whether it would have to preempt and finds nobody."""
         return self.mode not in (FIT, NO_FIT) and not self.victims
 
+    @property
+    def parks(self) -> bool:
+        """Whether it has no way at all on the snapshot it was nominated on."""
+        return self.mode == NO_FIT or self.without_way
+
 
 def nominate(
     snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | None = None, tried: Tried | None = None

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.fit import fits, never_fits, place
+from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.shortage import shortage
-from cede.model.workloads import PodSet
-from cede.state.columns import GONE, PREEMPTING, RESERVED
+from cede.state.columns import GONE, PREEMPTING, RESERVED, SPREAD
 from cede.state.state import State
 
 
@@ -49,14 +49,34 @@ class Room:
         """What is missing, in words."""
         return shortage(self.state, self.claim, self.free)
 
+    @property
+    def grows_with_room(self) -> bool:
+        """Whether it fits wherever less does; what is spread, or differs, may not."""
+        return self.claim.need is not None and self.claim.placement != SPREAD
+
     def never(self) -> str | None:
         """What would be missing even on empty nodes, if that is certain."""
+        claim = self.claim
+        if self.grows_with_room and self.fits():
+            return None  # empty nodes, and more of them, have room for all that these have
         nodes, size = self.state.nodes, self.state.nodes.size
         empty = nodes.capacity[:, :size] - nodes.occupied[:, :size]
-        anywhere = replace(self.claim, allowed=self.claim.matching)
+        anywhere = replace(claim, allowed=claim.matching)
         if not never_fits(self.state, anywhere, empty):
             return None
-        return shortage(self.state, self.claim, empty, everywhere=True)
+        return shortage(self.state, claim, empty, everywhere=True)
+
+    def enough(self, rows: Rows) -> bool:
+        """False only if it would certainly not fit, whoever of these were gone."""
+        if self.claim.need is None:
+            return True
+        residents = self.state.residents
+        standing = residents_of_all(self.state, rows)
+        most = self.free.copy()
+        nodes = residents.node[standing]
+        for column in self.claim.columns:  # one that overlaps with others gives no more than it holds
+            np.add.at(most[column], nodes, residents.amount[column, standing])
+        return fits(self.state, self.claim, most)
 
     def _move(self, row: int, sign: int) -> None:
         state = self.state
@@ -75,8 +95,3 @@ class Room:
                 self.free[:, node] += amount
             if self.claim.allowed[node]:
                 self._fits = None
-
-
-def room_of(state: State, row: int, parts: tuple[PodSet, ...]) -> Room | None:
-    """Room for these members of a workload on the nodes as they stand; None in a cluster without nodes."""
-    return Room(state, claim_of(state, row, parts)) if state.nodes.size else None

@@ -10,6 +10,7 @@ import numpy as np
 from cede.doctrines.kueue.book import Asked, Book, book_of
 from cede.doctrines.kueue.quota import DEFAULT, Quotas, quotas_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
+from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.orders import Rows, tie_break
 from cede.model.resources import split_flavor
@@ -18,6 +19,7 @@ from cede.state.admission import asks_of
 from cede.state.columns import NEVER, NONE, PREEMPTING, RESERVED, RUNNING, UNSET, Bools, Int64s
 from cede.state.state import State
 
+CLAIMS = "kueue.claims"
 TAKES, HOLDS = "takes", "holds back"
 """What a claimant does to the usage others see."""
 
@@ -53,7 +55,8 @@ class Snapshot:
 
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and hard limits are `tracked` by the trial, where the file has any. `log` says
-    who changed the book so far, how, and in which pairs.
+    who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in this pass, and
+    what a cohort uses is not what its children take. `silent`: nobody reads why somebody waits.
     """
 
     cycle: Cycle
@@ -73,6 +76,8 @@ class Snapshot:
     log: list[tuple[str, str, frozenset[int]]] = field(default_factory=list)
     stamp: int = 0
     pools: dict[Hashable, object] = field(default_factory=dict)
+    uneven: bool = False
+    silent: bool = False
     _stamps: dict[Hashable, int] = field(default_factory=dict)
     _changes: int = 0
     _touched: bool = False
@@ -91,6 +96,7 @@ class Snapshot:
         """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
         queue = claimant.queue
         self.note(claimant, asked, word)
+        self.uneven |= any(amount < 0 for _, amount in asked)
         self.book.add_all(queue, asked)
         self._went_through(self.stamp, queue, asked)
         self._touched = True
@@ -120,6 +126,7 @@ class Snapshot:
         self.log.append(("", "", frozenset()))
         if self._touched:
             self.book = self.lasting.copy()
+            self.uneven = False
             self._went_through(self._changes, self.cycle.trial.mark())
             self._touched = False
 
@@ -209,13 +216,29 @@ class Snapshot:
             found |= np.isin(rows, here)
         return found
 
+    def claim(self, row: int, parts: tuple[PodSet, ...], key: Hashable) -> Claim:
+        """The claim of these members, told by their key; kept for those like it as long as nodes and units stay."""
+        state, work = self.state, self.state.work
+        if state.reservations or row in state.constraints or work.required_node[row] != NONE:
+            return claim_of(state, row, parts)
+        reshaped = state.journal.reshaped
+        before, claims = self.cycle.memory.get(CLAIMS, (None, {}))
+        if before != reshaped:
+            claims = {}
+            self.cycle.memory[CLAIMS] = (reshaped, claims)
+        like = (key, int(work.partition[row]), int(work.placement[row]), bool(work.exclusive[row]))
+        found = claims.get(like)
+        if not isinstance(found, Claim):
+            found = claims[like] = claim_of(state, row, parts)
+        return found
+
     def reserved_at(self, rows: Rows) -> Int64s:
         """When each got its quota; what does not say so got it now."""
         started = self.state.work.started[rows]
         return np.where(started == NEVER, self.state.now, started)
 
 
-def snapshot_of(cycle: Cycle) -> Snapshot:
+def snapshot_of(cycle: Cycle, *, silent: bool = False) -> Snapshot:
     """The state as it stands, ready to be planned on."""
     state = cycle.state
     quotas = quotas_of(state)
@@ -235,6 +258,7 @@ def snapshot_of(cycle: Cycle) -> Snapshot:
         leaving_rows=frozenset(rows[work.state[rows] == PREEMPTING].tolist()),
         overlapping={} if book.moments is None else _states(state, rows, (PREEMPTING, RESERVED)),
         tracked=bool(state.nodes.size or state.static.tenants or (state.tree.max[:, : quotas.size] != UNSET).any()),
+        silent=silent,
     )
 
 

@@ -51,7 +51,7 @@ class Standing:
 class Front:
     """One partition's waiting workloads, and its running ones that no rule but their priority protects."""
 
-    __slots__ = ("changes", "ends", "failed", "forms", "fresh", "line", "live", "seen", "standing")
+    __slots__ = ("changes", "ends", "failed", "forms", "fresh", "heads", "line", "live", "seen", "standing")
 
     def __init__(self) -> None:
         self.line: list[Key] = []
@@ -66,6 +66,8 @@ class Front:
         self.ends: list[End] = []
         self.seen: tuple[int, int] | None = None
         """`grown` and `reshaped` of the journal at the last pass that was completed."""
+        self.heads: tuple[Key, ...] = ()
+        """Who did not start at the last pass and bound those behind; when one goes, everybody is looked at again."""
         self.failed: object = None
         """The head that found no victims, and everything that answer depends on."""
 
@@ -107,9 +109,21 @@ class Fronts:
             return False
         rows = journal.rows
         for row in rows:
-            self._look(state, row)
+            if row < 0:
+                self._forget(~row)
+            else:
+                self._look(state, row)
         rows.clear()
         return True
+
+    def _forget(self, row: int) -> None:
+        """It is over: whoever has its row now is somebody else, by whatever name."""
+        known = self.rows.pop(row, None)
+        if known is not None:
+            if known.waits:
+                self._leave(known)
+            else:
+                self._go(known)
 
     def _look(self, state: State, row: int) -> None:
         known = self.rows.get(row)
@@ -117,10 +131,7 @@ class Fronts:
             if known.waits:
                 self._leave(known)
             else:
-                self._go(known, row)
-            if known.name != state.work_names[row]:
-                del self.rows[row]
-                known = None
+                self._go(known)
         code = int(state.work.state[row])
         if code == GONE:
             return
@@ -165,6 +176,8 @@ class Fronts:
     def _leave(self, known: Row) -> None:
         known.waits = False
         front, form, key = known.front, known.form, known.key
+        if key in front.heads:
+            front.seen = None
         del form.entries[bisect_left(form.entries, key)]
         if not form.entries:
             front.live.remove(form)
@@ -182,7 +195,7 @@ class Fronts:
             end = known.end = (int(work.started[row]) + known.walltime, row, known.form.totals)
             insort(front.ends, end)
 
-    def _go(self, known: Row, row: int) -> None:
+    def _go(self, known: Row) -> None:
         front = known.front
         if known.open:
             known.open = False

@@ -89,9 +89,8 @@ def reserve(state: State, claim: Claim, ends: Ends) -> Reservation | None:
     size = state.nodes.size
     if not size:
         return None
-    usable = np.flatnonzero(claim.allowed)
-    if len(usable) == 1 and claim.need is not None:
-        return _on_one_node(state, claim, int(usable[0]), ends)
+    if size == 1 and claim.allowed[0] and claim.need is not None:
+        return _on_one_node(state, claim, 0, ends)
     free = state.nodes.free[:, :size]
     low, high = 0, len(ends)
     if not fits(state, claim, _freed(state, free, ends)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cede.doctrines.parts.front import Form
 from cede.state.state import State
 
@@ -44,7 +46,7 @@ class Room:
         free = self._state.nodes.free[:, : self._state.nodes.size]
         if free.shape[1]:
             self._most = free.max(axis=1).tolist()
-            self._total = free.clip(0).sum(axis=1).tolist()
+            self._total = np.maximum(free, 0).sum(axis=1).tolist()
         else:
             self._most = self._total = [1 << 62] * len(free)
         self._made = True

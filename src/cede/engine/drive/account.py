@@ -32,7 +32,7 @@ class Account:
             free = self._free[node]
             for name, nano in requests:
                 left = free[name] = free.get(name, 0) - nano
-                if left < 0:
+                if left < 0 < nano:
                     return f"{job.name} oversubscribes {name} of {node}"
         return None
 

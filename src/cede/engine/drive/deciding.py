@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cede.engine.backfill import Head, restrain
+from cede.engine.backfill import Head, Heads, restrain
 from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
@@ -29,7 +29,10 @@ MOST_PLANS = 16
 def decide(roll: Roll) -> int | None:
     """Carry out plans until one changes nothing; when the doctrine wants to be asked again."""
     lane = roll.lane
-    if lane is not None and lane.usable and not roll.unsettled and not roll.turned:
+    if lane is not None and lane.reshaped != roll.columns.journal.reshaped:
+        roll.open_lane()
+        lane = roll.lane
+    if lane is not None and lane.usable and not lane.hopeless and not roll.unsettled and not roll.turned:
         roll.step.plans += 1
         if lane.stale:
             lane.refresh(roll.state)
@@ -46,8 +49,9 @@ def decide(roll: Roll) -> int | None:
 
 def _the_long_way(roll: Roll) -> int | None:
     wakes_at = None
+    heads: Heads = {}
     for _ in range(MOST_PLANS):
-        made, again = _plan(roll)
+        made, again = _plan(roll, heads)
         roll.step.plans += 1
         if made is None:
             roll.dirty = False
@@ -61,6 +65,8 @@ def _the_long_way(roll: Roll) -> int | None:
             return wakes_at
         wanted = roll.ways.moments
         first = next((decision for decision in made.decisions if decision.victims), None)
+        if first is not None:
+            heads.clear()
         moment = None if first is None or (wanted is not None and not wanted(first)) else snapshot(roll.state)
         if not _carry_out(roll, made, moment) and not again:
             roll.dirty = False
@@ -68,7 +74,7 @@ def _the_long_way(roll: Roll) -> int | None:
     return roll.now
 
 
-def _plan(roll: Roll) -> tuple[Plan | None, bool]:
+def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
     """The next plan, and whether another must follow; none if it is only asked for what acts, and nothing does."""
     ways = roll.ways
     if not ways.reasons:
@@ -80,7 +86,7 @@ def _plan(roll: Roll) -> tuple[Plan | None, bool]:
     made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory)
     if ways.backfill == "off":
         return made, False
-    kept = restrain(roll.state, roll.doctrine, made, ways.backfill)
+    kept = restrain(roll.state, roll.doctrine, made, ways.backfill, heads)
     for decision, head in kept.held_back:
         _hold_back(roll, decision, head)
     return replace(made, decisions=tuple(kept.decisions)), kept.again

@@ -75,6 +75,7 @@ class Driver:
         """The driver that had these jobs under way when it was last heard of."""
         driver = cls(document, now, ways)
         roll = driver._roll
+        roll.lane = None  # everybody is seated in the columns, and the lane opened when they are
         for node, word in sorted((node_states or {}).items()):
             if node in roll.state.node_index:
                 apply(roll.state, NodeMarked(node, word))

@@ -80,6 +80,8 @@ def launch(roll: Roll, job: Job) -> None:
     if roll.ways.at_once:
         job.deadline, job.began = None, roll.now
         roll.began(job)
+        if roll.ways.walltimes:
+            roll.watch(job)
     else:
         roll.due_at(job, roll.now + job.terms.start_timeout)
     roll.order(Launch(job.name, job.attempt, job.nodes, job.resumes))

@@ -11,8 +11,10 @@ from bisect import bisect_left, insort
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cede.doctrines.parts.doctrine import Plain
-from cede.doctrines.parts.fit import never_fits, place
+from cede.doctrines.parts.fit import fits, never_fits, place
 from cede.doctrines.parts.front import Form, form_of
 from cede.doctrines.parts.limits import hopeless, limits_of
 from cede.model.cluster import Workload
@@ -46,7 +48,7 @@ class Item:
 class Lane:
     """One partition. `free` is what is free on each node while everybody just runs."""
 
-    def __init__(self, plain: Plain, backfill: str) -> None:
+    def __init__(self, state: State, plain: Plain, backfill: str) -> None:
         self.plain = plain
         self.backfill = backfill
         self.items: dict[str, Item] = {}
@@ -58,11 +60,18 @@ class Lane:
         self.stale = True
         """The columns know better what is free."""
         self.usable = True
+        self.hopeless = 0
+        """How many wait that can never run: only the long way passes them over."""
+        self.reshaped = state.journal.reshaped
+        """Nodes, queues and units as the forms have them; when they change, the lane must be opened anew."""
         self.standing: dict[int, list[int]] = {}
         """By priority: how many may be preempted, then how much of each column they hold."""
         self.ends: list[End] = []
+        self.stands_on: dict[int, Int64s] = {}
+        """By priority: how much of each column those that may be preempted hold on each node."""
+        self.state = state
         self.free: Int64s
-        self.alone: list[int] | None = None
+        self.alone: list[int] | None = [0] if state.nodes.size == 1 else None
         """What is free of each column, where there is but one node."""
         self.asked: object = None
         """The head that found no victims, and what that answer depends on."""
@@ -105,6 +114,7 @@ class Lane:
         else:
             self._go(item)
         item.waits = True
+        self.hopeless += form.answer is not None
         key = item.key
         if not form.entries:
             self.live.append(form)
@@ -143,9 +153,12 @@ class Lane:
         item = self.items.pop(job.name, None)
         if item is not None:
             if item.waits:
+                if self.line[0][4] is item:
+                    self.grown = True  # who stood behind the head may do more than before
                 self._leave_line(item)
             else:
                 self._go(item)
+            item.key = (0, 0, "", "", None)  # type: ignore[assignment]  # else it would hold itself for ever
 
     def _go(self, item: Item) -> None:
         """It gave its room back."""
@@ -158,10 +171,12 @@ class Lane:
         self._book(item, 1)
         item.nodes = []
         self.grown = True
+        self.asked = None
 
     def _leave_line(self, item: Item) -> None:
         item.waits = False
         form, key = item.form, item.key
+        self.hopeless -= form.answer is not None
         del form.entries[bisect_left(form.entries, key)]
         if not form.entries:
             self.live.remove(form)
@@ -179,6 +194,18 @@ class Lane:
             found[column + 1] += sign * amount
         if not found[0]:
             del self.standing[item.priority]
+            self.stands_on.pop(item.priority, None)
+        elif self.alone is None:
+            there = self.stands_on.get(item.priority)
+            if there is None:
+                shape = (len(item.form.claim.vectors[0]), self.state.nodes.size)
+                there = self.stands_on[item.priority] = np.zeros(shape, np.int64)
+            need = item.form.claim.vectors[0]
+            for node in item.nodes:
+                if sign > 0:
+                    there[:, node] += need
+                else:
+                    there[:, node] -= need
 
     def _book(self, item: Item, sign: int) -> None:
         if self.stale:
@@ -215,7 +242,7 @@ class Lane:
                     return False
             return True
         if self._bounds is None:
-            self._bounds = (self.free.max(axis=1).tolist(), self.free.clip(0).sum(axis=1).tolist())
+            self._bounds = (self.free.max(axis=1).tolist(), np.maximum(self.free, 0).sum(axis=1).tolist())
         most, total_of = self._bounds
         for column, one, every in form.needs:  # noqa: SIM110
             if most[column] < one or total_of[column] < every:
@@ -239,20 +266,21 @@ class Lane:
         if not lower:
             return False
         question = (head.key, self._changes)
-        if question == self.asked:
+        if question == self.asked or not self._would_fit(head.form, lower):
             return False
-        totals = [self.standing[level] for level in lower]
-        free = self.alone if self.alone is not None else self._totals()
-        for column, _, every in head.form.needs:
-            if free[column] + sum(total[column + 1] for total in totals) < every:
-                return False
         self.asked = question
         return True
 
-    def _totals(self) -> list[int]:
-        self.may_fit(self.line[0][4].form)
-        assert self._bounds is not None
-        return self._bounds[1]
+    def _would_fit(self, form: Form, lower: list[int]) -> bool:
+        """Whether it would fit if all of these priorities that may be preempted were gone."""
+        if self.alone is not None:
+            totals = [self.standing[level] for level in lower]
+            alone = self.alone
+            return all(alone[c] + sum(total[c + 1] for total in totals) >= every for c, _, every in form.needs)
+        then = self.free.copy()
+        for level in lower:
+            then += self.stands_on[level]
+        return fits(self.state, form.claim, then)
 
 
 def like(entry: Workload) -> tuple[Any, ...]:

@@ -26,6 +26,8 @@ def look(roll: Roll, lane: Lane) -> bool:
         return True
     if len(fresh) > 1:
         fresh.sort()
+    if fresh and lane.backfill == "easy" and fresh[0] <= line[0]:
+        everything = True  # another head, or room taken ahead of it, is another time by which to end
     head: Item | None = None
     if everything or fresh[0] <= line[0]:
         while line and head is None:

@@ -67,7 +67,7 @@ class Roll:
     def state(self) -> State:
         """The columns, up to date."""
         if self._late:
-            self._catch_up()
+            self.catch_up()
         return self.columns
 
     # -- the lane ----------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class Roll:
         self.lane = None
         if plain is None:
             return
-        lane = Lane(plain, self.ways.backfill)
+        lane = Lane(self.columns, plain, self.ways.backfill)
         state = self.state
         for name in sorted(self.jobs):
             job = self.jobs[name]
@@ -103,7 +103,7 @@ class Roll:
         index = self.columns.node_index
         self.lane.stand(job, [index[node] for node in job.nodes])
         problem = self.account.enter(job)
-        if problem is not None:
+        if problem is not None and self.lane.usable:  # else it is not plain, or beside one that is not
             self.step.problems.append(problem)
 
     def later(self, job: Job) -> None:
@@ -111,7 +111,8 @@ class Roll:
         self._late[job.name] = job
         self.dirty = True
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
+        """The columns learn of everything now."""
         state, late = self.columns, self._late
         self._late = {}
         for name, job in late.items():
@@ -240,6 +241,8 @@ class Roll:
     def enter(self, job: Job) -> None:
         """A workload waits for room from now on."""
         lane = self.lane
+        if job.name in self._late:
+            self.catch_up()  # one of its name ended, and is to be forgotten first
         form = None if lane is None else lane.known(job.workload)
         if lane is not None and form is not None and lane.usable and not form.answer:
             priority = job.workload.priority

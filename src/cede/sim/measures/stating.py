@@ -24,6 +24,7 @@ def stated(
         *_window(table, window, warm_up),
         f"Hours, shares and sizes are of {table.resource}: {table.capacity:,.10g} in all.",
         _outcomes(table),
+        *_refused(table),
         NEAREST_RANK,
         f"tau of bounded slowdown is {bound_s:g} s.",
         ENTITLEMENT,
@@ -60,6 +61,13 @@ def _outcomes(table: Columns) -> str:
         f"Jobs that failed, were cancelled or evicted in reality count like others, with the run time they had: "
         f"{unhappy:,} of {len(table.jobs):,}."
     )
+
+
+def _refused(table: Columns) -> tuple[str, ...]:
+    count = int((table.jobs["state"] == "refused").sum())
+    if not count:
+        return ()
+    return (f"{count:,} of {len(table.jobs):,} jobs were refused and did not run: this cluster could never take them.",)
 
 
 def _left_out(fairness: Fairness) -> tuple[str, ...]:

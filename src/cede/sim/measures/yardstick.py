@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from cede.sim.result import Result
+from cede.sim.traces.trace import Trace
 
 BORG_BANDS: Sequence[tuple[str, int, int]] = (("free", 0, 1), ("other", 2, 8), ("production", 9, 11))
 """Bands of Google's 2011 trace: name, lowest and highest priority."""
+MOST_BANDS = 12
 BEYOND = "beyond"
 """Priorities that are in no band."""
 
@@ -52,6 +55,24 @@ def yardstick(
             *(f"{side}{what}" for side in ("replayed", "recorded") for what in ("", "_rate", "_share", "_jobs")),
         )
     )  # fmt: skip
+
+
+def held_against(result: Result, trace: Trace) -> dict[str, Any] | None:
+    """The yardstick as plain data, with what must stand beside it; none where the trace records no eviction.
+
+    Google's trace has its bands; of another each priority is a band, or where there are many all are one.
+    """
+    if not (trace.jobs["evictions"] > 0).any():
+        return None
+    bands = BORG_BANDS if trace.format == "borg" else _bands(result.jobs["priority"])
+    return {"says": YARDSTICK, "bands": yardstick(result, trace.jobs, bands).to_dicts()}
+
+
+def _bands(priorities: pl.Series) -> Sequence[tuple[str, int, int]]:
+    known = sorted(priorities.drop_nulls().unique().to_list(), reverse=True)
+    if len(known) > MOST_BANDS:
+        return (("all", known[-1], known[0]),)
+    return [(str(one), one, one) for one in known]
 
 
 def evictions_by_band(evictions: pl.DataFrame, bands: Sequence[tuple[str, int, int]] = BORG_BANDS) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cede.model.errors import InputError, Problem, shown
-from cede.model.times import SECOND, show_duration
+from cede.model.times import LIMIT_S, SECOND, show_duration
 from cede.sim.spans import parse_moment, show_span
 from cede.sim.traces.trace import Trace
 
@@ -104,6 +104,9 @@ def load_factor(trace: Trace, x: float) -> Trace:
         return trace
     first = begin_of(trace)
     submitted = trace.jobs["submitted"].to_numpy()
+    if float(submitted[-1] - first) / SECOND >= LIMIT_S * x:
+        message = f"{shown(x)} is too small: the last job would come 10**11 seconds after the first, or later"
+        raise InputError([Problem("load factor", message)])
     moved = first + np.rint((submitted - first) / x).astype(np.int64)
     dense = _arriving(trace, moved)
     what = f"{x:g} times as dense as" if x > 1 else f"{1 / x:g} times as far apart as"

@@ -17,6 +17,8 @@ from cede.sim.traces.dividing import with_members
 from cede.sim.traces.trace import Shape, Trace
 
 MOST_QUEUES = 10
+ONLY = "default"
+"""The queue of jobs that name none, where there is such a one."""
 REMEDY = "set it with --mapping, or give --queue NAME for all jobs"
 
 
@@ -135,7 +137,10 @@ def _with_queues(trace: Trace, queues: Sequence[Queue], queue: str | None) -> Tr
         [only] = known
         return noted(_all_in(trace, only), f"All jobs are in {only}, the only queue there is.")
     problems = _unknown(named, known)
-    if missing:
+    if missing and ONLY in known:
+        note = f"{missing:,} of {len(named):,} jobs name no queue and are in {ONLY}."
+        trace = noted(replace(trace, jobs=trace.jobs.with_columns(queue=named.fill_null(ONLY))), note)
+    elif missing:
         message = f"{missing:,} jobs of the trace name no queue, and the cluster has {len(known)}"
         problems.append(Problem("queue", message, REMEDY))
     if problems:

@@ -9,11 +9,10 @@ from cede.model.cluster import Node
 from cede.model.document import dump_part, parse_document
 from cede.model.errors import InputError, Problem
 from cede.model.quantities import NANO, format_quantity
+from cede.sim.traces.fitting import ONLY
 from cede.sim.traces.trace import Trace
 
 COHORT = "all"
-ONLY = "default"
-"""The queue of a trace that has none."""
 
 
 def starting_cluster(
@@ -29,7 +28,7 @@ def starting_cluster(
     if not machines:
         hint = "say what it ran on: --nodes 50 --gpus 8"
         raise InputError([Problem("--cluster-out", "this trace does not name its nodes", hint)])
-    names = sorted(trace.jobs["queue"].drop_nulls().unique().to_list()) or [ONLY]
+    names = sorted(trace.jobs["queue"].fill_null(ONLY).unique().to_list()) or [ONLY]
     raw = {
         "cede": 1,
         "doctrine": dict(doctrine) if "edition" in doctrine else doctrine["name"],

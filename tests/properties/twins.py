@@ -1,0 +1,156 @@
+"""Two drivers that hear the same facts, one with the short ways and one with whole plans, and one world for both."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from cede.engine.drive.driver import Driver
+from cede.engine.drive.facts import Checkpointed, Exited, Fact
+from cede.engine.drive.job import Job
+from cede.engine.drive.orders import Hint, Launch
+from cede.engine.drive.step import Step
+from cede.engine.drive.ways import Ways
+from cede.model.cluster import ClusterFile, Workload
+from cede.model.document import parse_document
+from cede.model.times import SECOND
+
+WORDS = {"rule", "why"}
+"""What only whole plans put in a job's record."""
+RECORD = [each.name for each in fields(Job) if each.name not in WORDS]
+
+
+def cluster(
+    nodes: list[tuple[int, int]],
+    *,
+    threshold: int = 10,
+    order: str = "oldest",
+    limit: int | None = None,
+    mode: str | None = None,
+    partitions: int = 1,
+) -> ClusterFile:
+    """Queues a (perhaps with a limit) and b on nodes n0, n1, ...; c in a partition of its own, if there are two."""
+    settings = {"preemptible_priority": threshold, "preemption_order": order}
+    if mode is not None:
+        settings["preemption_mode"] = mode
+    other = {"partition": "other"} if partitions > 1 else {}
+    return parse_document(
+        {
+            "cede": 1,
+            "doctrine": "backendai",
+            "nodes": [node(n, gpu, cpu, partitions=partitions) for n, (gpu, cpu) in enumerate(nodes)],
+            "queues": [
+                {"name": "a", "settings": settings, **({} if limit is None else {"max": {"gpu": limit}})},
+                {"name": "b", "settings": settings},
+                {"name": "c", "settings": settings, **other},
+            ],
+        }
+    )
+
+
+def node(number: int, gpu: int, cpu: int, *, partitions: int = 1) -> dict[str, Any]:
+    """An entry of a node; every third is in the other partition, if there are two."""
+    other = {"partition": "other"} if partitions > 1 and number % 3 == 1 else {}
+    labels = {"group": f"g{number % 2}", "kind": f"k{number % 2}"}
+    return {"name": f"n{number}", "capacity": {"gpu": gpu, "cpu": cpu}, "labels": labels, **other}
+
+
+def entry(name: str, kind: dict[str, Any]) -> Workload:
+    """A workload of this kind."""
+    return Workload.model_validate({"name": name, **{key: value for key, value in kind.items() if value is not None}})
+
+
+@dataclass
+class World:
+    """The processes that orders started, as far as facts about them can be made up."""
+
+    running: dict[str, int] = field(default_factory=dict)
+    leaving: dict[str, int] = field(default_factory=dict)
+    hinted: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def obey(self, step: Step) -> None:
+        for order in step.orders:
+            if isinstance(order, Launch):
+                self.running[order.name] = order.attempt
+                self.leaving.pop(order.name, None)
+                self.hinted.pop(order.name, None)
+            elif isinstance(order, Hint):
+                self.hinted[order.name] = (order.attempt, order.hint)
+            elif order.name in self.running:
+                self.leaving[order.name] = self.running.pop(order.name)
+
+    def hear(self, facts: list[Fact]) -> None:
+        for fact in facts:
+            if isinstance(fact, Exited):
+                for known in (self.running, self.leaving, self.hinted):
+                    known.pop(fact.name, None)
+            elif isinstance(fact, Checkpointed):
+                self.hinted.pop(fact.name, None)
+
+
+class Twins:
+    """`quick` goes the short ways, `whole` makes whole plans; whatever they do is compared."""
+
+    def __init__(self, document: ClusterFile, ways: Ways) -> None:
+        self.ways = (replace(ways, reasons=False), replace(ways, reasons=True))
+        self.quick, self.whole = (Driver(document, 0, each) for each in self.ways)
+        self.world = World()
+        self.at = 0
+
+    def feed(self, after: int, *facts: Fact) -> Step:
+        """Both hear of this so many seconds later; what follows is the same."""
+        self.at += after * SECOND
+        self.world.hear(list(facts))
+        quick, whole = (driver.feed(self.at, facts) for driver in (self.quick, self.whole))
+        assert quick.problems == whole.problems == []
+        assert acted(quick) == acted(whole)
+        assert quick.wakes_at == whole.wakes_at
+        assert records(self.quick) == records(self.whole)
+        self.world.obey(quick)
+        return quick
+
+    def look(self) -> None:
+        """The moment is the same as a document; looking brings the columns of the quick one up to date."""
+        quick, whole = (document_of(driver) for driver in (self.quick, self.whole))
+        assert quick == whole
+
+    def restore(self) -> None:
+        """Both are made again from what is kept of them."""
+        drivers = []
+        for driver, ways in zip((self.quick, self.whole), self.ways, strict=True):
+            moment = driver.snapshot()
+            states: dict[str, str] = {each.name: each.state for each in moment.nodes}
+            drivers.append(
+                Driver.restore(
+                    moment.model_copy(update={"workloads": []}),
+                    self.at,
+                    deepcopy(list(driver.jobs.values())),
+                    next_decision=driver._roll.next_decision,
+                    node_states=states,
+                    ways=ways,
+                )
+            )
+        self.quick, self.whole = drivers
+
+
+def acted(step: Step) -> tuple[Any, ...]:
+    """All that a step did: preemptions with their reasons, orders, refusals, time that was granted."""
+    made = [
+        (made.number, each.workload, each.action, each.nodes, each.victims, each.why)
+        for made in step.decisions
+        if (each := made.decision).victims
+    ]
+    return made, step.orders, [(refusal.fact, refusal.rule, refusal.why) for refusal in step.refusals], step.granted
+
+
+def records(driver: Driver) -> dict[str, dict[str, Any]]:
+    """The jobs under way with all that is kept of them but the reason why they wait."""
+    return {name: {key: getattr(job, key) for key in RECORD} for name, job in driver.jobs.items()}
+
+
+def document_of(driver: Driver) -> dict[str, Any]:
+    """The moment as a document, whose workloads may stand in any order."""
+    made = driver.snapshot().model_dump()
+    made["workloads"] = {entry["name"]: entry for entry in made["workloads"]}
+    return made
