@@ -20,8 +20,9 @@ Scheme = Literal["light", "dark"]
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Ended with its module: its event loop would be in the way of other tests of the same worker."""
     if not CHROMIUM.exists():
         pytest.skip("Chromium is not installed; apt-get install chromium")
     with sync_playwright() as playwright:
@@ -64,7 +65,7 @@ class Watched:
         dialog.dismiss()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def opened(browser: Browser) -> Iterator[Open]:
     """Opens a file at a width and in a scheme, and waits until its plots are drawn. Nothing may go wrong on it."""
     all_watched: list[Watched] = []
@@ -87,7 +88,7 @@ def opened(browser: Browser) -> Iterator[Open]:
     assert [watched.wrong for watched in all_watched if watched.wrong] == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def page(opened: Open, shown: Scene) -> Page:
     """The comparison on a laptop, opened once. Whoever changes what it shows changes it back."""
     return opened(shown.path)

@@ -22,13 +22,13 @@ SECTIONS = {
     "Commands about cluster files": (
         *("plan", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench"),
     ),
-    "Commands to replay traces": ("simulate", "compare", "generate", "trace", "export"),
+    "Commands to replay traces": ("simulate", "compare", "generate", "trace"),
     "Commands to run a scheduler": ("serve", "demo"),
     "Commands about workloads of a running server": (
         *("submit", "ps", "status", "logs", "wait", "why", "cancel", "suspend", "resume", "checkpoint"),
     ),
     "Commands about a running server": (
-        *("top", "queues", "nodes", "events", "decisions", "snapshot", "token", "audit"),
+        *("top", "queues", "nodes", "events", "decisions", "snapshot", "export", "token", "audit"),
     ),
 }
 """In the order of the help. Each is a module here with a Typer named `app`; one that is not there is not offered."""

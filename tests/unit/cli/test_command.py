@@ -35,7 +35,7 @@ def test_the_help_names_every_command_and_the_exit_codes() -> None:
     assert "..." not in ran.out.partition("Commands about")[2]
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("bench", "export", *LIVE)])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("bench", *LIVE)])
 def test_the_help_of_a_command_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(EXAMPLES)
     ran = cede(name, "--help", COLUMNS="60")
