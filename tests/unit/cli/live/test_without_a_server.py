@@ -30,6 +30,7 @@ NEEDS = {
     "events": (),
     "decisions": (),
     "snapshot": (),
+    "export": ("--out", "history.jsonl"),
     "token": ("list",),
     "audit": (),
     "plan": ("--live",),
