@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -32,7 +33,8 @@ class BySignal:
         self._latest: Asked | None = None
         self._look_at = 0.0
         self._process = os.getpid()
-        self._came = threading.Event()
+        # Not an Event: the code that the handler interrupts may hold its lock, and would never let go of it.
+        self._came: SimpleQueue[None] = SimpleQueue()
         # Python hands signals to the main thread alone. Elsewhere the file is looked at.
         self.interrupts = threading.current_thread() is threading.main_thread()
         self._before: Any = signal.signal(self._signal, self._arrived) if self.interrupts else None
@@ -47,8 +49,10 @@ class BySignal:
         return None
 
     def wait(self, seconds: float) -> None:
-        self._came.wait(min(seconds, LOOK_EVERY if self.interrupts else LOOK_EVERY / 10))
-        self._came.clear()
+        with suppress(Empty):
+            self._came.get(timeout=max(0.0, min(seconds, LOOK_EVERY if self.interrupts else LOOK_EVERY / 10)))
+            for _ in range(self._came.qsize()):
+                self._came.get_nowait()
         self._look()
 
     def seen(self, hint: int) -> None:
@@ -82,7 +86,7 @@ class BySignal:
         if os.getpid() != self._process:
             return  # a child that was forked off: its parent answers
         self._look()
-        self._came.set()
+        self._came.put(None)
         if self._call is not None:
             self._call()
 

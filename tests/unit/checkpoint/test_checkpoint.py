@@ -234,3 +234,29 @@ def test_the_place_is_what_the_environment_says(tmp_path: Path) -> None:
         size=4,
         interval=90.5,
     )
+
+
+INTERRUPTED = """
+import signal, sys
+import cede.checkpoint
+
+def interrupt(frame, event, arg):
+    if event == "line" and frame.f_code is not interrupt.__code__:
+        signal.raise_signal(signal.SIGUSR1)
+    return interrupt
+
+with cede.checkpoint.listening() as ck:
+    sys.settrace(interrupt)
+    ck.wait(0.01)
+    sys.settrace(None)
+print("it goes on")
+"""
+
+
+def test_a_hint_may_come_between_any_two_lines_of_waiting_for_one(tmp_path: Path) -> None:
+    environment = os.environ | under(tmp_path)
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert ran.stdout == "it goes on\n"
