@@ -45,6 +45,18 @@ def test_runs_stand_side_by_side(case: Case, capsys: Capture) -> None:
     assert found["runs"][2]["settings"]["cluster"] == "kueue.yaml"
 
 
+def test_each_run_begins_with_the_workloads_of_its_own_file(case: Case, capsys: Capture) -> None:
+    with Path(case[1]).open("a") as file:
+        file.write("workloads:\n  - {name: w, queue: q, walltime: 5m, requests: {gpu: 4}, priority: 95}\n")
+    found = compared(capsys, case, *GENTLE, *KUEUE, "--json").data
+    (jobs,) = [row["cells"] for row in found["rows"] if (row["by"], row["measure"]) == ("all", "jobs")]
+    wrong = compared(capsys, case, "--vary", "endless:workloads[w].walltime=null")
+
+    assert [cell["value"] for cell in jobs] == [3, 3, 2]
+    assert wrong.code == 2
+    assert "endless: workloads[w].walltime: is missing: nobody knows when w ends" in wrong.err
+
+
 def test_without_doctrines_the_file_as_it_is_comes_first(case: Case, capsys: Capture) -> None:
     found = compared(capsys, case, *GENTLE, "--json").data
 

@@ -113,6 +113,13 @@ def test_one_that_saves_at_an_interval_loses_what_came_after_its_last_checkpoint
     assert ends(result) == [1600 + 60 + 2700, 1600]
 
 
+def test_a_cluster_may_have_workloads_in_it(case: Case) -> None:
+    there = {"name": "w", "queue": "q", "state": "running", "nodes": ["n"], "started": -100, "requests": {"gpu": 4}}
+    cluster = cede.load(case[1]).to_dict() | {"workloads": [{**there, "walltime": 150, "priority": 95}]}
+
+    assert ends(cede.simulate(case[0], cluster)) == [50, TRAIN_ENDS_S + 50, 1630]
+
+
 def test_what_is_asked_for_is_told_beside_the_result(case: Case) -> None:
     result = cede.simulate(*case, checkpoint="auto", checkpoint_interval="10m", seed=3, take=1)
 

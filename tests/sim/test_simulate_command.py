@@ -182,11 +182,27 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(
     assert sorted(Path().iterdir()) == before
 
 
-def test_a_cluster_with_workloads_in_it_is_refused(case: Case, capsys: Capture) -> None:
+def test_the_workloads_of_the_cluster_file_are_there_when_the_replay_begins(case: Case, capsys: Capture) -> None:
+    runs = (
+        "{name: w, queue: q, state: running, nodes: [n], started: -60, walltime: 5m, requests: {gpu: 4}, priority: 95}"
+    )
+    with Path(case[1]).open("a") as file:
+        file.write(f"workloads:\n  - {runs}\n")
+    found = simulated(capsys, case, "--out", "out", "--json").data
+    jobs = pl.read_parquet("out/jobs.parquet")
+
+    assert dict(zip(jobs["name"], jobs["first_start"], strict=True))["train"] == 240 * 10**6
+    assert found["states"] == {"completed": 3}
+    assert any("The cluster file has 1 running" in sentence for sentence in found["stated"])
+
+
+def test_a_workload_of_the_file_that_never_ends_is_refused_by_name(case: Case, capsys: Capture) -> None:
     with Path(case[1]).open("a") as file:
         file.write("workloads:\n  - {name: w, queue: q, requests: {gpu: 1}}\n")
+    ran = simulated(capsys, case)
 
-    assert "workloads: a replay starts on an empty cluster" in simulated(capsys, case).err
+    assert ran.code == 2
+    assert "workloads[w].walltime: is missing: nobody knows when w ends" in ran.err
 
 
 def test_a_replay_can_be_stopped_at_a_time(case: Case, capsys: Capture) -> None:

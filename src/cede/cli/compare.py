@@ -87,6 +87,7 @@ def compare(
     Each runs on the same jobs and the same cluster file, side by side on the cores of this machine. With --shake what
     is within noise is marked as such. Ctrl-C ends it with what is complete by then (exit code 130); a second aborts it.
     """
+    options = locals()
     from cede.cli.output import emit_json
     from cede.cli.sim_files import pages_for, write_pages
     from cede.cli.sim_progress import Bar, Interrupts
@@ -102,23 +103,7 @@ def compare(
     moved = shake_by if shake_by is not None else "1m" if shake else None
     repeats = repeat or (1 if moved is None else SHAKEN)
     _check_repeats(repeats, moved, mtbf)
-    choices = Choices(
-        until=until,
-        seed=seed,
-        shake_by=moved,
-        queue=queue,
-        backfill=backfill,
-        checkpoint=checkpoint,
-        checkpoint_interval=checkpoint_interval,
-        checkpoint_time=checkpoint_time,
-        restart_time=restart_time,
-        grace=grace,
-        stop_time=stop_time,
-        start_delay=start_delay,
-        faults=faults,
-        mtbf=mtbf,
-        mttr=mttr,
-    )
+    choices = Choices.among({**options, "shake_by": moved})
     plain, what_if = sim.read_cluster(cluster, None, set_)
     variants = variants_of(doctrines, vary or (), what_if)
     made = load_trace(trace, format, option, mapping, window, take, load_factor)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Cluster = Annotated[
     str,
     typer.Option(
-        metavar="FILE", help="The cluster to replay on: a cluster file without workloads; `-` is standard input."
+        metavar="FILE",
+        help="The cluster to replay on; its workloads are there when the replay begins. `-` is standard input.",
     ),
 ]
 Set = Annotated[

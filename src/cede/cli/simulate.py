@@ -65,6 +65,7 @@ def simulate(
     options say. The same input gives the same bytes. Ctrl-C stops the replay, and what there is is written and printed
     (exit code 130); a second one aborts.
     """
+    options = locals()
     from cede.cli.output import emit_json
     from cede.cli.sim_files import check_tables, folder_for, pages_for, write_folder, write_pages
     from cede.cli.sim_progress import Bar, Interrupts, told
@@ -79,23 +80,7 @@ def simulate(
 
     sim.check_warm_up(warm_up)
     check_tables(tables)
-    choices = Choices(
-        until=until,
-        seed=seed,
-        shake_by=shake_by,
-        queue=queue,
-        backfill=backfill,
-        checkpoint=checkpoint,
-        checkpoint_interval=checkpoint_interval,
-        checkpoint_time=checkpoint_time,
-        restart_time=restart_time,
-        grace=grace,
-        stop_time=stop_time,
-        start_delay=start_delay,
-        faults=faults,
-        mtbf=mtbf,
-        mttr=mttr,
-    )
+    choices = Choices.among(options)
     check_doctrine(None if doctrine is None else sim.doctrine_text(doctrine))
     made = load_trace(trace, format, option, mapping, window, take, load_factor)
     on = cluster_of(cluster, *sim.read_cluster(cluster, doctrine, set_))

@@ -16,11 +16,11 @@ from cede.sim.choices import Choices, Span
 from cede.sim.replay import Watch
 from cede.sim.result import Result
 from cede.sim.running import check_doctrine, run
-from cede.sim.simulate import MOMENTS
 from cede.sim.traces.mapping import mapped, parse_mapping
 from cede.sim.traces.reading import read
 from cede.sim.traces.shaping import Shaping
 from cede.sim.traces.trace import Trace
+from cede.sim.wishes import MOMENTS
 
 Place = str | PathLike[str]
 
@@ -60,24 +60,7 @@ def simulate(
     Trace and cluster are files, or what was read from them; a cluster may be plain data too. The rest is as the options
     of `cede simulate`. `watch(now, submitted, finished)` is called now and then, and says whether to go on.
     """
-    choices = Choices(
-        until=until,
-        seed=seed,
-        shake_by=shake_by,
-        queue=queue,
-        backfill=backfill,
-        checkpoint=checkpoint,
-        checkpoint_interval=checkpoint_interval,
-        checkpoint_time=checkpoint_time,
-        restart_time=restart_time,
-        grace=grace,
-        stop_time=stop_time,
-        start_delay=start_delay,
-        faults=faults,
-        mtbf=mtbf,
-        mttr=mttr,
-        moments=moments,
-    )
+    choices = Choices.among(locals())
     made = trace if isinstance(trace, Trace) else read(_path(trace), format, **(options or {}))
     if isinstance(mapping, Mapping):
         made = mapped(made, parse_mapping(mapping))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 from cede.engine.cluster import Cluster
 from cede.engine.drive.terms import Terms
 from cede.model.errors import InputError, Problem, did_you_mean, shown
-from cede.sim.assuming import Assumed, assume
+from cede.sim.assuming import Assumed
 from cede.sim.faults import Fault, draw_faults, parse_faults, read_faults
 from cede.sim.machine import Habits
-from cede.sim.simulate import MOMENTS, Wishes
 from cede.sim.spans import parse_moment, parse_span, show_span
 from cede.sim.traces.cutting import begin_of, noted, shake
 from cede.sim.traces.trace import Trace
+from cede.sim.wishes import MOMENTS, Wishes
 
 Span = str | int | float | None
 """A length of time as `2d` or `30s`, or a number of seconds."""
@@ -48,6 +48,11 @@ class Choices:
     mtbf: Span = None
     mttr: Span = None
     moments: int = MOMENTS
+
+    @classmethod
+    def among(cls, given: Mapping[str, Any]) -> Self:
+        """What is chosen by these values, of which others may be no choices."""
+        return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
 
     def told(self) -> dict[str, Any]:
         """Those that are not as they would be anyway, as plain data; the seed always."""
@@ -81,13 +86,13 @@ def asked(trace: Trace, cluster: Cluster, choices: Choices, settings: Mapping[st
     faults = _faults(trace, cluster, choices, mean, until)
     if mean is not None:
         trace = noted(trace, _told_faults(choices, faults))
-    made = shake(assume(trace, assumed), choices.seed, by)
-    return made, Wishes(
+    return shake(trace, choices.seed, by), Wishes(
         backfill=choices.backfill,
         until=until,
         habits=habits,
         terms=terms,
         faults=faults,
+        assumed=assumed,
         moments=choices.moments,
         queue=choices.queue,
         settings=settings,

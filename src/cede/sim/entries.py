@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from cede.model.cluster import Checkpoint, ClusterFile, Constraints, Workload
 from cede.model.times import Instant
 from cede.sim.machine import Attempt
 from cede.sim.records import Records
+from cede.sim.standing import Standing
 from cede.sim.traces.trace import Trace
 
 ALIKE = [
@@ -31,8 +32,9 @@ ALIKE = [
 class Entries:
     """Entries are made when they are submitted, so that a long trace costs no memory before its time."""
 
-    def __init__(self, trace: Trace, terms: Terms, records: Records) -> None:
+    def __init__(self, trace: Trace, terms: Terms, records: Records, there: Sequence[Standing] = ()) -> None:
         jobs = trace.jobs
+        self._there = there
         self._trace = trace
         self._records = records
         self._origin = trace.origin or 0
@@ -48,7 +50,12 @@ class Entries:
         self._samples: dict[int, Workload] = {}
 
     def entry(self, job: int) -> Workload:
-        """The entry of this job, as somebody would submit it. Its place in the trace is its uid: the last tie-break."""
+        """The entry of this job, as somebody would submit it. Its place in the trace is its uid: the last tie-break.
+
+        Workloads of the cluster file come before, in the order of their own uids.
+        """
+        if job < len(self._there):
+            return self._of_file(job, self._there[job])
         kind = self._kind[job]
         sample = self._samples.get(kind)
         if sample is None:
@@ -57,11 +64,29 @@ class Entries:
         return sample.like(
             name=self._records.names[job],
             uid=f"{job:0{self._digits}}",
-            submitted=self._time(self._records.submitted[job] + self._origin),
+            submitted=self._at(self._records.submitted[job]),
             walltime=None if walltime < 0 else walltime,
             user=self._owners[0][job],
             project=self._owners[1][job],
         )
+
+    def _of_file(self, job: int, found: Standing) -> Workload:
+        values, entry = self._kinds[self._kind[job]], found.workload
+        checkpoint = _checkpoint(values["checkpoint"], values["checkpoint_time"])
+        if found.saved is not None:
+            checkpoint = (checkpoint or Checkpoint()).model_copy(update={"last": self._at(found.saved)})
+        return entry.like(
+            uid=f"{found.place:0{self._digits}}",
+            state="suspended" if entry.state == "suspended" else "pending",
+            nodes=None,
+            started=None,
+            submitted=self._at(found.submitted),
+            checkpoint=checkpoint,
+        )
+
+    def _at(self, time: int) -> int:
+        """A time of the trace as the driver and its files have it."""
+        return self._time(time + self._origin)
 
     def terms(self, job: int) -> Terms:
         return self._terms[self._records.answers[job]]
@@ -96,9 +121,10 @@ class Entries:
             attempt = attempts.get(records.index[entry.name])
             interval = 0 if attempt is None else records.checkpoint_interval[attempt.job]
             if attempt is not None and interval and attempt.stopped is None and now - attempt.works_from >= interval:
-                saved = now - (now - attempt.works_from) % interval + (self._trace.origin or 0)
-                last = Instant(saved) if self._trace.origin is not None else saved
-                checkpoint = (entry.checkpoint or Checkpoint()).model_copy(update={"last": last})
+                saved = self._at(now - (now - attempt.works_from) % interval)
+                checkpoint = entry.checkpoint or Checkpoint()
+                last = saved if checkpoint.last is None else max(saved, checkpoint.last)
+                checkpoint = checkpoint.model_copy(update={"last": last})
                 workloads.append(entry.model_copy(update={"checkpoint": checkpoint}))
             else:
                 workloads.append(entry)

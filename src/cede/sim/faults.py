@@ -17,6 +17,7 @@ from cede.model.nodes import NodeState
 from cede.model.reading import read_text
 from cede.model.reports import Hints, findings_of
 from cede.model.values import Maybe, Name, Part
+from cede.sim.small_files import bytes_of
 from cede.sim.spans import parse_moment, parse_span
 
 MOST_BYTES = 64 * 2**20
@@ -52,14 +53,7 @@ def read_faults(
 
     `nodes` are the names there are. Lengths of time count from `begin`; `origin` is time 0 of the trace's clock.
     """
-    name = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError([Problem(name, f"cannot be read: {reason}")]) from None
-    if len(data) > MOST_BYTES:
-        raise InputError([Problem(name, f"has {len(data)} bytes, and fault files above {MOST_BYTES} are not read")])
+    name, data = str(path), bytes_of(path, MOST_BYTES, "fault files")
     if name.endswith(LINES):
         entries = _lines(data, name)
     else:

@@ -92,6 +92,12 @@ class Machine:
                 attempt.leaving = True
                 self._plan(attempt, now, GONE)
 
+    def find(self, job: int, started: int, kept: int) -> None:
+        """A job that ran before anybody looked, with so much of its work safe."""
+        attempt = self.attempts[job] = Attempt(job, 1, started, kept, started)
+        self.records.began(job, started)
+        self._plan(attempt, started + self.records.duration[job], END)
+
     def lose(self, jobs: Sequence[int]) -> None:
         """Their node went down: nobody will see how they end."""
         for job in jobs:

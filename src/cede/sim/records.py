@@ -178,7 +178,7 @@ class Records:
             return 0
         worked = attempt.worked + max(0, now - attempt.works_from) if attempt.stopped is None else attempt.worked
         interval = self.checkpoint_interval[job]
-        unsaved = worked % interval if interval else worked
+        unsaved = min(worked % interval if interval else worked, worked - attempt.kept + self.kept[job])
         lost = self.checkpoint_time[job] if self.answers[job] else unsaved
         return (lost + attempt.overhead) * self.amount[self.shape[job]]
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Exited, Fact, SetNode, Submit
 from cede.engine.drive.step import Step
-from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import Phase
 from cede.model.plan import Decision
 from cede.sim.entries import Entries
-from cede.sim.faults import Fault
-from cede.sim.machine import Habits, Machine
+from cede.sim.machine import Machine
 from cede.sim.records import Records
+from cede.sim.standing import Standing, on_clock
+from cede.sim.wishes import Wishes
 
 Watch = Callable[[int, int, int], bool]
 """Told the time, how many jobs were submitted and how many ended; whether to go on."""
@@ -25,48 +24,51 @@ BETWEEN = 256
 """Steps from one look at the watch to the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How to replay; times in microseconds on the trace's clock."""
-
-    backfill: Backfill = "off"
-    until: int | None = None
-    habits: Habits = field(default_factory=Habits)
-    terms: Terms = field(default_factory=Terms)
-    """Of every job; those that save their work answer when they are asked for a checkpoint."""
-    faults: Sequence[Fault] = ()
-    reasons: bool = False
-    """Every plan is made whole, with all its reasons: slow, and the same in every table."""
-
-
 class Replay:
     """One run. `now` is the time it has come to; `complete` is false if it was stopped before everything ended."""
 
     def __init__(
-        self, document: ClusterFile, entries: Entries, records: Records, asked: Asked, origin: int | None
+        self,
+        document: ClusterFile,
+        entries: Entries,
+        records: Records,
+        wishes: Wishes,
+        backfill: Backfill,
+        begin: int,
+        there: Sequence[Standing] = (),
     ) -> None:
+        origin = records.trace.origin
         self.records = records
-        self.asked = asked
+        self.wishes = wishes
         self.origin = origin or 0
-        self.machine = Machine(records, asked.habits)
-        self.begin = min([*records.submitted[:1], *(fault.at for fault in asked.faults[:1])], default=0)
-        if asked.until is not None:
-            self.begin = min(self.begin, asked.until)
-        self.now = self.begin
+        self.machine = Machine(records, wishes.habits)
+        self.now = self.begin = begin
         self.complete = False
         self.events = self.plans = 0
         self.problems: list[str] = []
         ways = Ways(
-            reasons=asked.reasons,
-            at_once=not asked.habits.start_delay,
+            reasons=wishes.reasons,
+            at_once=not wishes.habits.start_delay,
             walltimes=False,
             instants=origin is not None,
-            backfill=asked.backfill,
+            backfill=backfill,
             moments=self._wants_moment,
         )
-        self.driver = Driver(document, self.begin + self.origin, ways)
         self._entries = entries
-        self._next = self._fault = 0
+        self._there = len(there)
+        now = self.begin + self.origin
+        found = [(job, one) for job, one in enumerate(there) if one.started is not None]
+        self.driver = Driver.restore(
+            on_clock(document, now - int(document.now)),
+            now,
+            [one.record(entries.entry(job), entries.terms(job), self.origin) for job, one in found],
+            ways=ways,
+        )
+        for job, one in found:
+            assert one.started is not None, "it runs"
+            self.machine.find(job, one.started, one.kept)
+        self._next = len(found)
+        self._fault = 0
         self._total = len(records.names)
         self._wakes_at: int | None = None
 
@@ -74,7 +76,7 @@ class Replay:
         """To the end of everything, to the time asked for, or until the watch says stop."""
         steps = 0
         records, machine = self.records, self.machine
-        until = self.asked.until
+        until = self.wishes.until
         while True:
             at = self._next_moment()
             if at is None:
@@ -85,22 +87,28 @@ class Replay:
                 break
             self._step(at)
             steps += 1
-            if watch is not None and steps % BETWEEN == 0 and not watch(self.now, self._next, records.finished):
+            if watch is not None and steps % BETWEEN == 0 and not self._goes_on(watch):
                 break
         records.close(machine.attempts, self.now)
 
+    def _goes_on(self, watch: Watch) -> bool:
+        """Whether the watch says so. Who counts the jobs of the trace knows nothing of those of the cluster file."""
+        submitted, finished = (max(0, count - self._there) for count in (self._next, self.records.finished))
+        return watch(self.now, submitted, finished)
+
     def _next_moment(self) -> int | None:
         """When something happens next; what the driver would only look at again does not keep a run going."""
-        records, faults = self.records, self.asked.faults
+        records, faults = self.records, self.wishes.faults
         agenda = self.machine.agenda
         at = agenda[0][0] if agenda else None
         if self._next < self._total:
-            arrives = records.submitted[self._next]
+            arrives = max(self.now, records.submitted[self._next])
             at = arrives if at is None or arrives < at else at
         if not faults and self._wakes_at is None:
             return at
         if self._fault < len(faults) and (at is not None or len(self.driver.jobs)):
-            at = faults[self._fault].at if at is None else min(at, faults[self._fault].at)
+            fails = max(self.now, faults[self._fault].at)
+            at = fails if at is None else min(at, fails)
         wakes = self._wakes_at
         if wakes is not None and (at is None or wakes - self.origin < at) and (at is not None or self.driver.jobs):
             at = max(self.now, wakes - self.origin)
@@ -110,7 +118,7 @@ class Replay:
         self.now = at
         machine, records = self.machine, self.records
         facts: list[Fact] = machine.due(at) if machine.agenda and machine.agenda[0][0] <= at else []
-        if self.asked.faults:
+        if self.wishes.faults:
             self._faults_of(at, facts)
         first = len(facts)
         submitted = records.submitted
@@ -161,7 +169,7 @@ class Replay:
                 self.records.over(self.records.index[fact.name], at, str(job.phase), job.rule, job.why)
 
     def _faults_of(self, at: int, facts: list[Fact]) -> None:
-        faults = self.asked.faults
+        faults = self.wishes.faults
         while self._fault < len(faults) and faults[self._fault].at <= at:
             fault = faults[self._fault]
             self._fault += 1

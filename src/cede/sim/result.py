@@ -34,8 +34,8 @@ JOBS: Mapping[str, pl.DataType] = {
     "rule": pl.String(),
     "why": pl.String(),
 }
-"""One row a job of the trace, in its order; `job` is its number from 0. All times in whole microseconds on the trace's
-clock; `ended` and `first_start` are null until then.
+"""One row a job, those of the cluster file first, then those of the trace in its order; `job` is its number from 0. All
+times in whole microseconds on the trace's clock; `ended` and `first_start` are null until then.
 
 `state`: completed, failed, refused (can never run here), cancelled, preempted (for good: the doctrine or its policy
 does not queue it again), and of those that were under way when the replay stopped: waiting (never started), requeued
@@ -155,6 +155,8 @@ class Result:
     """Clusters of the moment of the costliest preempting decisions, by decision number, each a ClusterFile."""
     events: int = 0
     plans: int = 0
+    found: int = 0
+    """So many jobs, the first, ran when the replay began: their first attempts started before."""
 
     @property
     def main(self) -> str:

@@ -14,8 +14,7 @@ from cede.sim.measures.conservation import check
 from cede.sim.measures.costliest import costliest
 from cede.sim.replay import Watch
 from cede.sim.result import Result
-from cede.sim.simulate import UnlawfulError, replay
-from cede.sim.traces.fitting import fit
+from cede.sim.simulate import UnlawfulError, prepare, replay
 from cede.sim.traces.trace import Trace
 
 STOPPED = "The replay was interrupted: nothing is known of what comes after."
@@ -34,10 +33,10 @@ def check_doctrine(choice: str | None) -> None:
 def ready(trace: Trace, cluster: Cluster, choices: Choices) -> None:
     """Everything that can be known to be wrong before a replay begins, as an InputError."""
     document = cluster.document
-    doctrine = doctrine_of(document.doctrine)
+    doctrine_of(document.doctrine)
     check_selection(document.selection)
     made, wishes = asked(trace, cluster, choices, {})
-    fit(made, document.nodes, document.queues, queue=wishes.queue, doctrine=doctrine.name)
+    prepare(made, cluster, wishes)
 
 
 def run(

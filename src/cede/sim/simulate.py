@@ -2,73 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast, get_args
+
+import polars as pl
 
 from cede.engine.cluster import Cluster
-from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Backfill
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError, InputError, Problem
 from cede.model.garbage import collecting_no_garbage
+from cede.sim.assuming import assume
 from cede.sim.entries import Entries
-from cede.sim.faults import Fault
 from cede.sim.loops import loops_in
-from cede.sim.machine import Habits
 from cede.sim.records import Records
-from cede.sim.replay import Asked, Replay, Watch
+from cede.sim.replay import Replay, Watch
 from cede.sim.result import Queue, Result, main_of
+from cede.sim.standing import Standing, size_of, standing, told
+from cede.sim.traces.cutting import begin_of, noted
 from cede.sim.traces.fitting import fit
-from cede.sim.traces.trace import Trace
+from cede.sim.traces.trace import COLUMNS, Shape, Trace
+from cede.sim.wishes import Wishes
 
-MOMENTS = 20
-"""So many of the costliest preemptions are kept with the cluster of their moment."""
+__all__ = ["Start", "UnlawfulError", "Wishes", "prepare", "replay"]
 
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a user may ask of a replay. `backfill`: auto is easy where jobs have walltimes, else off."""
-
-    backfill: str = "auto"
-    until: int | None = None
-    habits: Habits = field(default_factory=Habits)
-    terms: Terms = field(default_factory=Terms)
-    faults: Sequence[Fault] = ()
-    moments: int = MOMENTS
-    queue: str | None = None
-    settings: Mapping[str, Any] | None = None
-    """What was asked for, to be told beside the result."""
+Amounts = Mapping[str, int]
 
 
 class UnlawfulError(CedeError):
     """A plan of the replay was not lawful, and was not carried out: a fault of Cede's."""
 
 
-def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: Watch | None = None) -> Result:
-    """The result of this trace on this cluster. The same arguments give the same result, bit for bit."""
-    wishes = wishes or Wishes()
+@dataclass(frozen=True, slots=True)
+class Start:
+    """All that a replay begins with. `jobs` are those of the cluster file, and then those of the trace."""
+
+    jobs: Trace
+    sizes: tuple[Amounts, ...]
+    there: tuple[Standing, ...]
+    begin: int
+    capacity: Amounts
+    node_capacity: Mapping[str, Amounts]
+    backfill: Backfill
+
+
+def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
+    """The trace made to fit the cluster, beside what is there already; an InputError says what does not go."""
     document = cluster.document
-    if document.workloads:
-        raise InputError([Problem("workloads", "a replay starts on an empty cluster", "leave them out of the file")])
     if document.doctrine is None:
         raise InputError([Problem("doctrine", "is missing", "name one in the file, or with --doctrine")])
     if not document.nodes and document.doctrine.name != "kueue":
         message = f"are missing: {document.doctrine.name} has no quota that could stand for them"
         raise InputError([Problem("nodes", message, "a replay needs something that jobs can fill")])
     fitted = fit(trace, document.nodes, document.queues, queue=wishes.queue, doctrine=document.doctrine.name)
-    sizes = tuple({name: nano * shape.members for name, nano in shape.requests.items()} for shape in fitted.shapes)
+    begin = _begin(fitted, document, wishes)
+    there = standing(cluster, begin, frozenset(fitted.jobs["name"] if document.workloads else ()))
     nodes = {
         node.name: {name: nano - node.occupied.get(name, 0) for name, nano in node.capacity.items()}
         for node in document.nodes
     }
     capacity = _capacity(document, nodes)
-    backfill = _backfill(wishes.backfill, fitted)
-    main = main_of(capacity)
-    records = Records(fitted, sizes, main, wishes.moments)
-    entries = Entries(fitted, wishes.terms, records)
-    asked = Asked(backfill, wishes.until, wishes.habits, wishes.terms, wishes.faults)
-    run = Replay(document, entries, records, asked, fitted.origin)
+    whole, sizes = _beside(fitted, there, capacity)
+    return Start(
+        assume(noted(whole, *told(there)), wishes.assumed),
+        sizes,
+        there,
+        begin,
+        capacity,
+        nodes,
+        _backfill(wishes.backfill, fitted),
+    )
+
+
+def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: Watch | None = None) -> Result:
+    """The result of this trace on this cluster. The same arguments give the same result, bit for bit."""
+    wishes = wishes or Wishes()
+    start = prepare(trace, cluster, wishes)
+    document, jobs = cluster.document, start.jobs
+    assert document.doctrine is not None, "it was looked for"
+    records = Records(jobs, start.sizes, main_of(start.capacity), wishes.moments)
+    entries = Entries(jobs, wishes.terms, records, start.there)
+    run = Replay(document, entries, records, wishes, start.backfill, start.begin, start.there)
     with collecting_no_garbage():
         run.run(watch)
     if run.problems:
@@ -77,13 +92,13 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
     return Result(
         doctrine=document.doctrine.name,
         edition=str(document.doctrine.edition),
-        settings={**(wishes.settings or {}), "backfill": backfill},
+        settings={**(wishes.settings or {}), "backfill": start.backfill},
         begin=run.begin,
         end=run.now,
         complete=run.complete,
-        capacity=capacity,
-        node_capacity=nodes,
-        sizes=sizes,
+        capacity=start.capacity,
+        node_capacity=start.node_capacity,
+        sizes=start.sizes,
         queues=tuple(
             Queue(queue.name, queue.parent, queue.guaranteed or None, float(queue.weight or 1))
             for queue in document.queues
@@ -94,15 +109,49 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
         decisions=tables["decisions"],
         victims=tables["victims"],
         outages=tables["outages"],
-        notes=fitted.notes,
+        notes=jobs.notes,
         loops=loops_in(records),
         moments=records.moments,
         events=run.events,
         plans=run.plans,
+        found=sum(one.started is not None for one in start.there),
     )
 
 
-def _capacity(document: ClusterFile, nodes: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _begin(trace: Trace, document: ClusterFile, wishes: Wishes) -> int:
+    """When the first job is submitted, or a node fails before that; with workloads in the file not before that."""
+    first = begin_of(trace)
+    if not document.workloads:
+        first = min([first, *(fault.at for fault in wishes.faults[:1])])
+    return first if wishes.until is None else min(first, wishes.until)
+
+
+def _beside(trace: Trace, there: tuple[Standing, ...], capacity: Amounts) -> tuple[Trace, tuple[Amounts, ...]]:
+    """The trace behind what is there already, and what each shape holds."""
+    sizes = [{name: nano * shape.members for name, nano in shape.requests.items()} for shape in trace.shapes]
+    if not there:
+        return trace, tuple(sizes)
+    rows = []
+    shapes = list(trace.shapes)
+    for one in there:
+        entry, saving = one.workload, one.workload.checkpoint
+        sizes.append(size_of(entry, capacity))
+        shapes.append(Shape(entry.requests, entry.size))
+        row = {name: getattr(entry, name, None) for name in COLUMNS} | {
+            "shape": len(shapes) - 1,
+            "submitted": one.submitted,
+            "duration": one.duration,
+            "kind": None if entry.kind == "batch" else entry.kind,
+            "checkpoint": "none" if saving is None else saving.mode,
+            "checkpoint_time": None if saving is None else saving.time,
+            "started": None,
+        }
+        rows.append([row[name] for name in COLUMNS])
+    jobs = pl.DataFrame(rows, dict(COLUMNS), orient="row")
+    return replace(trace, jobs=pl.concat([jobs, trace.jobs]), shapes=tuple(shapes)), tuple(sizes)
+
+
+def _capacity(document: ClusterFile, nodes: Mapping[str, Amounts]) -> dict[str, int]:
     """Of all nodes together, or where there are none, of all guarantees."""
     total: dict[str, int] = {}
     parts = nodes.values() if nodes else (queue.guaranteed or {} for queue in document.queues)

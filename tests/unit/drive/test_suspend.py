@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cede.engine.drive.facts import Cancel, Resume, Suspend
@@ -217,3 +219,22 @@ def test_a_lost_workload_that_was_being_suspended_stays_away() -> None:
 
     assert (world.phase("old"), world.job("old").parked) == ("pending", "ann")
     assert not world.processes
+
+
+@pytest.mark.parametrize("which", sorted(WORLDS))
+def test_one_that_comes_suspended_goes_on_from_its_checkpoint(which: str) -> None:
+    world = WORLDS[which]()
+    known: dict[str, Any] = {
+        "state": "suspended",
+        "submitted": 900,
+        "preempted": 2,
+        "checkpoint": {"mode": "auto", "last": 950},
+    }
+    world.run("first", cpu=4)
+    world.submit("old", cpu=4, terms=terms(), **known)
+    assert (world.phase("old"), world.job("old").preempted) == ("suspended", 2)
+    survives_restart(world)
+    world.exit("first")
+
+    assert world.process("old").resume is True
+    assert world.job("old").checkpoint == 950 * SECOND

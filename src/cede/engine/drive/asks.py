@@ -26,13 +26,16 @@ class RefusedError(CedeError):
 
 
 def submit(roll: Roll, fact: Submit) -> None:
-    """A new workload waits for room."""
+    """A new workload waits for room; one that is suspended, to go on from its last checkpoint."""
     entry = fact.workload
     if entry.name in roll.jobs:
         raise RefusedError(rules.NAME_TAKEN, name=entry.name)
     if entry.submitted is None:
         entry = entry.model_copy(update={"submitted": Instant(roll.now)})
-    job = Job(entry, fact.terms, since=roll.now)
+    job = Job(entry, fact.terms, since=roll.now, preempted=entry.preempted)
+    if entry.state == "suspended":
+        last = None if entry.checkpoint is None else entry.checkpoint.last
+        job.phase, job.checkpoint = Phase.SUSPENDED, entry.submitted if last is None else last
     try:
         roll.enter(job)
     except CedeError as error:

@@ -27,7 +27,7 @@ from cede.engine.drive.facts import (
     Submit,
     Suspend,
 )
-from cede.engine.drive.holds import expired
+from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.leaving import (
     checkpoint_failed,
@@ -201,6 +201,7 @@ class Driver:
             case Restarted():
                 roll.memory.clear()
                 roll.dirty = True
+                look_again(roll)
             case Began() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
                 job = self.jobs.get(fact.name)
                 if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:

@@ -10,7 +10,7 @@ from cede.model.cluster import Node, Queue, Workload
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """A new workload; its entry has neither state nor nodes."""
+    """A new workload; its entry has no nodes, and no state but `suspended`, of one that is known from before."""
 
     workload: Workload
     terms: Terms = field(default_factory=Terms)

@@ -42,12 +42,33 @@ def someone_left(roll: Roll, name: str) -> None:
     """A workload's room is free: who waited for it may enter."""
     if not roll.held:
         return
-    for job in sorted(roll.held.values(), key=lambda held: (held.since, held.name)):
+    for job in _in_order(roll):
         if name in job.waits_for:
-            job.waits_for = tuple(other for other in job.waits_for if other != name)
-            job.why = rules.HELD.because(**_words(job)) if job.waits_for else job.why
-            roll.touch(job)
+            _wait_for(roll, job, tuple(other for other in job.waits_for if other != name))
         enter_if_free(roll, job)
+
+
+def look_again(roll: Roll) -> None:
+    """Every claimant waits for those alone who are on the way out, and one that waits for nobody may enter.
+
+    Whoever left did so in the step that says so. But a record that says otherwise must not keep its claimant waiting.
+    """
+    for job in _in_order(roll):
+        others = [roll.jobs.get(name) for name in job.waits_for]
+        leaving = tuple(other.name for other in others if other is not None and other.leaving is not None)
+        if leaving != job.waits_for:
+            _wait_for(roll, job, leaving)
+        enter_if_free(roll, job)
+
+
+def _in_order(roll: Roll) -> list[Job]:
+    return sorted(roll.held.values(), key=lambda held: (held.since, held.name))
+
+
+def _wait_for(roll: Roll, job: Job, names: tuple[str, ...]) -> None:
+    job.waits_for = names
+    job.why = rules.HELD.because(**_words(job)) if names else job.why
+    roll.touch(job)
 
 
 def enter_if_free(roll: Roll, job: Job) -> None:

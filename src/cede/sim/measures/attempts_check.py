@@ -28,13 +28,15 @@ SENTENCES: tuple[tuple[str, pl.Expr], ...] = (
 def check_attempts(result: Result) -> Iterator[str]:
     """A sentence for each thing that is wrong, with the first jobs that have it."""
     attempts = result.attempts.join(result.jobs.select("job", "name"), "job", "left").sort("job", "start", "end")
-    outside = (pl.col("start") < result.begin) | (pl.col("end") > result.end)
+    found = (pl.col("job") < result.found) & (pl.col("attempt") == 1)
+    early = pl.when(found).then(pl.col("end")).otherwise(pl.col("start")) < result.begin
+    outside = early | (pl.col("end") > result.end)
     until = (pl.col("how") == "open") & (pl.col("end") != result.end)
     for sentence, wrong in (
         *SENTENCES,
         ("an attempt lies outside the replayed time", outside),
         ("an attempt is open but ends before the replay", until),
     ):
-        found = attempts.filter(wrong)["name"].unique(maintain_order=True)
-        if len(found):
-            yield told(sentence, found)
+        names = attempts.filter(wrong)["name"].unique(maintain_order=True)
+        if len(names):
+            yield told(sentence, names)

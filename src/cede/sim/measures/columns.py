@@ -15,7 +15,7 @@ from cede.sim.result import Result
 
 SECOND = 10**6
 HOUR = 3600 * SECOND
-NEVER = -1
+NEVER = -(1 << 62)
 """Stands for a null time."""
 
 Rows = NDArray[np.int64]

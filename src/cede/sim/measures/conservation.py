@@ -12,7 +12,7 @@ from cede.sim.measures.attempts_check import check_attempts
 from cede.sim.measures.columns import HOUR, SECOND, Columns, columns, times
 from cede.sim.measures.jobs_check import check_jobs
 from cede.sim.measures.states import states
-from cede.sim.measures.sweep import exact_product, exact_sum
+from cede.sim.measures.sweep import Times, exact_product, exact_sum
 from cede.sim.result import Result
 
 NANO_HOUR = NANO * HOUR
@@ -70,8 +70,9 @@ def check(result: Result) -> list[str]:
 
 def _of(table: Columns) -> Balance:
     size = table.size[table.ran.row]
-    parts = (times(table.attempts[part]) for part in ("useful", "lost", "overhead"))
-    useful, lost, overhead = (exact_sum(exact_product(size, part)) * table.unit for part in parts)
+    useful, lost, overhead = (
+        exact_sum(exact_product(size, part)) * table.unit for part in _within(table, table.result.begin)
+    )
     found = states(table)
     held, down, idle = (found[name].area() * table.unit for name in ("held", "down", "idle"))
     over = np.flatnonzero(found["running"].level > table.room)
@@ -86,6 +87,17 @@ def _of(table: Columns) -> Balance:
         idle,
         int(found["running"].at[over[0]]) if len(over) else None,
     )
+
+
+def _within(table: Columns, begin: int) -> tuple[Times, Times, Times]:
+    """What was useful, lost and overhead in each attempt since the replay began.
+
+    Who ran before had only worked; what is kept of an attempt is what was done first.
+    """
+    useful, lost, overhead = (times(table.attempts[part]) for part in ("useful", "lost", "overhead"))
+    before = np.maximum(begin - table.ran.start, 0)
+    kept = np.minimum(useful, before)
+    return useful - kept, lost - (before - kept), overhead
 
 
 def _wrong(one: Balance) -> list[str]:

@@ -68,4 +68,4 @@ def measured_window(table: Columns, warm_up: float) -> Window:
         return Window(table.result.begin, table.result.end, counted)
     # Jobs have numbers in order of submission, so equal times are cut at a job and not at a time.
     counted[np.argsort(table.submitted, kind="stable")[:out]] = False
-    return Window(int(table.submitted[counted].min()), table.result.end, counted)
+    return Window(max(table.result.begin, int(table.submitted[counted].min())), table.result.end, counted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from cede.model.errors import InputError, Loc, Problem, did_you_mean, shown
 from cede.model.reading import read_value
 from cede.model.reports import Hints, findings_of
 from cede.model.values import Amount, Maybe, Name, Number, Part
+from cede.sim.small_files import bytes_of
 from cede.sim.traces.derived import DERIVED, kind_of
 from cede.sim.traces.mapping_values import READABLE, TARGETS, key_of, parse_amount, parse_value
 
@@ -79,24 +80,21 @@ class _Reading:
 
     def value(self, column: str, raw: object, loc: Loc) -> Any:
         """The value of this column that `raw` stands for; none where it is wrong, which is then noted."""
-        try:
-            return parse_value(column, raw)
-        except ValueError as error:
-            self.wrong(loc, str(error), did_you_mean(raw, TARGETS[column].words))
-        return None
+        return self._parsed(parse_value, column, raw, loc, TARGETS[column].words)
 
     def amount(self, column: str, raw: object, loc: Loc) -> Any:
-        try:
-            return parse_amount(column, raw)
-        except ValueError as error:
-            self.wrong(loc, str(error))
-        return None
+        return self._parsed(parse_amount, column, raw, loc)
 
     def key(self, column: str, raw: object, loc: Loc) -> Any:
+        return self._parsed(key_of, column, raw, loc)
+
+    def _parsed(
+        self, parse: Callable[[str, object], Any], column: str, raw: object, loc: Loc, words: Iterable[str] = ()
+    ) -> Any:
         try:
-            return key_of(column, raw)
+            return parse(column, raw)
         except ValueError as error:
-            self.wrong(loc, str(error))
+            self.wrong(loc, str(error), did_you_mean(raw, words))
         return None
 
     def readable(self, column: str, loc: Loc) -> bool:
@@ -109,14 +107,7 @@ class _Reading:
 
 def read_mapping(path: str | Path) -> tuple[Rule, ...]:
     """The rules of a file; an InputError says everything that is wrong with it, and where."""
-    name = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError([Problem(name, f"cannot be read: {reason}")]) from None
-    if len(data) > MOST_BYTES:
-        raise InputError([Problem(name, f"has {len(data)} bytes, and mappings above {MOST_BYTES} are not read")])
+    name, data = str(path), bytes_of(path, MOST_BYTES, "mappings")
     return parse_mapping(read_value(data, name=name, keys_as_text=True), name=name)
 
 
