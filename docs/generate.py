@@ -30,6 +30,7 @@ MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
     "docs/concepts/lifecycle.md": drawn_live.lifecycle,
     "docs/concepts/preemption-sequence.md": drawn_live.times,
+    "docs/concepts/yunikorn.md": lambda: drawn.tables("yunikorn"),
     "docs/reference/measures.md": drawn_sim.measures,
 }
 

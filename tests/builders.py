@@ -24,10 +24,17 @@ KUEUE_SETTINGS = {
     "borrow": "borrowWithinCohort",
     "fungibility": "flavorFungibility",
 }
+YUNIKORN_SETTINGS = {
+    "policy": "preemption.policy",
+    "delay": "preemption.delay",
+    "priority_policy": "priority.policy",
+    "offset": "priority.offset",
+    "quota_delay": "quota.preemption.delay",
+}
 WORKLOAD_KEYS = {
     *("queue", "app", "user", "project", "domain", "tenant", "kind", "priority", "job_priority", "state", "members"),
     *("pod_sets", "usage", "exclusive", "nodes", "placement", "constraints", "required_node", "submitted", "started"),
-    *("walltime", "checkpoint", "preemptible", "preempts", "preempted", "uid"),
+    *("walltime", "checkpoint", "preemptible", "preempts", "preempted", "originator", "uid"),
 }
 HOLDS = ("running", "reserved", "checkpointing", "preempting")
 
@@ -70,6 +77,18 @@ cohort = queue
 """A queue with others below it; it has quotas, limits and a weight, but no settings."""
 
 
+def path(name: str, /, **values: Any) -> Entry:
+    """A YuniKorn queue by its full path: `path("root.a", cpu=4, policy="fence")`; amounts are its guarantee."""
+    settings = {setting: values.pop(short) for short, setting in YUNIKORN_SETTINGS.items() if short in values}
+    keys, amounts = _split(values, {"max", "over_limit_since"})
+    entry: dict[str, Any] = {"name": name, **keys}
+    if "." in name:
+        entry["parent"] = name.rpartition(".")[0]
+    if amounts:
+        entry["guaranteed"] = amounts
+    return Entry("queues", entry | ({"settings": settings} if settings else {}))
+
+
 def tenant(name: str, /, **limits: int) -> Entry:
     return Entry("tenants", {"name": name, **limits})
 
@@ -81,6 +100,11 @@ def policy(**values: Any) -> Entry:
 
 def pending(name: str, /, **values: Any) -> Entry:
     return _workload(name, "pending", values)
+
+
+def asking(name: str, queue: str, /, **values: Any) -> Entry:
+    """A pending workload of this queue that has waited for a minute."""
+    return _workload(name, "pending", {"queue": queue, "submitted": -60, **values})
 
 
 def suspended(name: str, /, **values: Any) -> Entry:
@@ -136,6 +160,16 @@ def kueue(*entries: Entry, now: float = 0, **doctrine: Any) -> cede.Cluster:
 def fair(*entries: Entry, **doctrine: Any) -> cede.Cluster:
     """The same with fair sharing."""
     return kueue(*entries, preemption="FairSharing", **doctrine)
+
+
+def laws(*entries: Entry, now: float = 0, **doctrine: Any) -> cede.Cluster:
+    """A cluster under the seven laws of YuniKorn's design; what is named besides is a setting of the doctrine."""
+    return cede.load(document_of(*entries, now=now, doctrine={"name": "yunikorn", "edition": "laws", **doctrine}))
+
+
+def release(*entries: Entry, now: float = 0, **doctrine: Any) -> cede.Cluster:
+    """The same as YuniKorn 1.9 ships it."""
+    return laws(*entries, now=now, edition="1.9", **doctrine)
 
 
 def decided(cluster: cede.Cluster, workload: str, **options: Any) -> cede.Decision:

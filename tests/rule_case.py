@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cede
+from cede.engine.catalog import doctrine_of
+from cede.engine.cycle import plan_state
+from cede.engine.events import Requeued, Ticked, apply
+from cede.model.times import SECOND
+from cede.state.build import build
 
 
 @dataclass(frozen=True)
 class Case:
-    """A cluster, the workload that is decided, and the sentence about `about` (the decision itself if None)."""
+    """A cluster, the workload that is decided, and the sentence about `about` (the decision itself if None).
+
+    `second`: the rule speaks only of what was done before, so that the sentence is of a second cycle, a second later.
+    """
 
     cluster: cede.Cluster
     said: str
     about: str | None = None
-    decided: str = "in"
+    decided: str | None = "in"
+    second: bool = False
 
 
 Order = tuple[cede.Cluster, list[str]]
 """A cluster, and who comes before whom in it."""
+
+
+def explained(case: Case) -> cede.Plan:
+    """The plan in which the rule speaks. Between two cycles victims leave; nobody starts."""
+    if not case.second:
+        return cede.plan(case.cluster, explain=True)
+    state, doctrine = build(case.cluster.document), doctrine_of(case.cluster.document.doctrine)
+    memory: dict[str, Any] = {}
+    for victim in plan_state(state, doctrine, memory=memory).victims:
+        apply(state, Requeued(victim))
+    apply(state, Ticked(state.now + SECOND))
+    return plan_state(state, doctrine, explain=True, memory=memory)

@@ -88,6 +88,19 @@ CLUSTERS: dict[str, dict[str, Any]] = {
             },
         ],
     },
+    **{
+        f"yunikorn {edition}": {
+            "cede": 1,
+            "doctrine": {"name": "yunikorn", "edition": edition},
+            "nodes": [{"name": "n", "count": 2, "capacity": {"cpu": 4}}],
+            "queues": [
+                {"name": "pool"},
+                {"name": "q", "parent": "pool", "guaranteed": {"cpu": 5}, "settings": {"preemption.delay": 1}},
+                {"name": "r", "parent": "pool", "guaranteed": {"cpu": 3}, "settings": {"preemption.delay": 1}},
+            ],
+        }
+        for edition in ("laws", "1.9")
+    },
     "kueue, quota alone": {
         "cede": 1,
         "doctrine": "kueue",

@@ -12,9 +12,14 @@ import typer
 from cede.cli.options import DEFAULT_SIZE, MaxSize, example
 
 if TYPE_CHECKING:
-    from cede.imports.report import Note
+    from cede.imports.report import Imported, Note
 
 EXAMPLE = example("cede import kueue examples/kueue/team-a.yaml")
+OF_YUNIKORN = example("cede import yunikorn examples/yunikorn/queues.yaml --state examples/yunikorn/fullstatedump.json")
+
+Out = Annotated[str | None, typer.Option(metavar="FILE", help="Write to this file.")]
+Notes = Annotated[str | None, typer.Option(metavar="FILE", help="Write every note to this file too, as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")]
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -36,10 +41,8 @@ def kueue(
         list[str],
         typer.Argument(metavar="FILE", help="Kubernetes objects, YAML or JSON; `-` is standard input."),
     ],
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
-    notes: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write every note to this file too, as JSON.")
-    ] = None,
+    out: Out = None,
+    notes: Notes = None,
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="The clock, as RFC 3339; else the latest time in the objects.")
     ] = None,
@@ -47,7 +50,7 @@ def kueue(
     nodes: Annotated[
         bool, typer.Option("--nodes", help="Keep nodes even if it is not known where every workload runs.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
+    json: Json = False,
     max_size: MaxSize = DEFAULT_SIZE,
 ) -> None:
     """Make a cluster file from Kueue's objects.
@@ -56,13 +59,62 @@ def kueue(
     yaml` prints, in one file or several. Kueue's Configuration, Namespaces, Nodes and Pods are used if given. What
     has a meaning and no place in a cluster file is named on standard error.
     """
-    from cede.cli.output import as_json, emit
     from cede.cli.source import read_all
-    from cede.cli.yaml_writing import as_yaml, with_units
     from cede.imports.kueue.convert import from_kueue
-    from cede.model.document import dump_document, parse_document
 
     imported = from_kueue(read_all(files, max_size), now=now, fair_sharing=fair_sharing, nodes=nodes)
+    _deliver(imported, out, notes, json)
+
+
+@app.command(epilog=OF_YUNIKORN)
+def yunikorn(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="The queue configuration, or the ConfigMap with it; `-` is standard input."
+        ),
+    ],
+    state: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What /ws/v1/fullstatedump answers: nodes and applications.")
+    ] = None,
+    objects: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Pods and PriorityClasses, which say who may be preempted, and preempt."),
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The partition to take; else `default`, or the only one.")
+    ] = None,
+    edition: Annotated[str, typer.Option(metavar="EDITION", help="The edition to plan with: 1.9 or laws.")] = "1.9",
+    now: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The clock, as RFC 3339; else the time of the state dump.")
+    ] = None,
+    out: Out = None,
+    notes: Notes = None,
+    json: Json = False,
+    max_size: MaxSize = DEFAULT_SIZE,
+) -> None:
+    """Make a cluster file from YuniKorn's queue configuration.
+
+    Reads a `queues.yaml` as YuniKorn does, and refuses what it would refuse. With --state the nodes, applications,
+    allocations and asks of a running scheduler come along. What has a meaning and no place in a cluster file is named
+    on standard error.
+    """
+    from cede.cli.source import read_all
+    from cede.imports.yunikorn.convert import from_yunikorn
+
+    files = [file, *([] if state is None else [state]), *(objects or ())]
+    configuration, *others = read_all(files, max_size)
+    dump, pods = (None, others) if state is None else (others[0], others[1:])
+    imported = from_yunikorn(configuration, dump, pods, partition=partition, edition=edition, now=now)
+    _deliver(imported, out, notes, json)
+
+
+def _deliver(imported: Imported, out: str | None, notes: str | None, json: bool) -> None:
+    """The cluster file where it is wanted, and what it does not hold."""
+    from cede.cli.output import as_json, emit
+    from cede.cli.yaml_writing import as_yaml, with_units
+    from cede.model.document import dump_document, parse_document
+
     document = dump_document(parse_document(imported.document))
     text = as_json(document) if json else as_yaml(with_units(document))
     if out is None:

@@ -35,6 +35,8 @@ def print_plan(made: Plan) -> None:
         for decision in shown:
             if decision.candidates is not None:
                 _print_candidates(out, decision, narrow)
+            if decision.account is not None:
+                _print_account(out, decision.account)
         _print_remarks(out, shown)
     if made.shares is not None:
         print_shares(out, made)
@@ -113,6 +115,27 @@ def _print_candidates(out: Console, decision: Decision, narrow: bool) -> None:
     if len(found) > MOST_CANDIDATES:
         out.print(text(f"{number(len(found) - MOST_CANDIDATES, 'more candidate')} not shown: --json has them all"))
     out.print()
+
+
+def _print_account(out: Console, account: Mapping[str, Any]) -> None:
+    """What the doctrine adds: single values in one line, each list of rows as a table."""
+    single = [f"{key} {value}" for key, value in account.items() if not isinstance(value, list)]
+    if single:
+        out.print(text("; ".join(single)))
+    for key, rows in account.items():
+        if not isinstance(rows, list) or not rows:
+            continue
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        made = table(*((name, {"no_wrap": True} if name == names[0] else {}) for name in names))
+        out.print(text(key, "bold"))
+        for row in rows:
+            made.add_row(*(text(_cell(row.get(name, ""))) for name in names))
+        out.print(made)
+    out.print()
+
+
+def _cell(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _print_remarks(out: Console, decisions: list[Decision]) -> None:

@@ -75,4 +75,7 @@ def _scalar(value: object) -> str:
 
 
 def _amount(resource: str, value: object) -> str:
-    return "" if value is None else say_quantity(resource, parse_quantity(value))
+    if value is None:
+        return ""
+    sign, size = ("-", str(value)[1:]) if str(value).startswith("-") else ("", str(value))
+    return sign + say_quantity(resource, parse_quantity(size))

@@ -115,10 +115,16 @@ def _entries(source: str, extra: object, data: object, made: Imported | None) ->
 
     if not holds_objects(extra):
         return None
-    if made is None:
+    if made is None or name_of_doctrine(made) != "kueue":
         message = "Kubernetes objects cannot be added to a cluster file"
         raise InputError([Problem(f"--add {source}", message, f"write a workload as {SHORT}")])
     return workloads_beside(data, made, f"--add {source}", extra)
+
+
+def name_of_doctrine(made: Imported) -> str:
+    """The system whose configuration this was."""
+    doctrine = made.document["doctrine"]
+    return str(doctrine["name"] if isinstance(doctrine, Mapping) else doctrine)
 
 
 def _tell_losses(imports: Mapping[str, Imported]) -> None:
@@ -134,7 +140,8 @@ def _tell_losses(imports: Mapping[str, Imported]) -> None:
     if lost:
         # The cluster's objects come first: without them those that were added mean nothing.
         files = [file for number, (file, made) in enumerate(imports.items()) if made.notes or number == 0]
-        command = " ".join(["cede import kueue", *("FILE" if file == "-" else printable(file) for file in files)])
+        system = name_of_doctrine(next(iter(imports.values())))
+        command = " ".join([f"cede import {system}", *("FILE" if file == "-" else printable(file) for file in files)])
         names = "names it" if workloads + others == 1 else "names them"
         print(f"note: {' and '.join(lost)}; `{command}` {names}", file=sys.stderr)
 

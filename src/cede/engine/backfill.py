@@ -9,6 +9,7 @@ A workload that would fit on nodes waits for something else, and holds nobody ba
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Doctrine
@@ -40,10 +41,13 @@ Heads = dict[int, Head]
 """The heads of one step, by partition: what was left beside one, and who took of it, holds until somebody must go."""
 
 
-def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str, known: Heads) -> Restrained:
+def restrain(
+    state: State, doctrine: Doctrine, plan: Plan, backfill: str, known: Heads, memory: dict[str, Any] | None = None
+) -> Restrained:
     """The plan as far as nobody passes a head that must not; with one that may pass, if the doctrine kept it back.
 
-    For those after one that is held back the plan counts it as started, so that they are asked for alone.
+    For those after one that is held back the plan counts it as started, so that they are asked for alone, and a
+    preemption is decided anew as if nobody who is held back waited.
     """
     heads: dict[int, Head | None] = {}
     doubtful: set[int] = set()
@@ -54,6 +58,11 @@ def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str, known:
         row = None if made.workload is None else state.work_index[made.workload]
         partition = -1 if row is None else int(state.work.partition[row])
         head = heads.get(partition)
+        if made.victims and kept.held_back:
+            if started:
+                kept.again = True
+                return kept
+            return _without(state, doctrine, backfill, known, memory, kept.held_back)
         if row is None or made.victims:
             kept.decisions.append(made)
             if made.victims:
@@ -92,6 +101,26 @@ def restrain(state: State, doctrine: Doctrine, plan: Plan, backfill: str, known:
             others = [made for made in kept.decisions if made.workload != passing.workload]
             return Restrained([*others, passing], kept.held_back, again=True)
     return kept
+
+
+def _without(
+    state: State,
+    doctrine: Doctrine,
+    backfill: str,
+    known: Heads,
+    memory: dict[str, Any] | None,
+    held_back: list[tuple[Decision, Head]],
+) -> Restrained:
+    """The same as if those who are held back did not wait; nothing of the plan was kept yet that takes room."""
+    names = {made.workload for made, _ in held_back}
+    everybody = state.pending
+    state.pending = {row for row in everybody if state.work_names[row] not in names}
+    try:
+        other = plan_state(state, doctrine, misses=False, memory=memory)
+        found = restrain(state, doctrine, other, backfill, known, memory)
+    finally:
+        state.pending = everybody
+    return Restrained(found.decisions, [*held_back, *found.held_back], found.again)
 
 
 def _head(state: State, claim: Claim, backfill: str) -> Head | None:

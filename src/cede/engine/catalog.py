@@ -6,7 +6,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem
 
-BUILT = ("backendai", "kueue")
+BUILT = ("backendai", "kueue", "yunikorn")
 
 
 def doctrine_of(choice: DoctrineChoice | None) -> Doctrine:
@@ -34,5 +34,9 @@ def find(name: str) -> Doctrine:
         from cede.doctrines.kueue.doctrine import KUEUE
 
         return KUEUE
+    if name == "yunikorn":
+        from cede.doctrines.yunikorn.doctrine import YUNIKORN
+
+        return YUNIKORN
     message = f"the doctrine {name!r} is not built yet"
     raise InputError([Problem("doctrine", message, f"this Cede has {', '.join(BUILT)}")])

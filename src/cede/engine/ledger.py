@@ -38,8 +38,9 @@ class Ledger:
     `admitted` are claimants that a decision gives flavors, or fewer members than they ask for.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, cancels: Callable[[int, int], bool] | None = None) -> None:
         self.state = state
+        self._cancels = cancels
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
         self.leaving: dict[str, Counter[int]] = {}
@@ -266,12 +267,17 @@ class Ledger:
         return (
             NODE_STATES[state.nodes.state[at]] == "ready"
             and state.nodes.partition[at] == state.work.partition[row]
-            and state.nodes.reserved_for[at] in (NONE, row)
+            and self._unreserved(at, row)
             and state.work.required_node[row] in (NONE, at)
             and any(all(self._offers(at, key) for key in pins) for pins in self._pins(name))
             and (constraints is None or all(labels.get(key) == value for key, value in constraints.labels.items()))
             and (constraints is None or not constraints.nodes or node in constraints.nodes)
         )
+
+    def _unreserved(self, node: int, row: int) -> bool:
+        """Whether the node is kept for nobody else, or that may be cancelled for this one."""
+        holder = int(self.state.nodes.reserved_for[node])
+        return holder in (NONE, row) or (self._cancels is not None and self._cancels(holder, row))
 
     def _pins(self, name: str) -> set[frozenset[str]]:
         """The flavors that each kind of its members names."""

@@ -11,6 +11,7 @@ from typing import Any
 from cede.engine.cluster import Cluster
 from cede.imports.kueue.convert import from_kueue
 from cede.imports.report import Imported
+from cede.imports.yunikorn.convert import from_yunikorn
 from cede.model.document import parse_document
 from cede.model.errors import InputError, Problem, shown
 from cede.model.reading import is_kubernetes_object, read_text
@@ -22,7 +23,8 @@ SIZE_LIMIT = 256 * 2**20
 def load(source: str | PathLike[str] | Mapping[str, Any], *, limit: int = SIZE_LIMIT) -> Cluster:
     """The cluster that a file, `-` for standard input, or plain data describes.
 
-    Kueue's Kubernetes objects will do as well; what of them could not be carried over is in the cluster's `notes`.
+    Kueue's Kubernetes objects will do as well, and YuniKorn's queue configuration; what of them could not be carried
+    over is in the cluster's `notes`.
     """
     data = dict(source) if isinstance(source, Mapping) else read_source(source, limit=limit)
     made = imported(data)
@@ -30,8 +32,15 @@ def load(source: str | PathLike[str] | Mapping[str, Any], *, limit: int = SIZE_L
 
 
 def imported(data: object) -> Imported | None:
-    """What Kubernetes objects become; none where the data is that of a cluster file already."""
-    return from_kueue([("", data)]) if holds_objects(data) else None
+    """What another system's configuration becomes; none where the data is that of a cluster file already."""
+    if holds_objects(data):
+        return from_kueue([("", data)])
+    return from_yunikorn(("", data)) if holds_partitions(data) else None
+
+
+def holds_partitions(data: object) -> bool:
+    """Whether this is a queue configuration of YuniKorn."""
+    return isinstance(data, Mapping) and "partitions" in data and "cede" not in data
 
 
 def holds_objects(data: object) -> bool:

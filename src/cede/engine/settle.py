@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Doctrine
@@ -21,7 +21,7 @@ from cede.state.state import State
 from cede.state.static import holds
 
 Holding = tuple[str, tuple[str, ...], frozenset[tuple[str, int]]]
-Signature = tuple[frozenset[Holding], frozenset[str]]
+Signature = tuple[frozenset[Holding], frozenset[str], Hashable]
 
 
 def settle(
@@ -52,7 +52,7 @@ def settle_state(
     progress: Callable[[int], None] | None = None,
 ) -> Settled:
     """The same on live columns, which it changes; `step` in microseconds."""
-    run = _Run(state, step)
+    run = _Run(state, step, doctrine)
     run.finish_what_is_under_way(doctrine)
     for cycle in range(1, cycles + 1):
         made = plan_state(run.state, doctrine, misses=False, memory=run.memory)
@@ -73,9 +73,10 @@ def settle_state(
 class _Run:
     """A state under way, what the doctrine remembers, and every state seen so far."""
 
-    def __init__(self, state: State, step: int) -> None:
+    def __init__(self, state: State, step: int, doctrine: Doctrine) -> None:
         self.state = state
         self.step = step
+        self.lasting = doctrine.lasting
         self.memory: dict[str, Any] = {}
         self.preemptions: list[Preemption] = []
         self.ended: list[str] = []
@@ -180,7 +181,8 @@ class _Run:
             for name, row in state.work_index.items()
             if holds(int(state.work.state[row]))
         )
-        return running, frozenset(state.work_names[row] for row in state.pending)
+        pending = frozenset(state.work_names[row] for row in state.pending)
+        return running, pending, None if self.lasting is None else self.lasting(self.memory)
 
     def _usage(self, row: int) -> frozenset[tuple[str, int]]:
         """What it holds, where that is decided with its flavors and its members; elsewhere it is always the same."""

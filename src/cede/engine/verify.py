@@ -8,6 +8,7 @@ use, and nothing is oversubscribed once victims have left. A doctrine adds what 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.catalog import doctrine_of
@@ -45,7 +46,8 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         yield f"the plan is of {plan.doctrine} {plan.edition}, the state of {doctrine.name} {choice_of(state).edition}"
     if plan.version != state.version:
         yield f"the plan was made from version {plan.version}, the state is at {state.version}"
-    ledger = Ledger(state)
+    cancels = doctrine.cancels
+    ledger = Ledger(state, None if cancels is None else partial(cancels, state, plan.edition))
     audit = doctrine.audit(state, plan.edition)
     decided: set[str] = set()
     evicted: set[str] = set()
@@ -70,9 +72,14 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         for objection in audit(made):
             yield f"{about}: {objection}"
         if made.action in ("start", "preempt") and made.workload is not None:
-            yield from _room(state, ledger, made, exact=plan.edition in doctrine.exact)
+            short = any(warning.rule == doctrine.falls_short for warning in made.warnings)
+            complaints = list(_room(state, ledger, made, exact=plan.edition in doctrine.exact))
+            yield from () if short and made.victims else complaints
         elif made.victims and made.workload is not None:
             yield f"{about}: victims, but no preemption"
+        elif made.workload is None:
+            for victim in made.victims:
+                ledger.leave(victim.workload)
 
 
 def _strangers(state: State, made: Decision) -> Iterator[str]:

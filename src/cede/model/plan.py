@@ -82,6 +82,8 @@ class Decision:
     warnings: tuple[Warning, ...] = ()
     nearest_miss: tuple[Miss, ...] = ()
     candidates: tuple[Candidate, ...] | None = None
+    account: dict[str, Any] | None = None
+    """What an explanation adds to the candidates, in the doctrine's own words: single values, and lists of rows."""
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "action": self.action}
@@ -100,6 +102,8 @@ class Decision:
             result["nearest_miss"] = [miss.to_dict() for miss in self.nearest_miss]
         if self.candidates is not None:
             result["candidates"] = [candidate.to_dict() for candidate in self.candidates]
+        if self.account is not None:
+            result["account"] = self.account
         return result
 
 

@@ -113,6 +113,8 @@ def format_quantity(nano: int) -> int | str:
 
 def show_quantity(resource: str, nano: int) -> str:
     """An amount for people: memory in binary multiples where they are exact, everything else as in a document."""
+    if nano < 0:
+        return f"-{show_quantity(resource, -nano)}"
     if nano > 0 and nano % NANO == 0 and _BINARY.search(resource.partition("@")[0].rpartition("/")[2]):
         units = nano // NANO
         for suffix, power in reversed(_POWERS_OF_TWO.items()):

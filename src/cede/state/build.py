@@ -42,6 +42,7 @@ def build(document: ClusterFile) -> State:
         policies=sorted(document.policies, key=lambda policy: (policy.user or "", policy.project or "")),
         default_priority=DEFAULT_PRIORITY.get(doctrine.name, 0) if doctrine else 0,
         flavored_quota=doctrine is not None and doctrine.name == "kueue",
+        zero_is_unset=doctrine is not None and doctrine.name == "yunikorn",
     )
     state = State(static, now=int(document.now), instant=isinstance(document.now, Instant))
     workloads = sorted(document.workloads, key=lambda workload: workload.name)

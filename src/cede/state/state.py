@@ -329,7 +329,8 @@ class State:
         for above in self.tree.path(row)[1:]:
             self.tree.usage[:, above] -= usage
         partition = partition_of(self, row)
-        self.tree.put(queue, self.units, self.partitions.code(queue.partition or DEFAULT_PARTITION))
+        code = self.partitions.code(queue.partition or DEFAULT_PARTITION)
+        self.tree.put(queue, self.units, code, zero_is_unset=self.static.zero_is_unset)
         for above in self.tree.path(row)[1:]:
             self.tree.usage[:, above] += usage
         if partition_of(self, row) != partition:

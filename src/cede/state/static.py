@@ -21,6 +21,8 @@ class Static:
     policies: Sequence[Policy] = ()
     default_priority: int = 0
     flavored_quota: bool = False
+    zero_is_unset: bool = False
+    """Whether a queue's limit or guarantee of nothing but zeros is none at all."""
 
 
 def holds(state: int) -> bool:

@@ -67,8 +67,11 @@ class QueueTree(QueueColumns):
             self._paths.clear()
         return found
 
-    def put(self, queue: Queue, units: Units, partition: int) -> int:
-        """Enter or replace a queue's own limits and settings; usage stays. The amounts were learned before."""
+    def put(self, queue: Queue, units: Units, partition: int, *, zero_is_unset: bool = False) -> int:
+        """Enter or replace a queue's own limits and settings; usage stays. The amounts were learned before.
+
+        `zero_is_unset`: a limit or guarantee of nothing but zeros is none.
+        """
         row = self.row(queue.name)
         self.derived.clear()
         self._paths.clear()
@@ -80,7 +83,10 @@ class QueueTree(QueueColumns):
         for name in LIMITS:
             limits = getattr(self, name)
             limits[:, row] = UNSET
-            for column, count in units.pairs(getattr(queue, name) or {}):
+            given = getattr(queue, name) or {}
+            if zero_is_unset and not any(given.values()):
+                continue
+            for column, count in units.pairs(given):
                 limits[column, row] = count
         return row
 

@@ -34,6 +34,18 @@ KUEUE: dict[str, Any] = {
     ],
 }
 
+YUNIKORN: dict[str, Any] = {
+    "cede": 1,
+    "now": "2026-01-01T00:00:00Z",
+    "doctrine": "yunikorn",
+    "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
+    "queues": [
+        {"name": "root"},
+        {"name": "root.prod", "parent": "root", "guaranteed": {"cpu": 4}, "settings": {"preemption.delay": "0.5s"}},
+        {"name": "root.test", "parent": "root", "guaranteed": {"cpu": 4}, "settings": {"preemption.delay": "0.5s"}},
+    ],
+}
+
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
@@ -120,3 +132,37 @@ def test_under_the_shipped_edition_victims_are_rescheduled(start: Start) -> None
     live.completed("first-urgent")
     live.said("first", "ready", attempt=2)
     assert live.client.job("first")["preempted"] == 1
+
+
+@pytest.mark.parametrize("edition", ["laws", "1.9"])
+def test_under_yunikorn_a_queue_under_its_guarantee_takes_from_one_over_and_nobody_slips_back(
+    start: Start, edition: str
+) -> None:
+    live = start(YUNIKORN | {"doctrine": {"name": "yunikorn", "edition": edition}})
+    live.runs("old", SLEEPS, queue="root.test")
+    live.runs("young", POLITE, queue="root.test", times={"grace_period": 5})
+    live.shell("prod-1", SLEEPS, queue="root.prod")
+
+    live.wait("prod-1", "running")
+    victim = live.wait("young", "pending")
+    assert (victim["preempted"], live.client.job("old")["preempted"]) == (1, 0)
+    (decision,) = (one for one in live.client.decisions(workload="young") if one["victims"])
+    assert (decision["workload"], decision["edition"], decision["rule"]) == (
+        "prod-1",
+        edition,
+        "yunikorn.over-guarantee",
+    )
+    until(lambda: live.client.job("young")["rule"] in ("yunikorn.law-4", "yunikorn.guarantee-check"))
+    live.client.cancel("old")
+    live.said("young", "ready", attempt=2)
+
+
+def test_under_yunikorn_a_claimant_waits_for_its_delay_and_then_preempts_though_nothing_happens(start: Start) -> None:
+    live = start(YUNIKORN)
+    for name in ("one", "two"):
+        live.runs(name, SLEEPS, queue="root.test")
+    live.shell("prod-1", SLEEPS, queue="root.prod")
+    assert live.client.job("prod-1")["rule"] == "yunikorn.delay"
+
+    live.wait("prod-1", "running")
+    assert 0.5 <= live.seconds_between("prod-1", "submit", "hold") < 5

@@ -10,6 +10,7 @@ import pytest
 
 from cede.doctrines.backendai.doctrine import BACKENDAI
 from cede.doctrines.parts.doctrine import Cycle, Doctrine
+from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
 from cede.engine.settle import _Run, settle_state
 from cede.engine.verify import verify_state
@@ -163,7 +164,7 @@ def test_who_runs_does_not_leave_already() -> None:
 
 def test_who_leaves_already_leaves_once_and_is_not_counted() -> None:
     state = state_of(LEAVES, ONE)
-    run = _Run(state, 1_000_000)
+    run = _Run(state, 1_000_000, find("kueue"))
 
     assert run.apply(1, Plan("kueue", "0.20", 0, (AGAIN,)))
     assert (run.preemptions, state.nodes_of(state.work_index["in"])) == ([], ["s1"])

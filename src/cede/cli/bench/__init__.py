@@ -82,6 +82,23 @@ def kueue(
         _show(measured(quick=quick, tell=tell), print_report, json=json)
 
 
+@app.command(epilog="Example: cede bench yunikorn --quick")
+def yunikorn(
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of nodes; ten workloads run on each node.")
+    ] = "1250,2500,5000",
+    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the nodes and of the rounds.")] = False,
+    json: Json = False,
+) -> None:
+    """One attempt of either edition on full nodes of 50 queues over their guarantee, beside a plain search over all."""
+    from cede.cli.bench.report import sizes_of, telling
+    from cede.cli.bench.yunikorn import measured, print_report
+
+    wanted = [max(1, nodes // 5) if quick else nodes for nodes in sizes_of(sizes)]
+    with telling() as tell:
+        _show(measured(wanted, quick=quick, tell=tell), print_report, json=json)
+
+
 @app.command(epilog="Example: cede bench live --quick")
 def live(
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the jobs and rounds.")] = False,

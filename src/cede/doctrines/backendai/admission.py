@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from cede.doctrines.backendai.rules import (
-    EMPTY_GROUP,
-    FITS,
-    FIXED,
-    NO_MATCH,
-    OUT_OF_RANGE,
-    OVER_LIMIT,
-    TOO_BIG,
-)
-from cede.doctrines.parts.claim import Claim, pinned_by
-from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import never_fits
+from cede.doctrines.backendai.rules import EMPTY_GROUP, FIXED, NO_MATCH, OUT_OF_RANGE, OVER_LIMIT
+from cede.doctrines.parts import outcomes
+from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.limits import Limit, hopeless
+from cede.doctrines.parts.outcomes import decision
 from cede.doctrines.parts.policies import breach_of
-from cede.doctrines.parts.shortage import shortage
 from cede.model.plan import Decision
-from cede.model.resources import split_flavor
-from cede.model.rules import Rule
-from cede.state.columns import NONE
 from cede.state.state import State
 
 LOWEST, HIGHEST = 0, 100
-
-
-def decision(state: State, row: int, action: str, rule: Rule, **facts: object) -> Decision:
-    """A decision without victims, with the rule's sentence filled in."""
-    return Decision(state.work_names[row], action, rule.id, rule.because(**facts))
 
 
 def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | None:
@@ -45,78 +26,9 @@ def refused_by_owner(state: State, row: int, limits: list[Limit]) -> Decision | 
 
 def matches_nothing(state: State, claim: Claim) -> Decision | None:
     """No node of the group is of the kind that one of its members asks for, or the group has none: its own failure."""
-    if not state.nodes.size or (claim.matching.any() and _all_kinds_match(state, claim)):
+    if not outcomes.matches_nothing(state, claim):
         return None
     partition = state.partitions.names[int(state.work.partition[claim.row])]
     if not (state.nodes.partition[: state.nodes.size] == state.work.partition[claim.row]).any():
         return decision(state, claim.row, "refuse", EMPTY_GROUP, partition=partition)
-    return decision(state, claim.row, "refuse", NO_MATCH, wanted=_wanted(state, claim.row))
-
-
-def _all_kinds_match(state: State, claim: Claim) -> bool:
-    """Whether each kind of its members finds a node that offers the flavors it names."""
-    kinds = pinned_by(state, claim.row)
-    if len(kinds) == 1:
-        return True
-    offered = state.nodes.capacity[:, : state.nodes.size] > 0
-    columns = ([state.units.index[name] for name in kind] for kind in kinds)
-    return all(bool((offered[kind].all(axis=0) & claim.matching).any()) for kind in columns)
-
-
-def too_big(state: State, claim: Claim, *, bare: bool = False) -> Decision | None:
-    """It fits no matching node even if that were empty, whatever the node's state.
-
-    `bare`: of what others occupy too. Release 26.8 compares with an agent's whole capacity; it knows no use
-    that it does not manage, so what is occupied may go away like any other use.
-    """
-    if not state.nodes.size:
-        return None
-    size = state.nodes.size
-    empty = state.nodes.capacity[:, :size] - (0 if bare else state.nodes.occupied[:, :size])
-    if not never_fits(state, replace(claim, allowed=claim.matching), empty):
-        return None
-    return decision(state, claim.row, "refuse", TOO_BIG, short=shortage(state, claim, empty, everywhere=True))
-
-
-def started(cycle: Cycle, claim: Claim, nodes: list[int]) -> Decision:
-    """It fits now: booked for the rest of the cycle."""
-    state = cycle.state
-    cycle.trial.book(claim.row, nodes)
-    names = names_of(state, nodes)
-    sentence = FITS.because(nodes=", ".join(dict.fromkeys(names)) or "its quota (the file has no nodes)")
-    return Decision(claim.name, "start", FITS.id, sentence, nodes=names, flavors=flavors_of(state, claim, nodes))
-
-
-def names_of(state: State, nodes: list[int]) -> tuple[str, ...]:
-    return tuple(state.node_names[node] for node in nodes)
-
-
-def flavors_of(state: State, claim: Claim, nodes: list[int]) -> dict[str, str]:
-    """The flavor of each resource it takes, where all its nodes have it in the same one."""
-    if not nodes or not state.units.flavored:
-        return {}
-    found: dict[str, str] = {}
-    for name in (state.units.names[column] for column in claim.columns):
-        columns = state.units.flavored.get(name, [])
-        shared = [column for column in columns if (state.nodes.capacity[column, nodes] > 0).all()]
-        if len(shared) == 1:
-            found[name] = split_flavor(state.units.names[shared[0]])[1] or ""
-    return found
-
-
-def _wanted(state: State, row: int) -> str:
-    parts: list[str] = []
-    constraints = state.constraints.get(row)
-    kinds = pinned_by(state, row)
-    flavors = {split_flavor(name)[1] for kind in kinds for name in kind}
-    if len(flavors) == 1:
-        parts.append(f"flavor {flavors.pop()}")
-    elif all(kinds):
-        parts.append(" or ".join(sorted(map(" and ".join, kinds))))
-    if constraints is not None and constraints.labels:
-        parts += [f"label {key}={value}" for key, value in sorted(constraints.labels.items())]
-    if constraints is not None and constraints.nodes:
-        parts.append(f"a name among {', '.join(sorted(constraints.nodes))}")
-    if state.work.required_node[row] != NONE:
-        parts.append(f"the name {state.node_names[int(state.work.required_node[row])]}")
-    return " and ".join(parts)
+    return decision(state, claim.row, "refuse", NO_MATCH, wanted=outcomes.wanted(state, claim.row))

@@ -9,7 +9,6 @@ from string import Formatter
 import numpy as np
 
 from cede.doctrines.backendai import rules
-from cede.doctrines.backendai.admission import flavors_of, names_of
 from cede.doctrines.backendai.facts import facts_about, fate_of
 from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.candidates import Candidates, held_back
@@ -19,6 +18,7 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.misses import nearest_miss
+from cede.doctrines.parts.outcomes import flavors_of, names_of
 from cede.doctrines.parts.shortage import lacking, shortage
 from cede.model.plan import Decision, Miss, Victim, Warning
 from cede.model.rules import Rule

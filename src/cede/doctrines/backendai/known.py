@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner, too_big
+from cede.doctrines.backendai.admission import matches_nothing, refused_by_owner
+from cede.doctrines.backendai.rules import TOO_BIG
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, Settings, settings_of
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.limits import Limit, limits_of
 from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.outcomes import too_big
 from cede.doctrines.parts.shapes import about, shapes_of
 from cede.model.plan import Decision
 from cede.state.state import State
@@ -41,9 +43,11 @@ class Kind:
         return limits_of(state, row) if self.limited else []
 
     def too_big(self, state: State, *, bare: bool = False) -> Decision | None:
-        """As `admission.too_big`; an edition asks in one way only."""
+        """As `outcomes.too_big`; an edition asks in one way only. Release 26.8 asks of bare nodes: it compares with an
+        agent's whole capacity, and knows no use that it does not manage.
+        """
         if self._too_big is None:
-            self._too_big = (too_big(state, self.claim, bare=bare),)
+            self._too_big = (too_big(state, self.claim, TOO_BIG, bare=bare),)
         return self._too_big[0]
 
 

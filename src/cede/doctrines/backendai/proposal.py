@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cede.doctrines.backendai import rules
-from cede.doctrines.backendai.admission import started
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.facts import groups_with_work, pending_rows
 from cede.doctrines.backendai.known import Kind, Known
@@ -17,6 +16,7 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import broken, nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.parts.outcomes import started
 from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
@@ -66,7 +66,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Decisio
     if nodes is not None:
         over = nodes_over(state, row, nodes)
         if over is None:
-            return started(cycle, claim, nodes)
+            return started(cycle, claim, nodes, rules.FITS)
         short = [over]
     found: Candidates | None = None
     cannot: Rule | None = None

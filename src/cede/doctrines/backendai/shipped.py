@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from cede.doctrines.backendai import rules
-from cede.doctrines.backendai.admission import started
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.facts import groups_with_work, scope_column
 from cede.doctrines.backendai.known import Answer, Kind, Known
@@ -24,6 +23,7 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible, group_room
 from cede.doctrines.parts.limits import broken, nodes_over
 from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.outcomes import started
 from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
@@ -97,7 +97,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
     if broken(limits):
         return wait(broken(limits), rules.QUOTA, rules.QUOTA), False
     if not state.nodes.size:
-        return started(cycle, claim, []), False
+        return started(cycle, claim, [], rules.FITS), False
     cannot = _cannot(state, row, settings)
     open_ = np.zeros_like(found.open) if cannot else found.open
     chosen = choose(cycle, claim, settings, open_)
@@ -105,7 +105,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
     if over is not None:
         return wait([over], rules.QUOTA, rules.QUOTA), False
     if chosen is not None and not chosen.victims:
-        return started(cycle, claim, chosen.nodes), False
+        return started(cycle, claim, chosen.nodes, rules.FITS), False
     if chosen is not None:
         warnings = broken_promises(state, claim, settings, chosen.victims)
         if cycle.explain:

@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from cede.doctrines.backendai import rules
-from cede.doctrines.backendai.admission import flavors_of, names_of
 from cede.doctrines.backendai.answers import preempting
 from cede.doctrines.backendai.known import Kind, kind_of
 from cede.doctrines.backendai.proposal import candidates, victim_order
@@ -20,6 +19,7 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import fits, place
 from cede.doctrines.parts.front import Form, Front, Fronts, Key
 from cede.doctrines.parts.limits import broken
+from cede.doctrines.parts.outcomes import flavors_of, names_of
 from cede.doctrines.parts.reservation import Ends, Reservation, reserve
 from cede.doctrines.parts.room import Room
 from cede.doctrines.parts.shapes import about

@@ -92,5 +92,11 @@ class Doctrine:
     swift: Callable[[Cycle], Iterator[Decision] | None] | None = None
     """The decisions of `decide` that act, up to the first preemption, and refusals of those that just came, at a cost
     that follows what changed since the cycle before; none where that cannot be had."""
+    falls_short: str = ""
+    """The warning with which a shipped edition may take victims that do not make enough room."""
+    lasting: Callable[[Mapping[str, Any]], Hashable] | None = None
+    """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
+    cancels: Callable[[State, str, int, int], bool] | None = None
+    """Whether a node that is reserved for the first of two workloads may be taken by the second."""
     plain: Callable[[State, str], Plain | None] | None = None
     """How plain workloads are treated under this edition on this cluster; none where more than that matters."""

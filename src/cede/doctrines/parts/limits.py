@@ -65,6 +65,8 @@ def used_quota(state: State, queue: int) -> Int64s:
     """What counts against a queue's limits: what is preempting makes way for what is reserved, so the two overlap."""
     work, size = state.work, state.work.size
     usage = state.tree.usage[:, queue]
+    if not state.between:
+        return usage
     leaving = np.flatnonzero(work.state[:size] == PREEMPTING)
     if not len(leaving):
         return usage

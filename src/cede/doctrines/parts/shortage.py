@@ -23,7 +23,7 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
     free = state.nodes.free[:, : state.nodes.size] if free is None else free
     nodes = np.flatnonzero(claim.allowed)
     if not len(nodes):
-        return "no node of its group is ready for it"
+        return "no node that it may use is ready"
     if claim.need is not None and claim.members > 1:
         found = int(members_that_fit(claim, free).sum())
         phrase = f"room for {min(found, claim.members)} of {claim.members} members"

@@ -86,7 +86,7 @@ def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
     made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory)
     if ways.backfill == "off":
         return made, False
-    kept = restrain(roll.state, roll.doctrine, made, ways.backfill, heads)
+    kept = restrain(roll.state, roll.doctrine, made, ways.backfill, heads, roll.memory)
     for decision, head in kept.held_back:
         _hold_back(roll, decision, head)
     return replace(made, decisions=tuple(kept.decisions)), kept.again

@@ -1,0 +1,141 @@
+"""Decisions as both editions word them: who goes and why, what stands in the way and what came nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.parts.candidates import Candidates, Facts, held_back
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.limits import hopeless
+from cede.doctrines.parts.misses import nearest_miss
+from cede.doctrines.parts.outcomes import decision, flavors_of, matches_nothing, names_of, too_big, wanted
+from cede.doctrines.parts.policies import breach_of
+from cede.doctrines.yunikorn import rules
+from cede.doctrines.yunikorn.ask import Ask, what_is_short
+from cede.doctrines.yunikorn.words import asks
+from cede.model.plan import Decision, Miss, Victim, Warning
+from cede.model.rules import Rule
+from cede.state.columns import NONE
+from cede.state.state import State
+
+
+def refused(state: State, ask: Ask) -> Decision | None:
+    """Outside its owner's priorities, beyond a limit that nothing can make room under, or too big for every node."""
+    row = ask.row
+    breach = breach_of(state, row, None, None)
+    if breach is not None:
+        rule = rules.FIXED if breach.fixed else rules.OUT_OF_RANGE
+        return decision(state, row, "refuse", rule, **breach.facts)
+    for limit in hopeless(ask.limits):
+        return decision(state, row, "refuse", rules.OVER_LIMIT, **limit.facts(state))
+    if matches_nothing(state, ask.claim):
+        return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
+    return too_big(state, ask.claim, rules.TOO_BIG)
+
+
+def preempting(
+    cycle: Cycle,
+    ask: Ask,
+    nodes: list[int],
+    victims: Mapping[int, Rule],
+    rule: Rule,
+    because: str,
+    *,
+    warnings: tuple[Warning, ...] = (),
+    candidates: Candidates | None = None,
+    facts: Facts | None = None,
+    spare: Rule = rules.SPARED,
+) -> Decision:
+    """Victims go and the claimant's room is kept; booked for the rest of the cycle."""
+    state = cycle.state
+    shown = None
+    if cycle.explain and candidates is not None and facts is not None:
+        exclude_elsewhere(state, ask, candidates, beside=victims)
+        shown = candidates.explain(state, facts, victims, spare)
+    names = [state.work_names[row] for row in victims]
+    who = ", ".join(
+        f"{name} ({_queue(state, row)}, priority {state.work.priority[row]}"
+        f"{'; ' + asks(state, row) if why is rules.LAST_RESORT else ''})"
+        for name, (row, why) in zip(names, victims.items(), strict=True)
+    )
+    sentence = f"{what_is_short(state, ask)}; {because} and preempts {who}"
+    for row in victims:
+        cycle.trial.evict(row)
+    cycle.trial.book(ask.row, nodes)
+    return Decision(
+        ask.claim.name,
+        "preempt",
+        rule.id,
+        sentence,
+        tuple(Victim(name, why.id, rule=why.id) for name, why in zip(names, victims.values(), strict=True)),
+        names_of(state, nodes),
+        flavors_of(state, ask.claim, nodes),
+        warnings=warnings,
+        candidates=shown,
+    )
+
+
+def _queue(state: State, row: int) -> str:
+    queue = int(state.work.queue[row])
+    return "no queue" if queue == NONE else state.tree.names[queue]
+
+
+def waiting(
+    cycle: Cycle,
+    ask: Ask,
+    rule: Rule,
+    numbers: Mapping[str, object] | None = None,
+    *,
+    candidates: Candidates | None = None,
+    facts: Facts | None = None,
+    cannot: Rule | None = None,
+    spare: Rule = rules.TOO_LITTLE,
+) -> Decision:
+    """It stays pending. `numbers` go into the sentence; `cannot` is the rule that keeps it from preempting anybody."""
+    state = cycle.state
+    known = {"short": what_is_short(state, ask), **(numbers or {})}
+    sentence = rule.because(**known)
+    if candidates is None or facts is None or not cycle.told:
+        return Decision(ask.claim.name, "wait", rule.id, sentence)
+
+    def about(row: int) -> Mapping[str, object]:
+        return {**facts(row), **known}
+
+    shown = None
+    exclude_elsewhere(state, ask, candidates)
+    if cycle.explain:
+        shown = candidates.explain(state, about, {}, spare, cannot)
+    missed = tuple(_missed(cycle, ask, candidates, about, cannot)) if cycle.misses else ()
+    return Decision(ask.claim.name, "wait", rule.id, sentence, nearest_miss=missed, candidates=shown)
+
+
+def _missed(cycle: Cycle, ask: Ask, candidates: Candidates, facts: Facts, cannot: Rule | None) -> Sequence[Miss]:
+    state = cycle.state
+    if ask.claim.members > 1 and ask.short_limits:
+        return []
+    found: list[Miss] = []
+    for row in nearest_miss(state, ask.claim, ask.short_limits):
+        name, rule = state.work_names[row], candidates.rule_of(row)
+        if rule is not None:
+            found.append(Miss(name, rule.id, rule.because(**facts(row))))
+        elif cannot is not None:
+            found.append(Miss(name, cannot.id, held_back(cannot, facts(row))))
+        else:
+            found.append(Miss(name, None, "no rule protects it alone"))
+    return found
+
+
+def exclude_elsewhere(state: State, ask: Ask, found: Candidates, beside: Mapping[int, Any] | None = None) -> None:
+    """Exclude those that stand on no node the claimant may use. The search need not; an explanation must."""
+    if not state.nodes.size or ask.short_limits:
+        return
+    here = np.zeros(state.work.size, np.bool_)
+    residents = state.residents
+    live = residents.count[: residents.size] > 0
+    usable = live & ask.claim.allowed[residents.node[: residents.size]]
+    here[residents.work[: residents.size][usable]] = True
+    here[list(beside or ())] = True
+    found.protect((rules.ELSEWHERE, ~here & found.looked))

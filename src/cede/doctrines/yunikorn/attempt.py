@@ -1,0 +1,269 @@
+"""One preemption attempt of release 1.9: the check of guarantees, the nodes, and who else must go for the quota."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.yunikorn import rules
+from cede.doctrines.yunikorn.ask import Ask
+from cede.doctrines.yunikorn.covers import Covers, unwilling
+from cede.doctrines.yunikorn.node_walk import Found, NodeWalk
+from cede.doctrines.yunikorn.queues import Amounts
+from cede.doctrines.yunikorn.snapshot import Snapshot
+from cede.doctrines.yunikorn.vectors import covers, over, under, within
+from cede.model.rules import Rule
+from cede.state.columns import NONE, Bools, Int64s
+from cede.state.state import State
+from cede.state.units import WHOLE
+
+FIRST = 256
+"""So many of the further victims are sorted at first; more when somebody looks further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A node and final victims, or the rule that refuses; `listed` are those that were on the list before trimming."""
+
+    refusal: Rule | None = None
+    node: int = NONE
+    victims: tuple[int, ...] = ()
+    listed: tuple[int, ...] = ()
+    stopped_by: int = NONE
+    """The candidate on the chosen node, or beyond it, that was larger than what the asking leaf is owed."""
+
+
+class Attempt:
+    """Everything one attempt knows; `rows` are all candidates, `allowed` the nodes that may be taken."""
+
+    def __init__(self, state: State, snapshot: Snapshot, ask: Ask, rows: Rows, allowed: Bools, *, tried: bool) -> None:
+        self.state = state
+        self.queues = snapshot.queues
+        self.ask = ask
+        self.tried = tried
+        self.snapshot = snapshot
+        self.rows = rows
+        self.claim: Claim = replace(ask.claim, allowed=allowed & self._large_enough())
+        self.open_leaf = self._leaves_that_give()
+
+    def _large_enough(self) -> Bools:
+        """Nodes whose whole capacity would do."""
+        nodes, size = self.state.nodes, self.state.nodes.size
+        enough = np.ones(size, np.bool_)
+        for column in self.ask.claim.columns:
+            if column != WHOLE:
+                enough &= nodes.capacity[column, :size] >= self.ask.claim.vectors[0][column]
+        return enough
+
+    def _leaves_that_give(self) -> Bools:
+        """Leaves of which somebody may be taken to begin with: no guarantee counts there, or it is exceeded in a type
+        that is asked for.
+
+        Taking somebody never opens a leaf that is closed: what it frees only adds to what remains, and what is charged
+        to the asking leaf is no more than remains on every level above it.
+        """
+        found = np.zeros(self.queues.size + 1, np.bool_)
+        for queue in self._owners():
+            rest = self.snapshot.remaining(queue)
+            found[queue] = rest is None or over(self.ask.amounts, rest)
+        return found
+
+    def _owners(self) -> list[int]:
+        """The queues of the candidates; all of them have one, for what has none is outside of every fence."""
+        return np.flatnonzero(np.bincount(self.state.work.queue[self.rows], minlength=1)).tolist()
+
+    def run(self) -> Outcome:
+        if not self.owed():
+            return Outcome(rules.NOT_OWED)
+        giving = self.rows[self.open_leaf[self.state.work.queue[self.rows]]]
+        best = self._best_node(giving)
+        if best is None:
+            return Outcome(rules.NO_VICTIMS)
+        extra = _Further(self, giving, best.victims)
+        more = extra.victims()
+        if more is None:
+            return Outcome(rules.NO_VICTIMS, best.node, listed=tuple(best.victims), stopped_by=extra.stopped_by)
+        return self._trimmed(best, more, extra.stopped_by)
+
+    def owed(self) -> bool:
+        """The first gate: the ask fits what remains of the guarantees, or would if every candidate were gone."""
+        asked, leaf = self.ask.amounts, self.ask.leaf
+        rest = self.snapshot.remaining(leaf)
+        if rest is not None and within(rest, asked):
+            return True
+        trial = self.snapshot.fresh()
+        trial.move(leaf, asked.items(), 1)
+        columns = range(1, len(self.state.units))
+        owners = self.state.work.queue[self.rows]
+        for queue in self._owners():
+            gone = self.state.work.usage[:, self.rows[owners == queue]].sum(axis=1).tolist()
+            trial.move(queue, [(column, gone[column]) for column in columns], -1)
+        rest = trial.remaining(leaf)
+        return rest is not None and under(asked, rest)
+
+    def _best_node(self, giving: Rows) -> Found | None:
+        """The node with the fewest victims up to the first that is enough, then by name.
+
+        No node needs fewer than if all were as large as its largest, so that not all nodes are walked.
+        """
+        if not self.state.nodes.size:
+            return Found(NONE, -1, [])
+        given = Covers(self.state, self.claim, (), giving)
+        nodes = len(given.allowed)
+        needs = np.zeros(nodes, np.bool_)
+        for short in given.short:
+            needs |= short > 0
+        rank = self.state.node_rank()
+        roomy = np.flatnonzero(~needs & self.claim.allowed)
+        if len(roomy) and not self.tried:
+            return Found(int(roomy[np.argmin(rank[roomy])]), -1, [])
+        if not len(giving):
+            return None
+        at = np.flatnonzero(given.total() & needs)
+        fewest = given.fewest()
+        walk = NodeWalk(self.state, self.snapshot, self.ask, giving)
+        best: Found | None = None
+        for node in at[np.lexsort((rank[at], fewest[at]))].tolist():
+            if best is not None and (int(fewest[node]) - 1, int(rank[node])) > (best.index, int(rank[best.node])):
+                break
+            found = walk.on(node)
+            if found is not None and (
+                best is None or (found.index, int(rank[node])) < (best.index, int(rank[best.node]))
+            ):
+                best = found
+        return best
+
+    def _trimmed(self, best: Found, more: list[int], stopped_by: int) -> Outcome:
+        """Node victims, then further ones, as long as the ask is above what they give in all they share."""
+        asked, total, final = self.ask.amounts, dict[int, int](), list[int]()
+        listed = [*best.victims, *more]
+        fits = self._fits(best.node)
+        for row in listed:
+            if not fits and self._node_of(row) != best.node:
+                continue
+            if covers(asked, total, equal=False):
+                final.append(row)
+            for column, amount in amounts_of(self.state, row).items():
+                total[column] = total.get(column, 0) + amount
+        if covers(asked, total, equal=False):
+            return Outcome(rules.SHORTFALL, best.node, tuple(final), tuple(listed), stopped_by)
+        return Outcome(None, best.node, tuple(final), tuple(listed), stopped_by)
+
+    def total(self, rows: Iterable[int]) -> Amounts:
+        """What these hold together."""
+        sums: Counter[int] = Counter()
+        for row in rows:
+            sums.update(amounts_of(self.state, row))
+        return dict(sums)
+
+    def stopped(self) -> dict[int, int]:
+        """Candidates that are not reached, because one before them on their node, or they themselves, is larger than
+        what the asking leaf is owed; with that one.
+        """
+        rest = self.snapshot.remaining(self.ask.leaf)
+        found: dict[int, int] = {}
+        giving = self.rows[self.open_leaf[self.state.work.queue[self.rows]]]
+        ends: dict[int, int] = {}
+        for row in ordered(self.state, giving, eagerness(self.state, giving)).tolist():
+            node = self._node_of(row)
+            if node not in ends and (rest is None or not within(rest, amounts_of(self.state, row))):
+                ends[node] = row
+            if node in ends:
+                found[row] = ends[node]
+        return found
+
+    def _fits(self, node: int) -> bool:
+        if node == NONE:
+            return True
+        need, free = self.claim.vectors[0], self.state.nodes.free[:, node]
+        return bool((need <= np.maximum(free, 0)).all())
+
+    def _node_of(self, row: int) -> int:
+        return int(self.state.residents.node[self.state.work.resident[row]]) if self.state.nodes.size else NONE
+
+
+class _Further:
+    """Victims anywhere that the quota asks for beside those on the node: in order, as long as the leaf is owed them."""
+
+    def __init__(self, attempt: Attempt, giving: Rows, taken: list[int]) -> None:
+        self.attempt = attempt
+        self.snapshot = attempt.snapshot.fresh()
+        self.stopped_by = NONE
+        for row in taken:
+            queue = int(attempt.state.work.queue[row])
+            self.snapshot.move(queue, amounts_of(attempt.state, row).items(), -1)
+        self.rows = giving[~np.isin(giving, taken)] if taken else giving
+
+    def victims(self) -> list[int] | None:
+        """None if some are taken and the leaf is over what it is owed afterwards all the same."""
+        attempt, snapshot = self.attempt, self.snapshot
+        state, leaf, asked = attempt.state, attempt.ask.leaf, attempt.ask.amounts
+        rest = snapshot.remaining(leaf)
+        counted = [column for column in rest or () if column != WHOLE]
+        useful = np.zeros(len(self.rows), np.bool_)
+        for column in counted:  # who holds nothing of these is put back and changes nothing
+            useful |= state.work.usage[column, self.rows] > 0
+        chosen: list[int] = []
+        closed: set[int] = set()
+        for row in self._in_order(self.rows[useful] if rest is not None else self.rows, closed):
+            queue = int(state.work.queue[row])
+            before = snapshot.remaining(queue)
+            if before is not None and not over(asked, before):
+                closed.add(queue)
+                continue
+            amounts = amounts_of(state, row)
+            snapshot.move(queue, amounts.items(), -1)
+            owed = snapshot.remaining(leaf)
+            if owed is None or not within(owed, amounts):
+                snapshot.move(queue, amounts.items(), 1)
+                self.stopped_by = row
+                break
+            snapshot.move(leaf, amounts.items(), 1)
+            chosen.append(row)
+        if not chosen:
+            return []
+        rest = snapshot.remaining(leaf)
+        return chosen if rest is not None and under(asked, rest) else None
+
+    def _in_order(self, rows: Rows, closed: set[int]) -> Iterator[int]:
+        """Those that may be preempted first, then no originators, then the youngest; leaves that turned out to give
+        nothing are passed over. Sorted as far as somebody looks.
+        """
+        state = self.attempt.state
+        key = eagerness(state, rows)
+        size = FIRST
+        while len(rows):
+            if size < len(rows):
+                edge = np.partition(key, size)[size]
+                near = key <= edge
+            else:
+                near = np.ones(len(rows), np.bool_)
+            batch = ordered(state, rows[near], key[near])
+            owners = state.work.queue[batch]
+            at = 0
+            while at < len(batch):
+                if closed:
+                    open_ = np.flatnonzero(~np.isin(owners[at:], list(closed)))
+                    if not len(open_):
+                        break
+                    at += int(open_[0])
+                yield int(batch[at])
+                at += 1
+            rows, key = rows[~near], key[~near]
+            size *= 4
+
+
+def eagerness(state: State, rows: Rows) -> Int64s:
+    """A key that sorts those first that may be preempted, then no originators, then the youngest."""
+    return (unwilling(state, rows) << 59) - state.work.submitted[rows]
+
+
+def amounts_of(state: State, row: int) -> Amounts:
+    """What a workload takes of its queues, type by type."""
+    usage = state.work.usage[:, row].tolist()
+    return {column: amount for column, amount in enumerate(usage) if amount and column != WHOLE}

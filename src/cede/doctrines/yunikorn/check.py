@@ -1,0 +1,203 @@
+"""What the edition promises of a preemption, re-derived from the entries by code that chose nothing.
+
+The seven laws are read here anew: sums are made of what each workload holds, settings are read as they stand in the
+file, and every law is looked at on the final set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.yunikorn.settings import LAWS
+from cede.model.plan import REQUEUED, Decision
+from cede.model.times import SECOND, parse_duration
+from cede.state.columns import NONE, STATES, UNSET
+from cede.state.state import State
+
+Sums = dict[int, dict[int, int]]
+
+
+class Audit:
+    """Follows a plan; `used` is what each queue holds, without what is leaving, after the decisions so far."""
+
+    def __init__(self, state: State, edition: str) -> None:
+        self.state = state
+        self.laws = edition == LAWS
+        self.used: Sums | None = None
+        self.waiting: list[Decision] = []
+
+    def __call__(self, made: Decision) -> Iterator[str]:
+        if made.action == "preempt" or made.victims:
+            self.used = self._sum_up() if self.used is None else self.used
+            yield from self._objections(made)
+        if self.used is not None:
+            self._follow(made)
+        elif made.action in ("start", "preempt"):
+            self.waiting.append(made)
+
+    # -- sums --------------------------------------------------------------------------------------------------
+
+    def _sum_up(self) -> Sums:
+        work, size = self.state.work, self.state.work.size
+        words = np.array([word in ("reserved", "running", "checkpointing") for word in STATES])
+        rows = np.flatnonzero(words[work.state[:size]])
+        sums: Sums = {queue: {} for queue in range(self.state.tree.size)}
+        for queue in np.unique(work.queue[rows]).tolist():
+            if queue == NONE:
+                continue
+            total = work.usage[:, rows[work.queue[rows] == queue]].sum(axis=1).tolist()
+            for above in self._up(queue):
+                for column, amount in enumerate(total):
+                    sums[above][column] = sums[above].get(column, 0) + amount
+        self.used = sums
+        for made in self.waiting:
+            self._follow(made)
+        return sums
+
+    def _follow(self, made: Decision) -> None:
+        """Victims have left and who starts or preempts is there."""
+        for victim in made.victims:
+            if not victim.leaving:
+                self._move(self.state.work_index[victim.workload], -1)
+        if made.workload is not None and made.action in ("start", "preempt"):
+            self._move(self.state.work_index[made.workload], 1)
+
+    def _move(self, row: int, sign: int) -> None:
+        assert self.used is not None
+        for queue in self._up(int(self.state.work.queue[row])):
+            for column, amount in enumerate(self.state.work.usage[:, row].tolist()):
+                self.used[queue][column] = self.used[queue].get(column, 0) + sign * amount
+
+    def _up(self, queue: int) -> list[int]:
+        found = []
+        while queue != NONE:
+            found.append(queue)
+            queue = int(self.state.tree.parent[queue])
+        return found
+
+    def _promised(self, queue: int) -> dict[int, int]:
+        """What an entry guarantees; nothing unless some amount is above zero."""
+        given = {c: int(v) for c, v in enumerate(self.state.tree.guaranteed[:, queue].tolist()) if v != UNSET}
+        return given if max(given.values(), default=0) > 0 else {}
+
+    def _setting(self, queue: int, name: str) -> Any:
+        return self.state.tree.settings(queue).get(name)
+
+    # -- what is wrong -----------------------------------------------------------------------------------------
+
+    def _objections(self, made: Decision) -> Iterator[str]:
+        rows = [self.state.work_index[victim.workload] for victim in made.victims]
+        for victim, row in zip(made.victims, rows, strict=True):
+            word = STATES[self.state.work.state[row]]
+            if word != "running":
+                yield f"{victim.workload} is {word}"
+            if self.state.work.required_node[row] != NONE:
+                yield f"{victim.workload} needs its node and is never a victim"
+            if victim.fate != REQUEUED:
+                yield f"{victim.workload} would be {victim.fate}; what YuniKorn preempts is made anew"
+        if made.workload is None:
+            if self.laws:
+                yield "edition laws evicts for a claimant only"
+            return
+        claimant = self.state.work_index[made.workload]
+        if not self.state.work.preempts[claimant]:
+            yield f"{made.workload} never preempts, yet it has victims"
+        pinned = self.state.work.required_node[claimant] != NONE
+        if not pinned:
+            yield from self._may_trigger(made.workload, claimant)
+            yield from self._in_reach(claimant, rows)
+        if not self.laws:
+            return
+        yield from self._laws_of_each(claimant, rows)
+        if not pinned:
+            yield from self._law_4(claimant)
+            yield from self._law_5(claimant, rows)
+            yield from self._law_2(claimant, rows)
+        places = {frozenset(self.state.nodes_of(row)) for row in rows}
+        if self.state.nodes.size and (len(places) != 1 or len(next(iter(places))) != 1):
+            yield "its victims do not stand on one node"
+
+    def _may_trigger(self, name: str, claimant: int) -> Iterator[str]:
+        choice = self.state.static.doctrine
+        if choice is not None and choice.settings.get("preemption.enabled") is False:
+            yield "preemption is off"
+        leaf = int(self.state.work.queue[claimant])
+        places = self._up(leaf)[:1] if self.laws else self._up(leaf)
+        given = [self._setting(queue, "preemption.delay") for queue in places]
+        raw = next((value for value in given if value is not None), None)
+        delay = (parse_duration(raw) if raw is not None else 0) or 30 * SECOND
+        if self.state.now - int(self.state.work.submitted[claimant]) < delay:
+            yield f"{name} has not waited for its preemption.delay"
+
+    def _in_reach(self, claimant: int, rows: list[int]) -> Iterator[str]:
+        """Law 7, policies, and preemption between queues only."""
+        leaf = int(self.state.work.queue[claimant])
+        path = self._up(leaf)
+        fence = next((queue for queue in path[:-1] if self._setting(queue, "preemption.policy") == "fence"), None)
+        for row in rows:
+            name, own = self.state.work_names[row], self._up(int(self.state.work.queue[row]))
+            if own[:1] == [leaf]:
+                yield f"{name} is in the claimant's own queue"
+            if (fence if fence is not None else path[-1] if path else NONE) not in own:
+                yield f"law 7: {name} is outside the claimant's fence"
+            policies = [policy for queue in own if (policy := self._setting(queue, "preemption.policy"))]
+            if "disabled" in (policies if self.laws else policies[:1]):
+                yield f"{name} is in a queue whose policy is disabled"
+
+    def _laws_of_each(self, claimant: int, rows: list[int]) -> Iterator[str]:
+        work, names = self.state.work, self.state.work_names
+        app = self._app(claimant)
+        for row in rows:
+            if self._app(row) == app:
+                yield f"law 3: {names[row]} is of the application {app} too"
+            if int(work.priority[row]) > int(work.priority[claimant]):
+                yield f"law 6: {names[row]} has priority {work.priority[row]}, above {work.priority[claimant]}"
+
+    def _app(self, row: int) -> str:
+        return self.state.apps.name(int(self.state.work.app[row])) or self.state.work_names[row]
+
+    def _asked(self, claimant: int) -> list[int]:
+        return [c for c, amount in enumerate(self.state.work.usage[:, claimant].tolist()) if c and amount > 0]
+
+    def _law_4(self, claimant: int) -> Iterator[str]:
+        assert self.used is not None
+        for queue in self._up(int(self.state.work.queue[claimant])):
+            promised = self._promised(queue)
+            named = [column for column in self._asked(claimant) if column in promised]
+            if named:
+                if any(self.used[queue].get(column, 0) >= promised[column] for column in named):
+                    yield f"law 4: {self.state.tree.names[queue]} is not under its guarantee"
+                return
+        yield "law 4: no queue on the claimant's path guarantees what it asks for"
+
+    def _law_5(self, claimant: int, rows: list[int]) -> Iterator[str]:
+        assert self.used is not None
+        asked = self._asked(claimant)
+        own = self._up(int(self.state.work.queue[claimant]))
+        measure = next((queue for queue in own if any(c in self._promised(queue) for c in asked)), None)
+        for row in rows:
+            leaf = int(self.state.work.queue[row])
+            promised = self._promised(leaf)
+            over = [c for c in asked if self.used[leaf].get(c, 0) > promised.get(c, 0)]
+            if measure is not None and leaf != measure:
+                over = [c for c in over if c in promised or self._nearest(leaf, c) != measure]
+            if not over:
+                yield f"law 5: {self.state.tree.names[leaf]} of {self.state.work_names[row]} is not over its guarantee"
+
+    def _nearest(self, queue: int, column: int) -> int | None:
+        return next((above for above in self._up(queue) if column in self._promised(above)), None)
+
+    def _law_2(self, claimant: int, rows: list[int]) -> Iterator[str]:
+        assert self.used is not None
+        above = set(self._up(int(self.state.work.queue[claimant])))
+        touched = {queue for row in rows for queue in self._up(int(self.state.work.queue[row]))} - above
+        for queue in sorted(touched):
+            gone = [row for row in rows if queue in self._up(int(self.state.work.queue[row]))]
+            for column, amount in self._promised(queue).items():
+                left = self.used[queue].get(column, 0) - sum(int(self.state.work.usage[column, row]) for row in gone)
+                if left < amount:
+                    kind = self.state.units.names[column]
+                    yield f"law 2: {self.state.tree.names[queue]} is left with less {kind} than it is guaranteed"

@@ -1,0 +1,210 @@
+"""The best of all victim sets on one node, exactly: covers that must be met, caps that must not be exceeded.
+
+A set is better with fewer that opted out, then fewer originators, then fewer victims, then fewer of the highest
+priority, of the next, and so on, then more of the youngest, of the next, then by uids. Each of these is a count, fixed
+one after the other at the best value for which some set is left. Whether one is left is decided by search over groups
+of victims that nothing tells apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+Counts = tuple[int, ...]
+Tier = tuple[int, int, int]
+"""How many opted out, how many are originators, how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A workload that may be taken: what it gives to each cover and takes of each cap."""
+
+    row: int
+    opted: bool
+    originator: bool
+    priority: int
+    submitted: int
+    last: tuple[str, str]
+    gives: Counts
+    takes: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """So many of these items are in the set."""
+
+    items: frozenset[int]
+    count: int
+
+
+@dataclass(slots=True)
+class _Group:
+    """Items that give, take and count alike."""
+
+    gives: Counts
+    takes: Counts
+    counts: Counts
+    items: list[int]
+
+
+class Puzzle:
+    """Items of one node, by number; `short` is what they must cover together, `caps` what they may take at most."""
+
+    def __init__(self, items: Sequence[Item], short: Counts, caps: Counts) -> None:
+        self.items = sorted(items, key=lambda item: (item.priority, -item.submitted, item.last))
+        self.short = short
+        self.caps = caps
+
+    def best(self, worse_than: Tier | None = None) -> list[Item] | None:
+        """The best set; none if there is none, or if its first three counts are above `worse_than`."""
+        everyone = list(range(len(self.items)))
+        opted = [at for at in everyone if self.items[at].opted]
+        first = [at for at in everyone if self.items[at].originator]
+        for out in range(len(opted) + 1):
+            for leading in range(len(first) + 1):
+                if worse_than is not None and (out, leading) > worse_than[:2]:
+                    return None
+                rules = [Exactly(frozenset(opted), out), Exactly(frozenset(first), leading)]
+                if self._some_set(everyone, rules) is None:
+                    continue
+                for size in range(max(1, out, leading), len(everyone) + 1):
+                    if worse_than is not None and (out, leading, size) > worse_than:
+                        return None
+                    sized = [*rules, Exactly(frozenset(everyone), size)]
+                    found = self._some_set(everyone, sized)
+                    if found is not None:
+                        return [self.items[at] for at in self._refined(everyone, sized, found, size)]
+        return None
+
+    def _refined(self, pool: list[int], rules: list[Exactly], found: list[int], size: int) -> list[int]:
+        """Of the sets of this size, the one with the lowest priorities, then the youngest, then the first uids."""
+        left = size
+        priorities = sorted({self.items[at].priority for at in pool}, reverse=True)
+        for priority in priorities:
+            level = frozenset(at for at in pool if self.items[at].priority == priority)
+            counts = range(min(len(level), left) + 1) if priority != priorities[-1] else (left,)
+            found = self._settled(pool, rules, found, level, counts)
+            left -= rules[-1].count
+        left = size
+        tied: list[int] = []
+        for submitted in sorted({self.items[at].submitted for at in pool}, reverse=True):
+            level = frozenset(at for at in pool if self.items[at].submitted == submitted)
+            found = self._settled(pool, rules, found, level, range(min(len(level), left), -1, -1))
+            left -= rules[-1].count
+            if 0 < rules[-1].count < len(level):
+                tied += level
+        left_out: set[object] = set()
+        for at in sorted(tied, key=lambda one: self.items[one].last):
+            alike = replace(self.items[at], row=0, last=("", ""))
+            if alike not in left_out:  # where one is left out, so are all that are like it and come later
+                found = self._settled(pool, rules, found, frozenset({at}), (1, 0))
+                if at not in found:
+                    left_out.add(alike)
+        return sorted(found)
+
+    def _settled(
+        self, pool: list[int], rules: list[Exactly], found: list[int], level: frozenset[int], counts: Iterable[int]
+    ) -> list[int]:
+        """A set with the first of these counts of the level that some set has; the rule is added to the others."""
+        held = len(level.intersection(found))
+        for count in counts:
+            rule = Exactly(level, count)
+            other = found if held == count else self._some_set(pool, [*rules, rule])
+            if other is not None:
+                rules.append(rule)
+                return other
+        raise AssertionError("the set that was found before has one of these counts")
+
+    def _some_set(self, pool: list[int], rules: Sequence[Exactly]) -> list[int] | None:
+        """Any set that covers what is short, stays within the caps and has the counts of all rules."""
+        groups: dict[tuple[Counts, Counts, Counts], _Group] = {}
+        for at in pool:
+            item = self.items[at]
+            counts = tuple([1 if at in rule.items else 0 for rule in rules])
+            key = (item.gives, item.takes, counts)
+            group = groups.get(key)
+            if group is None:
+                groups[key] = group = _Group(item.gives, item.takes, counts, [])
+            group.items.append(at)
+        wanted = tuple(rule.count for rule in rules)
+        ordered = sorted(groups.values(), key=lambda group: self._use(group.gives), reverse=True)
+        size = next((at for at, rule in enumerate(rules) if len(rule.items) == len(pool)), None)
+        search = _Search(ordered, len(self.short), len(wanted), size)
+        taken = search.take(0, self.short, self.caps, wanted)
+        if taken is None:
+            return None
+        return [at for group, count in zip(ordered, taken, strict=True) for at in group.items[:count]]
+
+    def _use(self, gives: Counts) -> float:
+        """How much of what is short it covers, in shares; only an order of search, so it need not be exact."""
+        return sum(min(give / short, 1.0) for give, short in zip(gives, self.short, strict=True) if short > 0)
+
+
+class _Search:
+    """Counts for groups, the most useful group first and as many of it as possible, with dead ends remembered."""
+
+    def __init__(self, groups: list[_Group], covers: int, counts: int, size: int | None) -> None:
+        self.groups = groups
+        self.size = size
+        """Which of the counts is that of all victims; none if their number is not fixed yet."""
+        self.most: list[list[list[int]]] = []
+        """From each group on, by cover, what the largest one, two, three and so on give together."""
+        if size is not None:
+            largest: list[list[int]] = [[] for _ in range(covers)]
+            for group in reversed(groups):
+                for at, give in enumerate(group.gives):
+                    largest[at] += [give] * len(group.items)
+                    largest[at].sort(reverse=True)
+                self.most.append([[0, *accumulate(each)] for each in largest])
+            self.most.reverse()
+            self.most.append([[0] for _ in range(covers)])
+        self.rest_gives = [(0,) * covers]
+        self.rest_counts = [(0,) * counts]
+        for group in reversed(groups):
+            size = len(group.items)
+            last = zip(self.rest_gives[-1], group.gives, strict=True)
+            self.rest_gives.append(tuple([rest + give * size for rest, give in last]))
+            ends = zip(self.rest_counts[-1], group.counts, strict=True)
+            self.rest_counts.append(tuple([rest + count * size for rest, count in ends]))
+        self.rest_gives.reverse()
+        self.rest_counts.reverse()
+        self.dead: set[tuple[int, Counts, Counts, Counts]] = set()
+
+    def take(self, at: int, short: Counts, caps: Counts, wanted: Counts) -> list[int] | None:
+        """How many of each group from `at` on; none if nothing does."""
+        if any(need > rest for need, rest in zip(short, self.rest_gives[at], strict=True)):
+            return None
+        if any(need > rest for need, rest in zip(wanted, self.rest_counts[at], strict=True)):
+            return None
+        if self.size is not None and any(
+            need > best[wanted[self.size]] for need, best in zip(short, self.most[at], strict=True)
+        ):
+            return None
+        if not any(wanted) and max(short, default=0) <= 0:
+            return [0] * (len(self.groups) - at)
+        if at == len(self.groups):
+            return None if any(wanted) else []
+        state = (at, short, caps, wanted)
+        if state in self.dead:
+            return None
+        group = self.groups[at]
+        most = len(group.items)
+        for cap, take in zip(caps, group.takes, strict=True):
+            if take > 0:
+                most = min(most, cap // take)
+        for left, count in zip(wanted, group.counts, strict=True):
+            if count:
+                most = min(most, left)
+        for count in range(most, -1, -1):
+            further = self.take(
+                at + 1,
+                tuple([max(0, need - give * count) for need, give in zip(short, group.gives, strict=True)]),
+                tuple([cap - take * count for cap, take in zip(caps, group.takes, strict=True)]),
+                tuple([left - one * count for left, one in zip(wanted, group.counts, strict=True)]),
+            )
+            if further is not None:
+                return [count, *further]
+        self.dead.add(state)
+        return None

@@ -1,0 +1,102 @@
+"""What candidates give to what is short, on every node at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.limits import Limit
+from cede.doctrines.parts.orders import Rows
+from cede.doctrines.yunikorn.slack import Slack
+from cede.state.columns import NONE, Bools, Int64s
+from cede.state.state import State
+
+EXACT_IN_FLOAT = 1 << 53
+
+
+class Covers:
+    """What candidates give to what is short: a row for each resource on the node, and for each limit on the path."""
+
+    def __init__(self, state: State, claim: Claim, limits: Sequence[Limit], rows: Rows, *, roomy: bool = False) -> None:
+        self.state = state
+        self.rows = rows
+        nodes = max(1, state.nodes.size)
+        need = claim.vectors[0]
+        if state.nodes.size:
+            residents = state.work.resident[rows]
+            self.node: Rows = state.residents.node[residents]
+            free = state.nodes.free[:, :nodes]
+            short = [np.maximum(need[column] - free[column], 0) for column in claim.columns]
+            gives = [state.residents.amount[column, residents] for column in claim.columns]
+            useful = [] if roomy else [at for at, each in enumerate(short) if each[claim.allowed].any()]
+            self.allowed = np.ones(nodes, np.bool_) if roomy else claim.allowed
+        else:
+            self.node = np.zeros(len(rows), np.intp)
+            short, gives, useful = [], [], []
+            self.allowed = np.ones(1, np.bool_)
+        self.columns: list[int | None] = [claim.columns[at] for at in useful]
+        self.short: list[Int64s] = [short[at] for at in useful]
+        self.gives: list[Int64s] = [gives[at] for at in useful]
+        for limit in limits:
+            self.columns.append(limit.column)
+            self.short.append(np.full(nodes, limit.short, np.int64))
+            self.gives.append(limit.credit(state, rows))
+
+    def within(self, slack: Slack) -> Bools:
+        """The nodes on which the candidates cover everything, though no leaf gives more than it may lose."""
+        queues = self.state.work.queue[self.rows]
+        nodes, leaves = len(self.allowed), int(queues.max(initial=0)) + 1
+        enough = self.allowed.copy()
+        for column, gives, short in zip(self.columns, self.gives, self.short, strict=True):
+            least = None if column is None else slack.least.get(column)
+            if least is None or (gives > self.state.work.usage[column, self.rows]).any():
+                continue
+            by_leaf = _sums(self.node * leaves + queues, gives, nodes * leaves).reshape(nodes, leaves)
+            enough &= np.minimum(by_leaf, least[:leaves]).sum(axis=1) >= short
+        return enough
+
+    def total(self, which: Bools | None = None) -> Bools:
+        """The nodes on which these candidates together cover everything."""
+        nodes = len(self.allowed)
+        enough = self.allowed.copy()
+        for gives, short in zip(self.gives, self.short, strict=True):
+            given = gives if which is None else np.where(which, gives, 0)
+            enough &= _sums(self.node, given, nodes) >= short
+        return enough
+
+    def fewest(self) -> Int64s:
+        """By node, how many victims there must be at least, were they all as large as the largest."""
+        nodes = len(self.allowed)
+        least = np.ones(nodes, np.int64)
+        for gives, short in zip(self.gives, self.short, strict=True):
+            largest = np.zeros(nodes, np.int64)
+            np.maximum.at(largest, self.node, gives)
+            np.maximum(least, -(-short // np.maximum(largest, 1)), out=least)
+        return least
+
+    def alone(self) -> Bools:
+        """Candidates that cover everything on their node by themselves."""
+        enough = self.allowed[self.node]
+        for gives, short in zip(self.gives, self.short, strict=True):
+            enough &= gives >= short[self.node]
+        return enough
+
+
+def _sums(node: Rows, amounts: Int64s, nodes: int) -> Int64s:
+    """By node, the sum of these amounts, exactly."""
+    if int(amounts.sum()) < EXACT_IN_FLOAT:
+        return np.bincount(node, weights=amounts, minlength=nodes).astype(np.int64)
+    sums = np.zeros(nodes, np.int64)
+    np.add.at(sums, node, amounts)
+    return sums
+
+
+def node_of(state: State, row: int) -> int:
+    return int(state.residents.node[state.work.resident[row]]) if state.nodes.size else NONE
+
+
+def unwilling(state: State, rows: Rows) -> Int64s:
+    """0 for ordinary work, 1 for originators, 2 for what opted out, 3 for both."""
+    return 2 * (~state.work.preemptible[rows]).astype(np.int64) + state.work.originator[rows]

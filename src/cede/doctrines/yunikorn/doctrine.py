@@ -1,0 +1,62 @@
+"""YuniKorn put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
+from cede.doctrines.yunikorn import laws, shipped
+from cede.doctrines.yunikorn.check import Audit
+from cede.doctrines.yunikorn.lint import lint
+from cede.doctrines.yunikorn.memory import lasting
+from cede.doctrines.yunikorn.reservations import gives_way
+from cede.doctrines.yunikorn.rules import NO_GAIN, RULES
+from cede.doctrines.yunikorn.settings import (
+    CLUSTER_DEFAULTS,
+    EDITIONS,
+    LAWS,
+    MEANINGS,
+    ONLY_SHIPPED,
+    QUEUE_DEFAULTS,
+    SHIPPED,
+)
+from cede.doctrines.yunikorn.shares import shares
+from cede.model.plan import REQUEUED, Decision
+from cede.state.state import State
+
+
+def decide(cycle: Cycle) -> Iterator[Decision]:
+    """One cycle under the edition asked for."""
+    return laws.decide(cycle) if cycle.edition == LAWS else shipped.decide(cycle)
+
+
+def fate(_state: State, _edition: str, _row: int) -> str:
+    """What is preempted is deleted, and what owns it makes it anew: it queues again."""
+    return REQUEUED
+
+
+def _settings() -> tuple[Setting, ...]:
+    places = ((CLUSTER_DEFAULTS, "cluster"), (QUEUE_DEFAULTS, "queue"))
+    return tuple(
+        Setting(name, where, dict.fromkeys((SHIPPED,) if name in ONLY_SHIPPED else EDITIONS, default), MEANINGS[name])
+        for defaults, where in places
+        for name, default in defaults.items()
+    )
+
+
+YUNIKORN = Doctrine(
+    name="yunikorn",
+    title="YuniKorn: guaranteed queues, fences and the seven laws of preemption",
+    editions=EDITIONS,
+    rules=RULES,
+    settings=_settings(),
+    decide=decide,
+    shares=shares,
+    exact=frozenset({LAWS}),
+    fate=fate,
+    audit=Audit,
+    lint=lint,
+    falls_short=NO_GAIN.id,
+    lasting=lasting,
+    cancels=lambda state, edition, holder, claimant: edition == SHIPPED and gives_way(state, holder, claimant),
+)

@@ -1,0 +1,68 @@
+"""What release 1.9 remembers from pass to pass: asks that preempted once, and when each was looked at last."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cede.doctrines.parts.doctrine import Cycle
+from cede.state.columns import RESERVED, RUNNING
+from cede.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """When an ask was looked at, on which version of the state, and the rule that came of it."""
+
+    at: int
+    version: int
+    rule: str
+
+
+@dataclass(slots=True)
+class Memory:
+    """By name of the ask. `meant` are those that preempt by a plan of which nobody knows yet whether it was carried
+    out, with their victims.
+    """
+
+    triggered: set[str] = field(default_factory=set)
+    meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    checked: dict[str, Checked] = field(default_factory=dict)
+
+    def catch_up(self, state: State) -> None:
+        """A plan was carried out if one of its victims runs no more. An ask that was served is gone; if it is preempted
+        later, what comes back is another one.
+        """
+        for name, victims in self.meant.items():
+            if any(not _runs(state, victim) for victim in victims):
+                self.triggered.add(name)
+        self.meant.clear()
+        waiting = {state.work_names[row] for row in state.pending}
+        waiting |= {name for name in self.triggered if _is(state, name, RESERVED)}
+        self.triggered &= waiting
+        self.checked = {name: seen for name, seen in self.checked.items() if name in waiting}
+
+
+def _runs(state: State, name: str) -> bool:
+    return _is(state, name, RUNNING)
+
+
+def _is(state: State, name: str, word: int) -> bool:
+    row = state.work_index.get(name)
+    return row is not None and bool(state.work.state[row] == word)
+
+
+def lasting(memory: Mapping[str, Any]) -> Hashable:
+    """Who preempted once and never will again."""
+    found = memory.get("yunikorn")
+    return frozenset({*found.triggered, *found.meant}) if isinstance(found, Memory) else frozenset()
+
+
+def memory_of(cycle: Cycle) -> Memory:
+    """The memory of a run of cycles, brought up to date; of a single plan, an empty one."""
+    found = cycle.memory.get("yunikorn")
+    if not isinstance(found, Memory):
+        found = cycle.memory["yunikorn"] = Memory()
+    found.catch_up(cycle.state)
+    return found

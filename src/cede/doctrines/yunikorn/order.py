@@ -1,0 +1,149 @@
+"""The order in which release 1.9 comes to the asks: queues down the tree, then applications, then asks.
+
+The tree is walked anew in every pass. Queues come by priority with offsets, then by the used share of their guarantee,
+then by name; applications by the priority of their first ask, then by age, then name; asks by priority, age and uid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.yunikorn.queues import Queues
+from cede.doctrines.yunikorn.settings import INT32
+from cede.state.columns import GONE, NONE, SUSPENDED
+from cede.state.state import State
+
+Key = tuple[int, Fraction, str]
+
+
+class Turns:
+    """Who waits, in order; `decide` keeps it current within a cycle."""
+
+    def __init__(self, state: State, queues: Queues) -> None:
+        self.state = state
+        self.queues = queues
+        self._line: dict[int, list[int]] = {}
+        """By leaf, those that are not decided yet, in order; made when somebody looks."""
+        self._left: dict[int, int] = {}
+        """By queue, how many in or below it are not decided yet."""
+        self._decided: set[int] = set()
+        rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
+        rows = rows[state.work.state[rows] <= SUSPENDED]
+        rows = ordered(state, rows, -state.work.priority[rows].astype(np.int64), state.work.submitted[rows])
+        self.rows = rows
+        self.waiting: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            self.waiting.setdefault(int(state.work.queue[row]), []).append(row)
+        for queue, rows_there in self.waiting.items():
+            for above in (queue, *queues.path_of(queue)[1:]):
+                self._left[above] = self._left.get(above, 0) + len(rows_there)
+        self._age: dict[tuple[int, str], int] = {}
+        for queue, apps in self._ages().items():
+            self._age |= {(queue, app): age for app, age in apps.items()}
+        self._priority: dict[int, int | None] = {}
+        self._share: dict[int, Fraction] = {}
+        self._total: dict[int, int] = {}
+        self._leads = {above for queue in self.waiting for above in queues.path_of(queue)}
+        """Queues with somebody who waits in or below them, when the cycle began."""
+        self.tops = sorted({queues.path[queue][-1] for queue in self.waiting if queue != NONE})
+
+    def _ages(self) -> dict[int, dict[str, int]]:
+        """By queue and application, the earliest submission of any of its workloads."""
+        work, size = self.state.work, self.state.work.size
+        found: dict[int, dict[str, int]] = {queue: {} for queue in self.waiting}
+        asking = np.unique(work.app[self.rows])
+        live = (work.state[:size] != GONE) & np.isin(work.queue[:size], list(found))
+        live &= np.isin(work.app[:size], asking[asking != NONE])
+        for row in (*np.flatnonzero(live).tolist(), *self.rows.tolist()):
+            apps = found[int(work.queue[row])]
+            app = self.app_of(row)
+            apps[app] = min(int(work.submitted[row]), apps.get(app, int(work.submitted[row])))
+        return found
+
+    def app_of(self, row: int) -> str:
+        return self.state.apps.name(int(self.state.work.app[row])) or self.state.work_names[row]
+
+    def one_pass(self) -> Iterator[int]:
+        """Everybody who is not decided yet, as the tree stands now."""
+        for top in sorted(filter(self._left.__getitem__, self.tops), key=self._key):
+            yield from self._below(top)
+        yield from tuple(self._in_leaf(NONE))
+
+    def decide(self, row: int, action: str) -> None:
+        """This ask was answered; if it starts or preempts, it waits no more and queues hold more, or less."""
+        queue = int(self.state.work.queue[row])
+        path = (queue, *self.queues.path_of(queue)[1:])
+        self._decided.add(row)
+        for above in path:
+            self._left[above] -= 1
+        if action not in ("start", "preempt"):
+            self._line[queue].remove(row)
+            return
+        del self._line[queue]
+        self.waiting[queue].remove(row)
+        for above in path:
+            self._priority.pop(above, None)
+            self._share.pop(above, None)
+        if action == "preempt":
+            self._share.clear()
+
+    def _below(self, queue: int) -> Iterator[int]:
+        yield from tuple(self._in_leaf(queue))
+        for child in sorted(filter(self._left.__getitem__, self._children(queue)), key=self._key):
+            yield from self._below(child)
+
+    def _children(self, queue: int) -> list[int]:
+        return [child for child in self.queues.children[queue] if child in self._leads]
+
+    def _in_leaf(self, queue: int) -> list[int]:
+        line = self._line.get(queue)
+        if line is None:
+            line = self._line[queue] = list(self._lined_up(queue))
+        return line
+
+    def _lined_up(self, queue: int) -> Iterator[int]:
+        rows = self.waiting.get(queue, [])
+        by_app: dict[str, list[int]] = {}
+        for row in rows:
+            by_app.setdefault(self.app_of(row), []).append(row)
+        first = self.state.work.priority
+        apps = sorted(by_app, key=lambda app: (-int(first[by_app[app][0]]), self._age[queue, app], app))
+        for app in apps:
+            yield from (row for row in by_app[app] if row not in self._decided)
+
+    def _key(self, queue: int) -> Key:
+        return -(self._of(queue) or 0), self._used_share(queue), self.queues.names[queue]
+
+    def _of(self, queue: int) -> int | None:
+        """The priority of the queue: of its first ask, with the offsets on the way; none if nobody waits below it."""
+        if queue not in self._priority:
+            own = [int(self.state.work.priority[rows[0]]) for rows in (self.waiting.get(queue),) if rows]
+            own += [below for child in self._children(queue) if (below := self._of(child)) is not None]
+            properties = self.queues.properties[queue]
+            value = None
+            if own:
+                value = properties.offset if properties.priority_fence else max(own) + properties.offset
+                value = max(-INT32, min(INT32 - 1, value))
+            self._priority[queue] = value
+        return self._priority[queue]
+
+    def _used_share(self, queue: int) -> Fraction:
+        """The largest share of any type: of what the queue is guaranteed, or of what there is if it is nothing."""
+        found = self._share.get(queue)
+        if found is None:
+            used = self.state.tree.usage[:, queue].tolist()
+            whole = self.queues.guarantee(queue) or self._everything()
+            found = max((Fraction(used[c], most) for c, most in whole.items() if most > 0), default=Fraction(0))
+            self._share[queue] = found
+        return found
+
+    def _everything(self) -> dict[int, int]:
+        if not self._total:
+            nodes = self.state.nodes
+            sums = nodes.capacity[:, : nodes.size].sum(axis=1).tolist()
+            self._total = {column: total for column, total in enumerate(sums) if column and total > 0}
+        return self._total

@@ -1,0 +1,112 @@
+"""What the queues use and what remains of their guarantees, seen from one asking leaf; trials are booked and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from cede.doctrines.yunikorn.queues import Amounts, Queues
+from cede.doctrines.yunikorn.vectors import Vector, filled, least
+from cede.state.columns import NONE, PREEMPTING
+from cede.state.state import State
+from cede.state.units import WHOLE
+
+
+class Snapshot:
+    """Usage by queue, less what is being preempted already; `leaf` is the queue that asks.
+
+    Numbers are taken from the columns when a queue is first looked at, and belong to the snapshot from then on.
+    """
+
+    def __init__(self, state: State, queues: Queues, leaf: int) -> None:
+        self.queues = queues
+        self.leaf = leaf
+        self._state = state
+        self._used: dict[int, list[int]] = {}
+        self._leaving = leaving_of(state, queues)
+        self._named = queues.names[leaf] if leaf != NONE else ""
+        self._owned = leaf != NONE and queues.guaranteed[leaf] is not None
+
+    def used(self, queue: int) -> list[int]:
+        """What the queue uses of every column."""
+        found = self._used.get(queue)
+        if found is None:
+            column = self._state.tree.usage[:, queue]
+            found = (column - self._leaving[queue] if queue in self._leaving else column).tolist()
+            self._used[queue] = found
+        return found
+
+    def read_all(self) -> None:
+        """Take the numbers of every queue now, before something is booked in the columns."""
+        for queue in range(self.queues.size):
+            self.used(queue)
+
+    def fresh(self) -> Snapshot:
+        """The same numbers, as the columns have them now, with nothing booked."""
+        return Snapshot(self._state, self.queues, self.leaf)
+
+    def move(self, queue: int, amounts: Iterable[tuple[int, int]], sign: int) -> None:
+        """So much comes to the queue and to all above it, or goes."""
+        for above in self.queues.path_of(queue):
+            used = self.used(above)
+            for column, amount in amounts:
+                used[column] += sign * amount
+
+    def own(self, queue: int) -> Amounts | None:
+        """What remains of the queue's own guarantee; below zero where it uses more."""
+        guaranteed = self.queues.guaranteed[queue]
+        if guaranteed is None:
+            return None
+        used = self.used(queue)
+        return {column: amount - used[column] for column, amount in guaranteed.items()}
+
+    def remaining(self, queue: int) -> Vector[int]:
+        """What remains of the guarantees on the path of the queue, as release 1.9 works it out.
+
+        The asking leaf's own guarantee comes before those above it. If it has one, what it shares with another leaf
+        is nothing to that other: its ancestors, and by a comparison of names every queue whose name its own name
+        begins with.
+        """
+        path = self.queues.path_of(queue)
+        rest: Vector[int] = None
+        for at in reversed(path):
+            own = self.own(at)
+            if not rest and own is None:
+                rest = None
+            elif at == path[-1]:
+                rest = least(own, rest)
+            elif own is not None and at == self.leaf:
+                rest = filled(own, rest)
+            elif own is not None and self._owned and self._named.startswith(self.queues.names[at]):
+                rest = None
+            else:
+                rest = least(own, rest)
+        return rest
+
+    def preemptable(self, queue: int) -> Vector[int]:
+        """What may go of the queue at most: what it and all above it use beyond their guarantees; unset if unused.
+
+        Release 1.9 looks only whether some of it is below zero, and none of it ever is.
+        """
+        found: Vector[int] = None
+        for at in reversed(self.queues.path_of(queue)):
+            used, promised = self.used(at), self.queues.guarantee(at)
+            if not any(used):
+                return None
+            excess = {c: amount - promised.get(c, 0) for c, amount in enumerate(used) if c != WHOLE}
+            more = {column: amount for column, amount in excess.items() if amount > 0}
+            found = {column: min(amount, (found or {}).get(column, amount)) for column, amount in more.items()}
+        return found
+
+
+def leaving_of(state: State, queues: Queues) -> Mapping[int, np.typing.NDArray[np.int64]]:
+    """By queue, what workloads that are being preempted hold there; only queues with some."""
+    if not state.between:
+        return {}
+    found: dict[int, np.typing.NDArray[np.int64]] = {}
+    size = state.work.size
+    for row in np.flatnonzero(state.work.state[:size] == PREEMPTING).tolist():
+        for queue in queues.path_of(int(state.work.queue[row])):
+            found[queue] = found.get(queue, 0) + state.work.usage[:, row]
+    return found

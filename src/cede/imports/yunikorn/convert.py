@@ -1,0 +1,127 @@
+"""From YuniKorn's queue configuration and state dump to a cluster file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cede.imports.report import Imported, Place, Report
+from cede.imports.yunikorn.applications import FINISHED, Works, app_of, queue_of, works_of
+from cede.imports.yunikorn.configuration import Partition, partition_of
+from cede.imports.yunikorn.dump import Dump, clock_of, dump_of
+from cede.imports.yunikorn.dynamic import Tree, tree_of
+from cede.imports.yunikorn.nodes import node
+from cede.imports.yunikorn.pods import pods_of
+from cede.imports.yunikorn.queues import queues_of
+from cede.imports.yunikorn.quota import note_overuse
+from cede.model.cluster import FORMAT
+from cede.model.doctrine import EDITIONS
+from cede.model.document import parse_document
+from cede.model.errors import InputError, Problem, did_you_mean, path_of, shown
+from cede.model.garbage import collecting_no_garbage
+from cede.model.times import format_time
+
+EDITION = "1.9"
+NO_PODS = (
+    "a dump does not say which pods asked not to be preempted, and which may not preempt; all count as ordinary"
+    "; give Pods and PriorityClasses with --objects"
+)
+
+Source = tuple[str, object]
+"""The name of a file, and what is in it."""
+
+
+def from_yunikorn(
+    configuration: Source,
+    state: Source | None = None,
+    objects: Sequence[Source] = (),
+    *,
+    partition: str | None = None,
+    edition: str = EDITION,
+    now: str | None = None,
+) -> Imported:
+    """The cluster file that the configuration describes, with the nodes and workloads of the state dump if given.
+
+    `objects` are Pods and PriorityClasses. `partition` is `default`, or the only one, if not named. `now` is the
+    file's clock, else the time of the dump. An InputError lists all that is wrong, with file, object and path.
+    """
+    if edition not in EDITIONS["yunikorn"]:
+        known = EDITIONS["yunikorn"]
+        message = f"yunikorn has no edition {shown(edition)}; there are {', '.join(known)}"
+        raise InputError([Problem("--edition", message, did_you_mean(edition, known))])
+    with collecting_no_garbage():
+        report = Report()
+        taken = partition_of(*configuration, partition, report)
+        configured = queues_of(taken)
+        if report.problems:
+            raise InputError(report.problems)
+        dump = None if state is None else dump_of(*state, taken.name, report)
+        tree = tree_of(configured, [] if dump is None else dump.queues)
+        document = _head(taken, edition)
+        places: dict[str, list[Place]] = {"doctrine": [taken.fields.place]}
+        found = Works()
+        if dump is not None:
+            pods = pods_of(objects, report)
+            found = works_of(dump.applications, frozenset(one.place.name for one in dump.nodes), pods)
+            if found.works and not pods.given:
+                dump.fields.remark(NO_PODS)
+            _add_state(document, places, tree, dump, found, now)
+            note_overuse(taken, configured, found.works)
+        elif objects or now is not None:
+            option = "--objects" if objects else "--now"
+            raise InputError([Problem(option, "means the state of a cluster", "add --state")])
+        document["queues"], places["queues"] = tree.entries(), tree.places()
+        tree.note_unused()
+        if not report.problems:
+            _check(document, places, report)
+        if report.problems:
+            raise InputError(report.problems)
+        finished = frozenset(note.place for note in report.notes if note.why == FINISHED)
+        return Imported(_ordered(document), tuple(report.notes), frozenset(found.left_out), finished)
+
+
+def _head(partition: Partition, edition: str) -> dict[str, Any]:
+    doctrine: dict[str, Any] = {"name": "yunikorn", "edition": edition}
+    return {"cede": FORMAT, "doctrine": doctrine | partition.switches}
+
+
+def _add_state(
+    document: dict[str, Any], places: dict[str, list[Place]], tree: Tree, dump: Dump, found: Works, now: str | None
+) -> None:
+    """Put what the dump has into the document."""
+    works, owners = found.works, found.owners.values()
+    for fields in owners:
+        if not tree.has(queue_of(fields)):
+            tree.add(queue_of(fields), None, True, fields.place)
+    if (clock := clock_of(dump, now)) is not None:
+        document["now"] = format_time(clock, instant=True)
+    running = {work.key for work in works if work.holds}
+    pending = {work.key: work.name for work in works if not work.holds}
+    document["nodes"] = [node(one, running, pending) for one in dump.nodes]
+    document["apps"] = [app_of(fields) for fields in owners]
+    document["workloads"] = [work.entry for work in works]
+    places["nodes"] = [one.place for one in dump.nodes]
+    places["apps"] = [fields.place for fields in owners]
+    places["workloads"] = [Place(dump.fields.place.source, "allocation", work.name) for work in works]
+
+
+def _ordered(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with its sections in the order of the contract, and without empty ones."""
+    order = ("cede", "now", "doctrine", "nodes", "queues", "apps", "workloads")
+    return {key: document[key] for key in order if document.get(key) not in (None, [])}
+
+
+def _check(document: Mapping[str, Any], places: Mapping[str, list[Place]], report: Report) -> None:
+    """What is wrong with the file that was made, said of the object it comes from."""
+    try:
+        parse_document(_ordered(document))
+    except InputError as error:
+        for problem in error.problems:
+            section, *rest = problem.steps or ("",)
+            index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
+            found = places.get(str(section), [])
+            if isinstance(index, int) and index < len(found):
+                made = f"in the cluster file, {path_of(steps)}: " if steps else ""
+                report.wrong(found[index], (), f"{made}{problem.message}", problem.hint)
+            else:
+                report.problems[problem] = None
