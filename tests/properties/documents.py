@@ -17,6 +17,12 @@ from tests.properties.kueue_clusters import kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
 from tests.properties.kueue_holds import kueue_holds
 from tests.properties.kueue_nodes import kueue_on_nodes
+from tests.properties.yunikorn_clusters import (
+    yunikorn_clusters,
+    yunikorn_daemons,
+    yunikorn_quotas,
+    yunikorn_rushes,
+)
 from tests.referees.small import small_clusters
 from tests.strategies import clusters
 
@@ -24,7 +30,9 @@ Document = dict[str, Any]
 
 EDITIONS = ("bep-1014", "26.8")
 KUEUE = "0.20"
-EVERY = (*EDITIONS, KUEUE)
+YUNIKORN = ("laws", "1.9")
+EVERY = (*EDITIONS, KUEUE, *YUNIKORN)
+DOCTRINES = {**dict.fromkeys(EDITIONS, "backendai"), KUEUE: "kueue", **dict.fromkeys(YUNIKORN, "yunikorn")}
 SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 
 
@@ -35,14 +43,17 @@ def documents(edition: str) -> SearchStrategy[Document]:
             *(kueue_clusters(), kueue_rushes(), kueue_duels(), kueue_holds()),
             *(rechecked(), kueue_on_nodes(), odd_clusters(edition)),
         )
+    if edition in YUNIKORN:
+        quotas = [yunikorn_quotas(), yunikorn_rushes()] if edition == "1.9" else []
+        drawn = yunikorn_clusters(edition)
+        return st.one_of(drawn, drawn, yunikorn_daemons(edition), *quotas, odd_clusters(edition))
     crowded = small_clusters(edition)
     return st.one_of(crowded, crowded, crowded, odd_clusters(edition))
 
 
 def odd_clusters(edition: str) -> SearchStrategy[Document]:
     """Clusters with a bit of everything that a file may say, decided as the doctrine says."""
-    doctrine = "kueue" if edition == KUEUE else "backendai"
-    return clusters(doctrine, edition).map(lambda document: {**document, "selection": "doctrine"})
+    return clusters(DOCTRINES[edition], edition).map(lambda document: {**document, "selection": "doctrine"})
 
 
 def rechecked() -> SearchStrategy[Document]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
@@ -14,6 +15,7 @@ from hypothesis.strategies import DrawFn
 import cede
 from cede.doctrines.backendai import known as backendai
 from cede.doctrines.kueue import known as kueue
+from cede.doctrines.yunikorn import ask, laws
 from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import plan_state
 from cede.state.state import State
@@ -64,7 +66,9 @@ def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
 
 def differs(document: Document, options: dict[str, Any]) -> bool:
     decided = cycles(document, **options)
-    with patch.object(backendai, "shapes_of", one_by_one), patch.object(kueue, "shapes_of", one_by_one):
+    with ExitStack() as patched:
+        for module in (backendai, kueue, ask, laws):
+            patched.enter_context(patch.object(module, "shapes_of", one_by_one))
         return cycles(document, **options) != decided
 
 

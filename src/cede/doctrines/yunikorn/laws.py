@@ -20,7 +20,7 @@ from cede.doctrines.yunikorn.answers import preempting, refused, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
 from cede.doctrines.yunikorn.queues import Queues, queues_of
-from cede.doctrines.yunikorn.search import best_set
+from cede.doctrines.yunikorn.search import best_set, needless
 from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.walk import Chosen
@@ -90,7 +90,7 @@ class _Plan:
             found = self._decide(cycle if asked else cycle.quiet(), row)
             if found.action in ("wait", "refuse"):
                 self.known[key] = found
-        elif young:
+        elif found.rule == rules.TOO_YOUNG.id:
             self.wake(row)
         return about(found, cycle.state.work_names[row]) if found.workload != cycle.state.work_names[row] else found
 
@@ -136,8 +136,10 @@ class _Plan:
             made = waiting(cycle, ask, cannot, numbers, candidates=where.found, facts=facts, cannot=cannot)
             return self._explained(cycle, ask, snapshot, where, made)
         open_, limits = np.flatnonzero(where.found.open), ask.short_limits
+        chosen = best_set(state, ask.claim, limits, open_, where.slack)
         elsewhere = place(state, ask.claim) if limits and state.nodes.size and not pinned else None
-        chosen = best_set(state, ask.claim, limits, open_, where.slack, roomy=elsewhere is not None)
+        if elsewhere is not None and (chosen is None or needless(state, limits, chosen.victims)):
+            chosen = best_set(state, ask.claim, limits, open_, where.slack, roomy=True)
         if chosen is None:
             count = int(where.found.open.sum())
             victims = f"{count} may be preempted" if count else "nobody may be preempted"

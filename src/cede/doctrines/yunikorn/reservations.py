@@ -18,16 +18,23 @@ OLD = 2 * RESERVATION_WAIT + RESERVATION_DELAY
 def gives_way(state: State, holder: int, claimant: int) -> bool:
     """Whether the reservation of one ask is cancelled for another.
 
-    Never that of an ask that needs a certain node. For an ask that needs the node, any other; for an ordinary one that
-    of a lower priority which has waited for more than two hours and two seconds.
+    For an ask that needs the node any is, or is shared. For an ordinary one that of a lower priority which has waited
+    for more than two hours and two seconds, but never that of an ask that needs the node.
     """
     work = state.work
-    if work.required_node[holder] != NONE:
-        return False
     if work.required_node[claimant] != NONE:
         return True
+    if work.required_node[holder] != NONE:
+        return False
     aged = state.now - int(work.submitted[holder]) > OLD
     return bool(work.priority[holder] < work.priority[claimant]) and aged
+
+
+def cancelled_for(state: State, holder: int, claimant: int) -> bool:
+    """Whether a claimant may stand on a node that is reserved for another: what is cancelled for one who waits is
+    cancelled for all.
+    """
+    return gives_way(state, holder, claimant) or any(gives_way(state, holder, row) for row in state.pending)
 
 
 def held_nodes(state: State) -> Bools:
@@ -44,7 +51,7 @@ def usable(state: State, ask: Ask, triggered: Container[str]) -> Bools:
         return ask.claim.allowed
     allowed = ask.claim.allowed.copy()
     kept = state.nodes.reserved_for[: state.nodes.size]
-    for node in np.flatnonzero(ask.claim.matching & (kept != NONE) & (kept != ask.row)).tolist():
+    for node in np.flatnonzero(ask.claim.matching & ~allowed & (kept != NONE) & (kept != ask.row)).tolist():
         holder = int(kept[node])
         if state.nodes.state[node] != READY or state.work_names[holder] in triggered:
             continue

@@ -32,7 +32,7 @@ from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Candidate, Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE
+from cede.state.columns import NONE, SPREAD
 from cede.state.state import State
 
 
@@ -85,7 +85,9 @@ class _Plan:
         self.asks = Asks(state, self.turns.rows)
         self.attempts: Counter[int] = Counter()
         self.taken = held_nodes(state)
-        """Nodes that are reserved for somebody who preempted: nobody else may use them."""
+        """Nodes that are reserved for somebody who preempted, or who needs that node: nobody else may use them."""
+        self.cancelled = np.zeros(state.nodes.size, np.bool_)
+        """Nodes whose reservation an attempt cancelled, whatever came of it."""
 
     def answer(self, cycle: Cycle, row: int) -> Decision | None:
         """The decision about one ask; none if it may preempt but its queue has no attempt left."""
@@ -110,9 +112,15 @@ class _Plan:
 
     def _ask(self, state: State, row: int) -> Ask:
         ask = self.asks.of(row)
-        if state.work.required_node[row] != NONE or not self.taken.any():
-            return ask
-        return replace(ask, claim=replace(ask.claim, allowed=ask.claim.allowed & ~self.taken))
+        claim = ask.claim
+        if state.work.required_node[row] != NONE or claim.placement == SPREAD:
+            return ask  # release 1.9 spreads nothing: groups are counted over all nodes
+        allowed = claim.allowed
+        if self.cancelled.any():
+            allowed = allowed | (claim.matching & self.cancelled)
+        if self.taken.any():
+            allowed = allowed & ~self.taken
+        return ask if allowed is claim.allowed else replace(ask, claim=replace(claim, allowed=allowed))
 
     def out_of_attempts(self, row: int) -> Decision:
         ask = self._ask(self.cycle.state, row)
@@ -141,7 +149,10 @@ class _Plan:
             return self._explained(cycle, ask, snapshot, reach, made)
         allowed = usable(state, ask, self.memory.triggered) & ~self.taken
         attempt = Attempt(state, snapshot, ask, np.flatnonzero(found.open), allowed, tried=tried)
-        return self._outcome(cycle, ask, attempt, attempt.run(), reach, found)
+        outcome = attempt.run()
+        if outcome.refusal is not rules.NOT_OWED:  # it came to the nodes
+            self.cancelled |= attempt.claim.allowed & ~ask.claim.allowed
+        return self._outcome(cycle, ask, attempt, outcome, reach, found)
 
     def _gate(self, cycle: Cycle, ask: Ask) -> Rule | None:
         """The first gate that is closed; none, if this ask may try."""
@@ -270,6 +281,8 @@ class _Plan:
             return started(cycle, claim, nodes, rules.FITS)
         if not claim.allowed.any():
             return waiting(cycle, ask, rules.NO_NODES, {"matching": int(claim.matching.sum())})
+        node = int(state.work.required_node[row])
+        self.taken[node] = True
         for rule, closed in (
             (rules.GANG, claim.members > 1),
             (rules.MAY_NOT, not state.work.preempts[row]),
@@ -277,7 +290,6 @@ class _Plan:
         ):
             if closed:
                 return waiting(cycle, ask, rule, {"members": claim.members})
-        node = int(state.work.required_node[row])
         cleared = clear_node(state, ask, node)
         snapshot = Snapshot(state, self.queues, ask.leaf)
         facts = facts_about(state, self.queues, snapshot, ask, NONE)
@@ -292,7 +304,6 @@ class _Plan:
         }
         outcome = Outcome(None, node, cleared.victims, cleared.victims)
         warnings = broken_promises(state, self.queues, snapshot, ask, outcome, cleared.found)
-        self.taken[node] = True
         because = f"it needs the node {state.node_names[node]} and no other"
         return preempting(
             cycle, ask, [node], usual, rules.FOR_NODE, because, warnings=warnings, candidates=cleared.found, facts=facts
