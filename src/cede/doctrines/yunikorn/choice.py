@@ -69,7 +69,7 @@ class Puzzle:
                 rules = [Exactly(frozenset(opted), out), Exactly(frozenset(first), leading)]
                 if self._some_set(everyone, rules) is None:
                     continue
-                for size in range(max(1, out, leading), len(everyone) + 1):
+                for size in range(max(self._fewest(), out, leading), len(everyone) + 1):
                     if worse_than is not None and (out, leading, size) > worse_than:
                         return None
                     sized = [*rules, Exactly(frozenset(everyone), size)]
@@ -77,6 +77,14 @@ class Puzzle:
                     if found is not None:
                         return [self.items[at] for at in self._refined(everyone, sized, found, size)]
         return None
+
+    def _fewest(self) -> int:
+        """No set is smaller: as many as it takes of those that give the most to one of the covers."""
+        found = 1
+        for cover, short in enumerate(self.short):
+            given = accumulate(sorted((item.gives[cover] for item in self.items), reverse=True))
+            found = max(found, next((count for count, total in enumerate(given, 1) if total >= short), found))
+        return found
 
     def _refined(self, pool: list[int], rules: list[Exactly], found: list[int], size: int) -> list[int]:
         """Of the sets of this size, the one with the lowest priorities, then the youngest, then the first uids."""

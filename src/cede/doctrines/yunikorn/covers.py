@@ -29,8 +29,8 @@ class Covers:
             self.node: Rows = state.residents.node[residents]
             free = state.nodes.free[:, :nodes]
             short = [np.maximum(need[column] - free[column], 0) for column in claim.columns]
-            gives = [state.residents.amount[column, residents] for column in claim.columns]
             useful = [] if roomy else [at for at, each in enumerate(short) if each[claim.allowed].any()]
+            gives = [state.residents.amount[claim.columns[at], residents] for at in useful]
             self.allowed = np.ones(nodes, np.bool_) if roomy else claim.allowed
         else:
             self.node = np.zeros(len(rows), np.intp)
@@ -38,7 +38,9 @@ class Covers:
             self.allowed = np.ones(1, np.bool_)
         self.columns: list[int | None] = [claim.columns[at] for at in useful]
         self.short: list[Int64s] = [short[at] for at in useful]
-        self.gives: list[Int64s] = [gives[at] for at in useful]
+        self.gives: list[Int64s] = list(gives)
+        self._sums: list[Int64s] = []
+        """Of each cover what all candidates of a node give together, once somebody asked."""
         for limit in limits:
             self.columns.append(limit.column)
             self.short.append(np.full(nodes, limit.short, np.int64))
@@ -57,13 +59,15 @@ class Covers:
             enough &= np.minimum(by_leaf, least[:leaves]).sum(axis=1) >= short
         return enough
 
-    def total(self, which: Bools | None = None) -> Bools:
-        """The nodes on which these candidates together cover everything."""
-        nodes = len(self.allowed)
+    def total(self, without: Bools | None = None) -> Bools:
+        """The nodes on which the candidates together cover everything; also if these are left out."""
+        if not self._sums:
+            self._sums = [_sums(self.node, gives, len(self.allowed)) for gives in self.gives]
         enough = self.allowed.copy()
-        for gives, short in zip(self.gives, self.short, strict=True):
-            given = gives if which is None else np.where(which, gives, 0)
-            enough &= _sums(self.node, given, nodes) >= short
+        out = None if without is None else np.flatnonzero(without)
+        for gives, short, total in zip(self.gives, self.short, self._sums, strict=True):
+            left = total if out is None else total - _sums(self.node[out], gives[out], len(self.allowed))
+            enough &= left >= short
         return enough
 
     def fewest(self) -> Int64s:

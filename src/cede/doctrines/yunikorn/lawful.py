@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from cede.doctrines.yunikorn.queues import Queues
 from cede.doctrines.yunikorn.slack import Slack, slack_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.model.rules import Rule
-from cede.state.columns import NONE, RESERVED, RUNNING, Bools
+from cede.state.columns import NONE, RESERVED, RUNNING, Bools, Int32s
 from cede.state.state import State
 
 
@@ -38,22 +39,36 @@ def field_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Fiel
     }
     slack = slack_of(queues, snapshot, [queue for queue in busy if queue not in closed])
     closed |= dict.fromkeys(slack.under, rules.LAW_2)
-    phase, own = work.state[:size], work.queue[:size]
-    where = np.where(own == NONE, queues.size, own)
-    found = looked_at(state, ask, phase)
-    for rule in (rules.OWN_QUEUE, rules.LAW_7, rules.OFF_LIMITS):
-        if mask := [queue for queue, why in closed.items() if why is rule]:
-            found.protect((rule, np.isin(where, mask)))
+    own = work.queue[:size]
+    found = looked_at(state, ask, work.state[:size])
+    shut = by_queue(queues, closed, own)
+    found.protect(*shut(rules.OWN_QUEUE, rules.LAW_7, rules.OFF_LIMITS))
     found.protect((rules.LAW_7, own == NONE))
     found.protect((rules.LAW_3, same_app(state, ask.row)))
     found.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
-    if mask := [queue for queue, why in closed.items() if why is rules.LAW_5]:
-        found.protect((rules.LAW_5, np.isin(where, mask)))
-    if slack.under:
-        found.protect((rules.LAW_2, np.isin(where, list(slack.under))))
+    found.protect(*shut(rules.LAW_5, rules.LAW_2))
     for column, least in slack.least.items():
-        found.protect((rules.LAW_2, work.usage[column, :size] > least[where]))
+        found.protect((rules.LAW_2, work.usage[column, :size] > least[own]))
     return Field(found, slack, fence, closed)
+
+
+def by_queue(queues: Queues, closed: Mapping[int, Rule], own: Int32s) -> Callable[..., Iterator[tuple[Rule, Bools]]]:
+    """A function from rules to those of them that close a queue, each with the workloads of such queues.
+
+    `own` is the queue of every workload; NONE, which is the last row of a table by queue, is closed by no rule here.
+    """
+    kinds = list(dict.fromkeys(closed.values()))
+    code = np.zeros(queues.size + 1, np.int8)
+    for queue, rule in closed.items():
+        code[queue] = kinds.index(rule) + 1
+    codes = code[own]
+
+    def shut(*wanted: Rule) -> Iterator[tuple[Rule, Bools]]:
+        for rule in wanted:
+            if rule in kinds:
+                yield rule, codes == kinds.index(rule) + 1
+
+    return shut
 
 
 def field_on_node(state: State, ask: Ask) -> Field:

@@ -55,9 +55,12 @@ class Turns:
         """By queue and application, the earliest submission of any of its workloads."""
         work, size = self.state.work, self.state.work.size
         found: dict[int, dict[str, int]] = {queue: {} for queue in self.waiting}
-        asking = np.unique(work.app[self.rows])
-        live = (work.state[:size] != GONE) & np.isin(work.queue[:size], list(found))
-        live &= np.isin(work.app[:size], asking[asking != NONE])
+        asks_there = np.zeros(self.queues.size + 1, np.bool_)
+        asks_there[list(found)] = True
+        asks = np.zeros(len(self.state.apps.names) + 1, np.bool_)
+        asks[work.app[self.rows]] = True
+        asks[NONE] = False
+        live = (work.state[:size] != GONE) & asks_there[work.queue[:size]] & asks[work.app[:size]]
         for row in (*np.flatnonzero(live).tolist(), *self.rows.tolist()):
             apps = found[int(work.queue[row])]
             app = self.app_of(row)

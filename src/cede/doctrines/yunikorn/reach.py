@@ -10,7 +10,7 @@ from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.limits import used_quota
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask
-from cede.doctrines.yunikorn.lawful import looked_at
+from cede.doctrines.yunikorn.lawful import by_queue, looked_at
 from cede.doctrines.yunikorn.queues import Amounts, Queues
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.vectors import least
@@ -144,15 +144,12 @@ def candidates(state: State, queues: Queues, reach: Reach, ask: Ask) -> Candidat
     """All that hold room; the first rule that protects one is its verdict."""
     work, size = state.work, state.work.size
     own = work.queue[:size]
-    where = np.where(own == NONE, queues.size, own)
     most = np.full(queues.size + 1, -ANY, np.int64)
     most[list(reach.most)] = list(reach.most.values())
     outside = np.ones(queues.size + 1, np.bool_)
     outside[[*reach.most, *reach.closed]] = False
     found = looked_at(state, ask, work.state[:size])
-    for rule in (rules.OWN_QUEUE, rules.OFF_LIMITS, rules.LAW_5):
-        if closed := [queue for queue, why in reach.closed.items() if why is rule]:
-            found.protect((rule, np.isin(where, closed)))
-    found.protect((rules.LAW_7, outside[where]))
-    found.protect((rules.LAW_6, work.priority[:size] > most[where]))
+    found.protect(*by_queue(queues, reach.closed, own)(rules.OWN_QUEUE, rules.OFF_LIMITS, rules.LAW_5))
+    found.protect((rules.LAW_7, outside[own]))
+    found.protect((rules.LAW_6, work.priority[:size] > most[own]))
     return found

@@ -24,6 +24,8 @@ class Snapshot:
         self.leaf = leaf
         self._state = state
         self._used: dict[int, list[int]] = {}
+        self._rest: dict[int, Vector[int]] = {}
+        """What `remaining` said since something was moved last."""
         self._leaving = leaving_of(state, queues)
         self._named = queues.names[leaf] if leaf != NONE else ""
         self._owned = leaf != NONE and queues.guaranteed[leaf] is not None
@@ -48,6 +50,7 @@ class Snapshot:
 
     def move(self, queue: int, amounts: Iterable[tuple[int, int]], sign: int) -> None:
         """So much comes to the queue and to all above it, or goes."""
+        self._rest.clear()
         for above in self.queues.path_of(queue):
             used = self.used(above)
             for column, amount in amounts:
@@ -68,6 +71,8 @@ class Snapshot:
         is nothing to that other: its ancestors, and by a comparison of names every queue whose name its own name
         begins with.
         """
+        if queue in self._rest:
+            return self._rest[queue]
         path = self.queues.path_of(queue)
         rest: Vector[int] = None
         for at in reversed(path):
@@ -82,6 +87,7 @@ class Snapshot:
                 rest = None
             else:
                 rest = least(own, rest)
+        self._rest[queue] = rest
         return rest
 
     def preemptable(self, queue: int) -> Vector[int]:

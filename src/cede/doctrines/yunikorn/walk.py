@@ -25,6 +25,8 @@ PATIENCE = 16
 MANY = 8
 """More different priorities than this are not told apart in the first bounds."""
 
+WIDE = 4096
+"""Priorities further apart than this are not told apart there either."""
 SMALL = 127
 """So many of these fit one key: eight counts of seven bits."""
 
@@ -50,9 +52,9 @@ class Walk:
         self.last = tie_break(state)
         self.best_key: tuple[Key, list[tuple[str, str]]] | None = None
         self.found: Chosen | None = None
-        order = np.argsort(covers.node, kind="stable")
-        self.order = order
-        self.begins = np.searchsorted(covers.node[order], np.arange(len(covers.allowed) + 1))
+        self.place = np.full(state.work.size, NONE, np.int64)
+        """By workload, its place among the candidates."""
+        self.place[covers.rows] = np.arange(len(covers.rows))
         self.rank = state.node_rank() if state.nodes.size else np.zeros(1, np.int64)
         if single is not None:
             self._keep(node_of(state, single), [self._item(single, (), ())])
@@ -79,26 +81,22 @@ class Walk:
         """Priorities, ascending; by node how many of each so many victims have at best, taking the lowest there are;
         and the youngest of those that come into question then. Of very many priorities only the lowest is looked at.
         """
-        work, rows, node, nodes = self.state.work, self.covers.rows, self.covers.node, len(self.covers.allowed)
-        priority, submitted = work.priority[rows], work.submitted[rows]
-        levels = np.unique(priority).tolist()
+        rows, node, nodes = self.covers.rows, self.covers.node, len(self.covers.allowed)
+        priority = self.state.work.priority[rows].astype(np.int64)
+        lowest, span = int(priority.min()), int(priority.max() - priority.min()) + 1
+        levels = np.flatnonzero(np.bincount(priority - lowest)) if span <= WIDE else np.zeros(1, np.intp)
         if len(levels) > MANY:
             levels = levels[:1]
-            priority = np.full(len(rows), levels[0])
-        taken = np.zeros(nodes, np.int64)
-        there = np.zeros(nodes, np.int64)
-        most: list[Int64s] = []
-        youngest = np.full(nodes, -FAR, np.int64)
-        for level in levels:
-            here = priority == level
-            there += np.bincount(node[here], minlength=nodes)
-            upto = np.minimum(count, there)
-            most.append(upto - taken)
-            of_level = np.full(nodes, -FAR, np.int64)
-            np.maximum.at(of_level, node[here], submitted[here])
-            youngest = np.where(upto > taken, np.maximum(youngest, of_level), youngest)
-            taken = upto
-        return levels, most, youngest
+        size = len(levels)
+        place = np.searchsorted(levels, priority - lowest) if size > 1 else np.zeros(len(rows), np.intp)
+        at = node * size + place
+        there = np.bincount(at, minlength=nodes * size).reshape(nodes, size).cumsum(axis=1)
+        upto = np.minimum(count[:, None], there)
+        most = np.diff(upto, axis=1, prepend=0)
+        latest = np.full(nodes * size, -FAR, np.int64)
+        np.maximum.at(latest, at, self.state.work.submitted[rows])
+        youngest: Int64s = np.where(most > 0, latest.reshape(nodes, size), -FAR).max(axis=1)
+        return (levels + lowest).tolist(), [most[:, level] for level in range(size)], youngest
 
     def _turn(self) -> tuple[Rows, tuple[Int64s, Int64s, Int64s]]:
         """Nodes whose candidates cover everything together, and by node the first three counts at best."""
@@ -107,7 +105,7 @@ class Walk:
         kind = unwilling(self.state, covers.rows)
         out, leading = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
         if kind.any():
-            willing, agreed = covers.total(kind == 0), covers.total(kind < 2)
+            willing, agreed = covers.total(kind > 0), covers.total(kind > 1)
             out[~agreed] = 1
             leading[~willing & agreed] = 1
         return np.flatnonzero(enough), (out, leading, covers.fewest())
@@ -125,26 +123,36 @@ class Walk:
         """For each node no set can be better than its lowest priorities and, apart from that, its youngest."""
         work = self.state.work
         counts = tiers[2][nodes]
+        there = np.bincount(self.covers.node, minlength=len(self.covers.allowed))
+        begins = np.concatenate(([0], np.cumsum(there)))
         for count in np.unique(counts).tolist():
             same = nodes[counts == count]
-            same = same[self.begins[same + 1] - self.begins[same] >= count]
-            lowest = self._first(work.priority[self.covers.rows].astype(np.int64), same, count)[:, ::-1]
-            youngest = self._first(-work.submitted[self.covers.rows], same, count)
+            same = same[there[same] >= count]
+            lowest = self._first(work.priority[self.covers.rows].astype(np.int64), begins[same], count)[:, ::-1]
+            youngest = self._first(-work.submitted[self.covers.rows], begins[same], count)
             firsts = zip(*(tier[same].tolist() for tier in tiers[:2]), strict=True)
             places = self.rank[same].tolist()
             table = zip(firsts, lowest.tolist(), youngest.tolist(), places, same.tolist(), strict=True)
             for (out, leading), low, young, place, node in table:
                 yield ((out, leading, count), tuple(low), tuple(young), place), node
 
-    def _first(self, values: Int64s, nodes: Rows, count: int) -> Int64s:
-        """Of each node the smallest of these values of its candidates, so many, ascending."""
+    def _first(self, values: Int64s, begins: Rows, count: int) -> Int64s:
+        """Of each node the smallest of these values of its candidates, so many, ascending; it begins at `begins`."""
         ordered = values[np.lexsort((values, self.covers.node))]
-        found: Int64s = ordered[self.begins[nodes][:, None] + np.arange(count)]
+        found: Int64s = ordered[begins[:, None] + np.arange(count)]
+        return found
+
+    def _on(self, node: int) -> Rows:
+        """The places of the candidates of a node."""
+        if not self.state.nodes.size:
+            return np.arange(len(self.covers.rows))
+        places = self.place[self.state.residents.work[self.state.node_residents[node]]]
+        found: Rows = places[places != NONE]
         return found
 
     def _look_at(self, node: int) -> None:
         covers = self.covers
-        at = self.order[self.begins[node] : self.begins[node + 1]]
+        at = self._on(node)
         rows = covers.rows[at].tolist()
         queues = self.state.work.queue[covers.rows[at]].tolist()
         short = [int(each[node]) for each in covers.short]
