@@ -9,12 +9,13 @@ import numpy as np
 
 from cede.doctrines.parts.candidates import Candidates, Facts, held_back
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.limits import hopeless
+from cede.doctrines.parts.fit import place
+from cede.doctrines.parts.limits import hopeless, nodes_over
 from cede.doctrines.parts.misses import nearest_miss
-from cede.doctrines.parts.outcomes import decision, flavors_of, matches_nothing, names_of, too_big, wanted
+from cede.doctrines.parts.outcomes import decision, flavors_of, matches_nothing, names_of, started, too_big, wanted
 from cede.doctrines.parts.policies import breach_of
 from cede.doctrines.yunikorn import rules
-from cede.doctrines.yunikorn.ask import Ask, what_is_short
+from cede.doctrines.yunikorn.ask import Ask, Asks, what_is_short
 from cede.doctrines.yunikorn.words import asks
 from cede.model.plan import Decision, Miss, Victim, Warning
 from cede.model.rules import Rule
@@ -34,6 +35,26 @@ def refused(state: State, ask: Ask) -> Decision | None:
     if matches_nothing(state, ask.claim):
         return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
     return too_big(state, ask.claim, rules.TOO_BIG)
+
+
+def barred(cycle: Cycle, asks: Asks, ask: Ask) -> Decision | None:
+    """What stands in its way whoever gives way: it is refused, or its tenant may hold no more."""
+    never = asks.refused(ask, refused)
+    if never is not None:
+        return never
+    tenants = (limit for limit in ask.short_limits if limit.tenant != NONE)
+    return next((waiting(cycle, ask, rules.QUOTA, limit.facts(cycle.state)) for limit in tenants), None)
+
+
+def begun(cycle: Cycle, ask: Ask) -> Decision | None:
+    """It starts where it fits now, unless those are more nodes than its tenant may hold; none if it fits nowhere."""
+    nodes = place(cycle.state, ask.claim)
+    if nodes is None:
+        return None
+    over = nodes_over(cycle.state, ask.row, nodes)
+    if over is not None:
+        return waiting(cycle, ask, rules.QUOTA, over.facts(cycle.state))
+    return started(cycle, ask.claim, nodes, rules.FITS)
 
 
 def preempting(

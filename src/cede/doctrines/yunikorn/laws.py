@@ -10,13 +10,11 @@ import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible, place
-from cede.doctrines.parts.limits import nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
-from cede.doctrines.parts.outcomes import started
 from cede.doctrines.parts.shapes import about, shapes_of
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
-from cede.doctrines.yunikorn.answers import preempting, refused, waiting
+from cede.doctrines.yunikorn.answers import barred, begun, preempting, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
 from cede.doctrines.yunikorn.queues import Queues, queues_of
@@ -105,18 +103,9 @@ class _Plan:
     def _decide(self, cycle: Cycle, row: int) -> Decision:
         state = cycle.state
         ask = self.asks.of(row)
-        never = self.asks.refused(ask, refused)
-        if never is not None:
-            return never
-        for limit in ask.short_limits:
-            if limit.tenant != NONE:
-                return waiting(cycle, ask, rules.QUOTA, limit.facts(state))
-        nodes = None if ask.short_limits else place(state, ask.claim)
-        if nodes is not None:
-            over = nodes_over(state, row, nodes)
-            if over is not None:
-                return waiting(cycle, ask, rules.QUOTA, over.facts(state))
-            return started(cycle, ask.claim, nodes, rules.FITS)
+        made = barred(cycle, self.asks, ask) or (None if ask.short_limits else begun(cycle, ask))
+        if made is not None:
+            return made
         if state.nodes.size and not ask.claim.allowed.any():
             return waiting(cycle, ask, rules.NO_NODES, {"matching": int(ask.claim.matching.sum())})
         return self._make_room(cycle, ask)

@@ -10,12 +10,9 @@ import numpy as np
 
 from cede.doctrines.parts.candidates import Candidates, Facts
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import place
-from cede.doctrines.parts.limits import nodes_over
-from cede.doctrines.parts.outcomes import started
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
-from cede.doctrines.yunikorn.answers import preempting, refused, waiting
+from cede.doctrines.yunikorn.answers import barred, begun, preempting, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say
 from cede.doctrines.yunikorn.attempt import Attempt, Outcome
 from cede.doctrines.yunikorn.memory import Checked, memory_of
@@ -93,22 +90,14 @@ class _Plan:
         """The decision about one ask; none if it may preempt but its queue has no attempt left."""
         state = cycle.state
         ask = self._ask(state, row)
-        never = self.asks.refused(ask, refused)
+        never = barred(cycle, self.asks, ask)
         if never is not None:
             return never
-        for limit in ask.short_limits:
-            if limit.tenant != NONE:
-                return waiting(cycle, ask, rules.QUOTA, limit.facts(state))
         headroom = not ask.short_limits and not short_at_root(state, self.queues, ask)
         if state.work.required_node[row] != NONE:
             return self._pinned(cycle, ask, headroom=headroom)
-        nodes = place(state, ask.claim) if headroom else None
-        if nodes is not None:
-            over = nodes_over(state, row, nodes)
-            if over is not None:
-                return waiting(cycle, ask, rules.QUOTA, over.facts(state))
-            return started(cycle, ask.claim, nodes, rules.FITS)
-        return self._make_room(cycle, ask, tried=headroom)
+        made = begun(cycle, ask) if headroom else None
+        return self._make_room(cycle, ask, tried=headroom) if made is None else made
 
     def _ask(self, state: State, row: int) -> Ask:
         ask = self.asks.of(row)
@@ -276,9 +265,9 @@ class _Plan:
         ask = replace(ask, claim=claim)
         if not headroom:
             return waiting(cycle, ask, rules.HEADROOM, {"short": self._headroom(cycle, ask)})
-        nodes = place(state, claim)
-        if nodes is not None:
-            return started(cycle, claim, nodes, rules.FITS)
+        made = begun(cycle, ask)
+        if made is not None:
+            return made
         if not claim.allowed.any():
             return waiting(cycle, ask, rules.NO_NODES, {"matching": int(claim.matching.sum())})
         node = int(state.work.required_node[row])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.kueue.objects import Object
-from cede.imports.kueue.quantities import Amounts, quantities
+from cede.imports.kueue.quantities import quantities
 from cede.model.quantities import NANO
 
 STRATEGIES = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cede.imports.amounts import Amounts
 from cede.imports.kueue.admission import HOSTNAME
 from cede.imports.kueue.conditions import NOT_THERE, conditions_of
 from cede.imports.kueue.flavors import Flavor
 from cede.imports.kueue.objects import Object
-from cede.imports.kueue.quantities import Amounts, quantities
+from cede.imports.kueue.quantities import quantities
 from cede.imports.kueue.queues import Queue
 from cede.imports.kueue.selectors import taints
 from cede.model.quantities import format_quantity

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.kueue.admission import Assignment
 from cede.imports.kueue.flavors import usable
 from cede.imports.kueue.pods import requests_of
-from cede.imports.kueue.quantities import Amounts, for_each, quantities, times
+from cede.imports.kueue.quantities import for_each, quantities, times
 from cede.imports.kueue.queues import Queue
 from cede.imports.kueue.selectors import NodeSelection, node_selection
 from cede.imports.kueue.world import World

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cede.imports.amounts import Amounts, total
 from cede.imports.fields import Fields
-from cede.imports.kueue.quantities import Amounts, largest, quantities, total
+from cede.imports.kueue.quantities import largest, quantities
 
 FOR_THE_POD = ("cpu", "memory")
 """With hugepages, the resources that a pod may state for itself instead of for its containers."""

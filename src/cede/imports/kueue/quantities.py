@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.model.errors import Loc
 from cede.model.quantities import LARGEST, NANO, parse_quantity, show_quantity
 from cede.model.resources import parse_resources
 
-Amounts = dict[str, int]
 """In 10**-9 units by resource."""
 
 MOST_BYTES = 2**56 * NANO
@@ -81,15 +81,6 @@ def _rounded_up(raw: object) -> int | None:
     except InvalidOperation:
         return None
     return int(_ROUNDING.to_integral_value(_ROUNDING.scaleb(number, 9 + power)))
-
-
-def total(amounts: Iterable[Mapping[str, int]]) -> Amounts:
-    """All of them together."""
-    found: Amounts = {}
-    for one in amounts:
-        for name, nano in one.items():
-            found[name] = found.get(name, 0) + nano
-    return found
 
 
 def largest(one: Mapping[str, int], other: Mapping[str, int]) -> Amounts:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.kueue.conditions import NOT_THERE, conditions_of
 from cede.imports.kueue.objects import Object
-from cede.imports.kueue.quantities import Amounts, is_resource, quantity
+from cede.imports.kueue.quantities import is_resource, quantity
 from cede.imports.kueue.selectors import Requirement, label_selector
 from cede.model.errors import shown
 from cede.model.quantities import NANO, format_quantity

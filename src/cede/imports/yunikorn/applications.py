@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.report import Place
 from cede.imports.yunikorn.dump import time_of
 from cede.imports.yunikorn.pods import Pods
-from cede.imports.yunikorn.quantities import Amounts, counted, written
+from cede.imports.yunikorn.quantities import counted, written
 from cede.model.times import format_time
 
 OVER = frozenset({"Completed", "Failed", "Rejected", "Expired", "Killed"})

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.report import Place
 from cede.imports.yunikorn.properties import Settings, alone, properties_of, settings_of
-from cede.imports.yunikorn.quantities import Amounts, counted
+from cede.imports.yunikorn.quantities import counted
 from cede.imports.yunikorn.queues import ROOT, Queue, Template, entry_of
 
 UNUSED = "it is for queues made on the fly, and none below it is known"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
+from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.model.errors import Loc, did_you_mean, shown
 from cede.model.quantities import NANO, format_quantity
 from cede.model.resources import parse_resources
 
-Amounts = dict[str, int]
 """In 10**-9 units by resource."""
 
 VCORE = "vcore"
@@ -66,15 +66,6 @@ def written(amounts: Mapping[str, int]) -> dict[str, int | str]:
 def is_set(amounts: Mapping[str, int] | None) -> bool:
     """Whether they limit or promise anything; all zero means the same as none."""
     return amounts is not None and any(amounts.values())
-
-
-def total(amounts: Iterable[Mapping[str, int]]) -> Amounts:
-    """All of them together."""
-    found: Amounts = {}
-    for one in amounts:
-        for name, nano in one.items():
-            found[name] = found.get(name, 0) + nano
-    return found
 
 
 def smaller(one: Mapping[str, int], other: Mapping[str, int]) -> Amounts:

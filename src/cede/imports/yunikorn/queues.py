@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from cede.imports.amounts import Amounts, total
 from cede.imports.fields import Fields
 from cede.imports.report import Place
 from cede.imports.yunikorn.configuration import Partition, known_only, note_limits
 from cede.imports.yunikorn.properties import Settings, properties_of, settings_of
-from cede.imports.yunikorn.quantities import Amounts, configured, excess, is_set, smaller, total, written
+from cede.imports.yunikorn.quantities import configured, excess, is_set, smaller, written
 from cede.model.errors import shown
 from cede.model.quantities import show_quantity
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from cede.imports.amounts import Amounts, total
 from cede.imports.yunikorn.applications import Work
 from cede.imports.yunikorn.configuration import SWITCHES, Partition
 from cede.imports.yunikorn.properties import NO_DELAY, QUOTA_DELAY
-from cede.imports.yunikorn.quantities import Amounts, excess, total
+from cede.imports.yunikorn.quantities import excess
 from cede.imports.yunikorn.queues import Queue
 
 SINCE = (
