@@ -80,7 +80,7 @@ cohort = queue
 def path(name: str, /, **values: Any) -> Entry:
     """A YuniKorn queue by its full path: `path("root.a", cpu=4, policy="fence")`; amounts are its guarantee."""
     settings = {setting: values.pop(short) for short, setting in YUNIKORN_SETTINGS.items() if short in values}
-    keys, amounts = _split(values, {"max", "over_limit_since"})
+    keys, amounts = _split(values, {"max", "over_limit_since", "partition"})
     entry: dict[str, Any] = {"name": name, **keys}
     if "." in name:
         entry["parent"] = name.rpartition(".")[0]

@@ -142,6 +142,8 @@ def decide(board: Board, claimant: Work) -> Answer:
         return Answer("start")
     if not triggers(board, claimant):
         return Answer("wait")
+    if claimant.required is None and board.fits_somewhere(claimant):
+        return _for_the_limit_alone(board, claimant)
     found = [
         (preference(victims, machine.name), victims, machine)
         for machine in board.usable(claimant)
@@ -149,18 +151,13 @@ def decide(board: Board, claimant: Work) -> Answer:
         if makes_room(board, claimant, [one.name for one in victims], machine) and not broken(board, claimant, victims)
     ]
     if not found:
-        return _for_the_limit_alone(board, claimant)
+        return Answer("wait")
     _, victims, machine = min(found, key=lambda one: one[0])
-    names = frozenset(one.name for one in victims)
-    if board.fits_somewhere(claimant) and any(board.under_every_max(claimant, names - {one}) for one in names):
-        return _for_the_limit_alone(board, claimant)
-    return Answer("preempt", names, machine.name)
+    return Answer("preempt", frozenset(one.name for one in victims), machine.name)
 
 
 def _for_the_limit_alone(board: Board, claimant: Work) -> Answer:
     """Where a node has room and only a limit is short: victims on any one node, the claimant there or where it fits."""
-    if claimant.required is not None or not board.fits_somewhere(claimant):
-        return Answer("wait")
     found = [
         (preference(victims, machine.name), victims, machine)
         for machine in board.machines.values()

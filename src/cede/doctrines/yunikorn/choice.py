@@ -8,11 +8,13 @@ of victims that nothing tells apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 Counts = tuple[int, ...]
+WHOLE = 2
+"""The place of the rule that says how many victims there are, after those about unwilling ones."""
 Tier = tuple[int, int, int]
 """How many opted out, how many are originators, how many there are."""
 
@@ -88,40 +90,39 @@ class Puzzle:
 
     def _refined(self, pool: list[int], rules: list[Exactly], found: list[int], size: int) -> list[int]:
         """Of the sets of this size, the one with the lowest priorities, then the youngest, then the first uids."""
-        left = size
-        priorities = sorted({self.items[at].priority for at in pool}, reverse=True)
-        for priority in priorities:
+        for priority in sorted({self.items[at].priority for at in pool}, reverse=True):
             level = frozenset(at for at in pool if self.items[at].priority == priority)
-            counts = range(min(len(level), left) + 1) if priority != priorities[-1] else (left,)
-            found = self._settled(pool, rules, found, level, counts)
-            left -= rules[-1].count
+            found = self._settled(pool, rules, found, level, range(min(len(level), size) + 1))
         left = size
         tied: list[int] = []
         for submitted in sorted({self.items[at].submitted for at in pool}, reverse=True):
             level = frozenset(at for at in pool if self.items[at].submitted == submitted)
             found = self._settled(pool, rules, found, level, range(min(len(level), left), -1, -1))
-            left -= rules[-1].count
-            if 0 < rules[-1].count < len(level):
+            taken = len(level.intersection(found))
+            left -= taken
+            if 0 < taken < len(level):
                 tied += level
-        left_out: set[object] = set()
+            if not left:
+                break
         for at in sorted(tied, key=lambda one: self.items[one].last):
-            alike = replace(self.items[at], row=0, last=("", ""))
-            if alike not in left_out:  # where one is left out, so are all that are like it and come later
-                found = self._settled(pool, rules, found, frozenset({at}), (1, 0))
-                if at not in found:
-                    left_out.add(alike)
+            found = self._settled(pool, rules, found, frozenset({at}), (1, 0))
         return sorted(found)
 
     def _settled(
         self, pool: list[int], rules: list[Exactly], found: list[int], level: frozenset[int], counts: Iterable[int]
     ) -> list[int]:
-        """A set with the first of these counts of the level that some set has; the rule is added to the others."""
+        """A set with the first of these counts of the level that some set has; that is a rule from now on. Of a level
+        with none nobody stays in the pool.
+        """
         held = len(level.intersection(found))
         for count in counts:
             rule = Exactly(level, count)
             other = found if held == count else self._some_set(pool, [*rules, rule])
             if other is not None:
-                rules.append(rule)
+                if count:
+                    rules.append(rule)
+                else:
+                    pool[:] = [at for at in pool if at not in level]
                 return other
         raise AssertionError("the set that was found before has one of these counts")
 
@@ -138,9 +139,8 @@ class Puzzle:
             group.items.append(at)
         wanted = tuple(rule.count for rule in rules)
         ordered = sorted(groups.values(), key=lambda group: self._use(group.gives), reverse=True)
-        size = next((at for at, rule in enumerate(rules) if len(rule.items) == len(pool)), None)
-        search = _Search(ordered, len(self.short), len(wanted), size)
-        taken = search.take(0, self.short, self.caps, wanted)
+        search = _Search(ordered, len(self.short), wanted, WHOLE if len(rules) > WHOLE else None)
+        taken = search.take(self.short, self.caps, wanted)
         if taken is None:
             return None
         return [at for group, count in zip(ordered, taken, strict=True) for at in group.items[:count]]
@@ -150,53 +150,87 @@ class Puzzle:
         return sum(min(give / short, 1.0) for give, short in zip(gives, self.short, strict=True) if short > 0)
 
 
+State = tuple[int, Counts, Counts, Counts]
+"""From which group on, what is short, what the caps leave, and the counts that are still to be reached."""
+
+
 class _Search:
     """Counts for groups, the most useful group first and as many of it as possible, with dead ends remembered."""
 
-    def __init__(self, groups: list[_Group], covers: int, counts: int, size: int | None) -> None:
+    def __init__(self, groups: list[_Group], covers: int, wanted: Counts, whole: int | None) -> None:
         self.groups = groups
-        self.size = size
+        self.whole = whole
         """Which of the counts is that of all victims; none if their number is not fixed yet."""
         self.most: list[list[list[int]]] = []
         """From each group on, by cover, what the largest one, two, three and so on give together."""
-        if size is not None:
+        if whole is not None:
             largest: list[list[int]] = [[] for _ in range(covers)]
             for group in reversed(groups):
                 for at, give in enumerate(group.gives):
                     largest[at] += [give] * len(group.items)
                     largest[at].sort(reverse=True)
+                    del largest[at][wanted[whole] :]
                 self.most.append([[0, *accumulate(each)] for each in largest])
             self.most.reverse()
             self.most.append([[0] for _ in range(covers)])
         self.rest_gives = [(0,) * covers]
-        self.rest_counts = [(0,) * counts]
+        self.rest_counts = [(0,) * len(wanted)]
         for group in reversed(groups):
-            size = len(group.items)
+            number = len(group.items)
             last = zip(self.rest_gives[-1], group.gives, strict=True)
-            self.rest_gives.append(tuple([rest + give * size for rest, give in last]))
+            self.rest_gives.append(tuple([rest + give * number for rest, give in last]))
             ends = zip(self.rest_counts[-1], group.counts, strict=True)
-            self.rest_counts.append(tuple([rest + count * size for rest, count in ends]))
+            self.rest_counts.append(tuple([rest + count * number for rest, count in ends]))
         self.rest_gives.reverse()
         self.rest_counts.reverse()
-        self.dead: set[tuple[int, Counts, Counts, Counts]] = set()
+        self.dead: set[State] = set()
 
-    def take(self, at: int, short: Counts, caps: Counts, wanted: Counts) -> list[int] | None:
-        """How many of each group from `at` on; none if nothing does."""
+    def take(self, short: Counts, caps: Counts, wanted: Counts) -> list[int] | None:
+        """How many of each group; none if nothing does. Depth first, with a stack of its own: groups can be many."""
+        state: State = (0, short, caps, wanted)
+        stack: list[tuple[State, Iterator[int]]] = []
+        taken: list[int] = []
+        while True:
+            ends = self._ends(state)
+            if ends:
+                return taken + [0] * (len(self.groups) - len(taken))
+            if ends is None:
+                stack.append((state, iter(range(self._at_most(state), -1, -1))))
+            further = self._further(stack, taken)
+            if further is None:
+                return None
+            state = further
+
+    def _further(self, stack: list[tuple[State, Iterator[int]]], taken: list[int]) -> State | None:
+        """The next state: one less of the last group that has a choice left; none if no group has."""
+        while stack:
+            above, counts = stack[-1]
+            del taken[len(stack) - 1 :]
+            for count in counts:
+                taken.append(count)
+                return self._after(above, count)
+            self.dead.add(above)
+            stack.pop()
+        return None
+
+    def _ends(self, state: State) -> bool | None:
+        """Whether nothing more is needed (true) or nothing can help (false); none if the search goes on."""
+        at, short, _, wanted = state
         if any(need > rest for need, rest in zip(short, self.rest_gives[at], strict=True)):
-            return None
+            return False
         if any(need > rest for need, rest in zip(wanted, self.rest_counts[at], strict=True)):
-            return None
-        if self.size is not None and any(
-            need > best[wanted[self.size]] for need, best in zip(short, self.most[at], strict=True)
+            return False
+        if self.whole is not None and any(
+            need > best[wanted[self.whole]] for need, best in zip(short, self.most[at], strict=True)
         ):
-            return None
+            return False
         if not any(wanted) and max(short, default=0) <= 0:
-            return [0] * (len(self.groups) - at)
-        if at == len(self.groups):
-            return None if any(wanted) else []
-        state = (at, short, caps, wanted)
-        if state in self.dead:
-            return None
+            return True
+        return False if at == len(self.groups) or state in self.dead else None
+
+    def _at_most(self, state: State) -> int:
+        """So many of the next group neither caps nor counts forbid."""
+        at, _, caps, wanted = state
         group = self.groups[at]
         most = len(group.items)
         for cap, take in zip(caps, group.takes, strict=True):
@@ -205,14 +239,14 @@ class _Search:
         for left, count in zip(wanted, group.counts, strict=True):
             if count:
                 most = min(most, left)
-        for count in range(most, -1, -1):
-            further = self.take(
-                at + 1,
-                tuple([max(0, need - give * count) for need, give in zip(short, group.gives, strict=True)]),
-                tuple([cap - take * count for cap, take in zip(caps, group.takes, strict=True)]),
-                tuple([left - one * count for left, one in zip(wanted, group.counts, strict=True)]),
-            )
-            if further is not None:
-                return [count, *further]
-        self.dead.add(state)
-        return None
+        return most
+
+    def _after(self, state: State, count: int) -> State:
+        at, short, caps, wanted = state
+        group = self.groups[at]
+        return (
+            at + 1,
+            tuple([max(0, need - give * count) for need, give in zip(short, group.gives, strict=True)]),
+            tuple([cap - take * count for cap, take in zip(caps, group.takes, strict=True)]),
+            tuple([left - one * count for left, one in zip(wanted, group.counts, strict=True)]),
+        )

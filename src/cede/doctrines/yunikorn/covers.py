@@ -56,7 +56,7 @@ class Covers:
             if least is None or (gives > self.state.work.usage[column, self.rows]).any():
                 continue
             by_leaf = _sums(self.node * leaves + queues, gives, nodes * leaves).reshape(nodes, leaves)
-            enough &= np.minimum(by_leaf, least[:leaves]).sum(axis=1) >= short
+            enough &= np.minimum(by_leaf, np.maximum(least[:leaves], 0)).sum(axis=1) >= short
         return enough
 
     def total(self, without: Bools | None = None) -> Bools:

@@ -18,7 +18,7 @@ from cede.doctrines.yunikorn.answers import barred, begun, preempting, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
 from cede.doctrines.yunikorn.queues import Queues, queues_of
-from cede.doctrines.yunikorn.search import best_set, needless
+from cede.doctrines.yunikorn.search import best_set
 from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.walk import Chosen
@@ -82,7 +82,7 @@ class _Plan:
             self.known.clear()
             self.mark = cycle.trial.mark()
         young = self.delay_of(row) > cycle.state.now - int(cycle.state.work.submitted[row])
-        key = (self.shapes[row], asked, int(cycle.state.work.submitted[row]) if young else None)
+        key = (self.shapes[row], asked, int(cycle.state.work.submitted[row]) if young else None, self._own_app(row))
         found = self.known.get(key)
         if found is None:
             found = self._decide(cycle if asked else cycle.quiet(), row)
@@ -91,6 +91,12 @@ class _Plan:
         elif found.rule == rules.TOO_YOUNG.id:
             self.wake(row)
         return about(found, cycle.state.work_names[row]) if found.workload != cycle.state.work_names[row] else found
+
+    def _own_app(self, row: int) -> str | None:
+        """Its name, if it has no application and others have one of that name: then it is not like others."""
+        state = self.cycle.state
+        name = state.work_names[row]
+        return name if state.work.app[row] == NONE and name in state.apps.index else None
 
     def delay_of(self, row: int) -> int:
         leaf = int(self.cycle.state.work.queue[row])
@@ -125,10 +131,8 @@ class _Plan:
             made = waiting(cycle, ask, cannot, numbers, candidates=where.found, facts=facts, cannot=cannot)
             return self._explained(cycle, ask, snapshot, where, made)
         open_, limits = np.flatnonzero(where.found.open), ask.short_limits
-        chosen = best_set(state, ask.claim, limits, open_, where.slack)
         elsewhere = place(state, ask.claim) if limits and state.nodes.size and not pinned else None
-        if elsewhere is not None and (chosen is None or needless(state, limits, chosen.victims)):
-            chosen = best_set(state, ask.claim, limits, open_, where.slack, roomy=True)
+        chosen = best_set(state, ask.claim, limits, open_, where.slack, roomy=elsewhere is not None)
         if chosen is None:
             count = int(where.found.open.sum())
             victims = f"{count} may be preempted" if count else "nobody may be preempted"

@@ -27,6 +27,7 @@ def lint(state: State, edition: str) -> Iterator[Finding]:
         path = f"queues[{name}].settings"
         if edition == LAWS:
             yield from _unread(path, own)
+        yield from _alone(queues, queue, name)
         yield from _policies(queues, queue, path, own)
         yield from _delays(queues, queue, path, own, edition, quota=mode.quota)
         yield from _never(queues, queue, name, own, enabled=mode.enabled)
@@ -39,6 +40,18 @@ def _unread(path: str, raw: dict[str, object]) -> Iterator[Finding]:
             f"{path}.{name}",
             f"the design does not know {name}: edition laws never reads it",
             'plan with edition "1.9" to see what it does, or drop it',
+        )
+
+
+def _alone(queues: Queues, queue: int, name: str) -> Iterator[Finding]:
+    above, dot, _ = name.rpartition(".")
+    if dot and len(queues.path[queue]) == 1:
+        yield Finding(
+            "yunikorn.lint.path-without-parent",
+            f"queues[{name}]",
+            f"{name} is named like a queue below {above}, but has no parent: it is a tree of its own, and its work "
+            "finds no victim in others",
+            f"add parent: {above}",
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Cycle
-from cede.state.columns import RESERVED, RUNNING
+from cede.state.columns import PENDING, RESERVED, RUNNING, SUSPENDED
 from cede.state.state import State
 
 
@@ -38,8 +38,8 @@ class Memory:
             if any(not _runs(state, victim) for victim in victims):
                 self.triggered.add(name)
         self.meant.clear()
-        waiting = {state.work_names[row] for row in state.pending}
-        waiting |= {name for name in self.triggered if _is(state, name, RESERVED)}
+        known = {*self.triggered, *self.checked}
+        waiting = {name for name in known if any(_is(state, name, word) for word in (PENDING, SUSPENDED, RESERVED))}
         self.triggered &= waiting
         self.checked = {name: seen for name, seen in self.checked.items() if name in waiting}
 

@@ -16,7 +16,7 @@ from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.vectors import least
 from cede.doctrines.yunikorn.words import Ranks
 from cede.model.rules import Rule
-from cede.state.columns import NONE, Int64s
+from cede.state.columns import NONE, RESERVED, Int64s
 from cede.state.state import State
 from cede.state.units import WHOLE
 
@@ -48,12 +48,20 @@ def short_at_root(state: State, queues: Queues, ask: Ask) -> Amounts:
     path = queues.path_of(ask.leaf)
     if not path or not state.nodes.size:
         return {}
-    used = used_quota(state, path[-1])
+    used = used_quota(state, path[-1]) if len(state.partitions.names) == 1 else _held_in(state, ask)
     return {
         column: short
         for column, most in total_capacity(state, ask).items()
         if column in ask.amounts and (short := int(used[column]) + ask.amounts[column] - most) > 0
     }
+
+
+def _held_in(state: State, ask: Ask) -> Int64s:
+    """What is held of the nodes of the claimant's partition, where queues of others are in the same tree."""
+    work, size = state.work, state.work.size
+    here = (work.state[:size] >= RESERVED) & (work.partition[:size] == work.partition[ask.row])
+    held: Int64s = work.usage[:, :size][:, here].sum(axis=1)
+    return held
 
 
 def reach_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Reach:

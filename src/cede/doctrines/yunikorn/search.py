@@ -50,13 +50,3 @@ def _best_single(state: State, covers: Covers) -> int | None:
         at = at[found == found.min()]
     rank = state.node_rank()[covers.node[at]] if state.nodes.size else np.zeros(len(at), np.int64)
     return int(ordered(state, covers.rows[at], rank)[0])
-
-
-def needless(state: State, limits: Sequence[Limit], victims: Sequence[int]) -> bool:
-    """Whether the limits would be kept without one of these victims."""
-    rows = np.array(victims, np.intp)
-    credits = [limit.credit(state, rows) for limit in limits]
-    return any(
-        all(int(credit.sum() - credit[at]) >= limit.short for credit, limit in zip(credits, limits, strict=True))
-        for at in range(len(rows))
-    )

@@ -10,6 +10,7 @@ import numpy as np
 
 from cede.doctrines.parts.candidates import Candidates, Facts
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import fits
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, waiting
@@ -175,7 +176,7 @@ class _Plan:
         since, found = int(state.work.submitted[ask.row]), ""
         if gate is rules.CHECKED:
             since, found = self.memory.checked[ask.claim.name].at, self.memory.checked[ask.claim.name].rule
-        return {
+        return self._short(cycle, ask) | {
             "found": found,
             "age": show_duration(state.now - since),
             "delay": show_duration(self._delay(ask)),
@@ -193,7 +194,7 @@ class _Plan:
         if outcome.refusal is not None:
             count = int(found.open.sum())
             rest = snapshot.remaining(ask.leaf)
-            numbers = {
+            numbers = self._short(cycle, ask) | {
                 "victims": f"{count} may be preempted" if count else "nobody may be preempted",
                 "found": say(state, attempt.total(outcome.listed)),
                 "asked": say(state, ask.amounts),
@@ -297,6 +298,12 @@ class _Plan:
         return preempting(
             cycle, ask, [node], usual, rules.FOR_NODE, because, warnings=warnings, candidates=cleared.found, facts=facts
         )
+
+    def _short(self, cycle: Cycle, ask: Ask) -> dict[str, object]:
+        """What is short where a node has room and no limit is in the way: all that the nodes have together."""
+        if ask.short_limits or not fits(cycle.state, ask.claim):
+            return {}
+        return {"short": self._headroom(cycle, ask)}
 
     def _headroom(self, cycle: Cycle, ask: Ask) -> str:
         state = cycle.state

@@ -12,8 +12,6 @@ from cede.model.errors import Loc
 from cede.model.quantities import LARGEST, NANO, parse_quantity, show_quantity
 from cede.model.resources import parse_resources
 
-"""In 10**-9 units by resource."""
-
 MOST_BYTES = 2**56 * NANO
 MOST = 10**12 * NANO
 """More of a resource than any cluster has, and little enough that the sums of many such amounts are exact."""

@@ -12,8 +12,6 @@ from cede.model.errors import Loc, did_you_mean, shown
 from cede.model.quantities import NANO, format_quantity
 from cede.model.resources import parse_resources
 
-"""In 10**-9 units by resource."""
-
 VCORE = "vcore"
 MILLI = NANO // 1000
 LARGEST = 2**63 - 1
