@@ -9,7 +9,7 @@ from typing import Any
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError
 from cede.state.admission import admitted_parts
-from cede.state.columns import NODE_STATES, NONE, PENDING, RESERVED, RUNNING, STATES, SUSPENDED
+from cede.state.columns import NODE_STATES, PENDING, RESERVED, RUNNING, STATES, SUSPENDED
 from cede.state.state import State
 from cede.state.static import holds
 
@@ -119,9 +119,6 @@ def apply(state: State, event: Event) -> None:
             _expect(name, int(state.work.state[row]) <= STATES.index("suspended"), "is not waiting")
             places = [_node(state, node) for node in nodes]
             parts = admitted_parts(state, row, flavors, counts)
-            for node in places:
-                if state.nodes.reserved_for[node] not in (NONE, row):  # which was cancelled
-                    state.reserve(node, NONE)
             state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         case Entered(name):
             row = _row(state, name)

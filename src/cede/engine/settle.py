@@ -16,7 +16,7 @@ from cede.model.plan import ENDED, Decision, Plan, Preemption, Settled
 from cede.model.times import parse_duration
 from cede.state.admission import admitted_parts
 from cede.state.build import build
-from cede.state.columns import PREEMPTING, RESERVED
+from cede.state.columns import NONE, PREEMPTING, RESERVED
 from cede.state.state import State
 from cede.state.static import holds
 
@@ -131,6 +131,10 @@ class _Run:
     def _start(self, decision: Decision) -> None:
         if decision.workload is not None:
             apply(self.state, Started(decision.workload, decision.nodes, decision.flavors, decision.counts))
+            row = self.state.work_index[decision.workload]
+            for node in (self.state.node_index[name] for name in decision.nodes):
+                if self.state.nodes.reserved_for[node] not in (NONE, row):  # which was cancelled for it
+                    self.state.reserve(node, NONE)
 
     def _has_room(self, decision: Decision) -> bool:
         if decision.workload is None:
