@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -33,8 +33,9 @@ class BySignal:
         self._latest: Asked | None = None
         self._look_at = 0.0
         self._process = os.getpid()
-        # Not an Event: the code that the handler interrupts may hold its lock, and would never let go of it.
-        self._came: SimpleQueue[None] = SimpleQueue()
+        # A pipe, for a handler may interrupt anything: the lock of an Event may be held by what it interrupts, and a
+        # SimpleQueue of Python 3.11 waits for ever if the handler takes longer than the time that was left.
+        self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         # Python hands signals to the main thread alone. Elsewhere the file is looked at.
         self.interrupts = threading.current_thread() is threading.main_thread()
         self._before: Any = signal.signal(self._signal, self._arrived) if self.interrupts else None
@@ -49,10 +50,10 @@ class BySignal:
         return None
 
     def wait(self, seconds: float) -> None:
-        with suppress(Empty):
-            self._came.get(timeout=max(0.0, min(seconds, LOOK_EVERY if self.interrupts else LOOK_EVERY / 10)))
-            for _ in range(self._came.qsize()):
-                self._came.get_nowait()
+        longest = LOOK_EVERY if self.interrupts else LOOK_EVERY / 10
+        if select.select([self._bell] if self._bell >= 0 else [], [], [], max(0.0, min(seconds, longest)))[0]:
+            with suppress(OSError):
+                os.read(self._bell, 4096)
         self._look()
 
     def seen(self, hint: int) -> None:
@@ -81,12 +82,17 @@ class BySignal:
             # By default the signal would end the process. A hint that nobody waits for any more must not.
             before = signal.SIG_IGN if self._before == signal.SIG_DFL else self._before
             signal.signal(self._signal, before)
+        if self._bell >= 0:
+            os.close(self._bell)
+            os.close(self._ring)
+            self._bell = self._ring = -1
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self._process:
             return  # a child that was forked off: its parent answers
         self._look()
-        self._came.put(None)
+        with suppress(OSError):  # it is full: then somebody will look anyway
+            os.write(self._ring, b"!")
         if self._call is not None:
             self._call()
 
