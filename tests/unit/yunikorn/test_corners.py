@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import cede
 from cede.engine.lint import lint
 from tests.builders import asking, laws, node, path, release
@@ -52,6 +54,7 @@ def test_what_another_partition_holds_fills_no_node_of_this_one() -> None:
     assert [made.action for made in cede.plan(cluster).decisions] == ["start"]
 
 
+@pytest.mark.slow
 def test_a_thousand_sizes_are_no_matter_of_depth() -> None:
     """Without nodes everybody stands in one place, and is one of a thousand different kinds."""
     works = [work(f"w{size:04}", "root.p.b", None, cpu=size) for size in range(1, 1001)]
@@ -75,3 +78,15 @@ def test_a_queue_that_is_named_by_a_path_needs_its_parent() -> None:
     cluster = cede.load({"cede": 1, "doctrine": "yunikorn", "queues": [{"name": "root.a"}]})
 
     assert [finding.rule for finding in lint(cluster)] == ["yunikorn.lint.path-without-parent"]
+
+
+def test_a_shortfall_counts_only_whom_the_release_counted() -> None:
+    """Room on n1 and victims elsewhere do not count there: of 4 cpu only the 2 of `near` are seen."""
+    works = (work("near", "root.b", "n1", cpu=2), work("far", "root.b", "n2", cpu=4, submitted=-9))
+    nodes = (node("n1", cpu=4), node("n2", cpu=4))
+    [made] = cede.plan(
+        release(*nodes, path("root.a", cpu=8), path("root.b"), *works, asking("in", "root.a", cpu=4))
+    ).decisions
+
+    assert made.rule == "yunikorn.shortfall"
+    assert "what preemption found (2 cpu)" in made.why

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,12 @@ def begun(cycle: Cycle, ask: Ask) -> Decision | None:
     if over is not None:
         return waiting(cycle, ask, rules.QUOTA, over.facts(cycle.state))
     return started(cycle, ask.claim, nodes, rules.FITS)
+
+
+def taken_by(state: State, rows: Iterable[int], usual: Rule) -> dict[int, Rule]:
+    """Victims, each with the rule by which it goes: law 1 for those who should be spared, else the usual one."""
+    work = state.work
+    return {row: usual if work.preemptible[row] and not work.originator[row] else rules.LAST_RESORT for row in rows}
 
 
 def preempting(

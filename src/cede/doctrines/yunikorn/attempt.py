@@ -28,14 +28,12 @@ FIRST = 256
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A node and final victims, or the rule that refuses; `listed` are those that were on the list before trimming."""
+    """A node and final victims, or the rule that refuses; `counted` are those held against what is asked for."""
 
     refusal: Rule | None = None
     node: int = NONE
     victims: tuple[int, ...] = ()
-    listed: tuple[int, ...] = ()
-    stopped_by: int = NONE
-    """The candidate on the chosen node, or beyond it, that was larger than what the asking leaf is owed."""
+    counted: tuple[int, ...] = ()
 
 
 class Attempt:
@@ -84,11 +82,8 @@ class Attempt:
         best = self._best_node(giving)
         if best is None:
             return Outcome(rules.NO_VICTIMS)
-        extra = _Further(self, giving, best.victims)
-        more = extra.victims()
-        if more is None:
-            return Outcome(rules.NO_VICTIMS, best.node, listed=tuple(best.victims), stopped_by=extra.stopped_by)
-        return self._trimmed(best, more, extra.stopped_by)
+        more = _Further(self, giving, best.victims).victims()
+        return Outcome(rules.NO_VICTIMS) if more is None else self._trimmed(best, more)
 
     def owed(self) -> bool:
         """The first gate: the ask fits what remains of the guarantees, or would if every candidate were gone."""
@@ -138,21 +133,19 @@ class Attempt:
                 best = found
         return best
 
-    def _trimmed(self, best: Found, more: list[int], stopped_by: int) -> Outcome:
+    def _trimmed(self, best: Found, more: list[int]) -> Outcome:
         """Node victims, then further ones, as long as the ask is above what they give in all they share."""
         asked, total, final = self.ask.amounts, dict[int, int](), list[int]()
-        listed = [*best.victims, *more]
         fits = self._fits(best.node)
-        for row in listed:
-            if not fits and self._node_of(row) != best.node:
-                continue
+        counted = [row for row in (*best.victims, *more) if fits or self._node_of(row) == best.node]
+        for row in counted:
             if covers(asked, total, equal=False):
                 final.append(row)
             for column, amount in amounts_of(self.state, row).items():
                 total[column] = total.get(column, 0) + amount
         if covers(asked, total, equal=False):
-            return Outcome(rules.SHORTFALL, best.node, tuple(final), tuple(listed), stopped_by)
-        return Outcome(None, best.node, tuple(final), tuple(listed), stopped_by)
+            return Outcome(rules.SHORTFALL, best.node, tuple(final), tuple(counted))
+        return Outcome(None, best.node, tuple(final), tuple(counted))
 
     def total(self, rows: Iterable[int]) -> Amounts:
         """What these hold together."""
@@ -193,7 +186,6 @@ class _Further:
     def __init__(self, attempt: Attempt, giving: Rows, taken: list[int]) -> None:
         self.attempt = attempt
         self.snapshot = attempt.snapshot.fresh()
-        self.stopped_by = NONE
         for row in taken:
             queue = int(attempt.state.work.queue[row])
             self.snapshot.move(queue, amounts_of(attempt.state, row).items(), -1)
@@ -221,7 +213,6 @@ class _Further:
             owed = snapshot.remaining(leaf)
             if owed is None or not within(owed, amounts):
                 snapshot.move(queue, amounts.items(), 1)
-                self.stopped_by = row
                 break
             snapshot.move(leaf, amounts.items(), 1)
             chosen.append(row)

@@ -14,7 +14,7 @@ from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.shapes import about, shapes_of
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
-from cede.doctrines.yunikorn.answers import barred, begun, preempting, waiting
+from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
 from cede.doctrines.yunikorn.queues import Queues, queues_of
@@ -140,10 +140,7 @@ class _Plan:
             made = waiting(cycle, ask, rule, {"victims": victims}, candidates=where.found, facts=facts)
             return self._explained(cycle, ask, snapshot, where, made)
         usual = rules.FOR_NODE if pinned else rules.VICTIM
-        victims_by = {
-            row: usual if state.work.preemptible[row] and not state.work.originator[row] else rules.LAST_RESORT
-            for row in chosen.victims
-        }
+        victims_by = taken_by(state, chosen.victims, usual)
         because = self._because(state, ask, snapshot, pinned=pinned)
         nodes = self._nodes(cycle, ask, chosen, elsewhere)
         made = preempting(cycle, ask, nodes, victims_by, usual, because, candidates=where.found, facts=facts)

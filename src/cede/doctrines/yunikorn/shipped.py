@@ -13,7 +13,7 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import fits
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
-from cede.doctrines.yunikorn.answers import barred, begun, preempting, waiting
+from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say
 from cede.doctrines.yunikorn.attempt import Attempt, Outcome
 from cede.doctrines.yunikorn.memory import Checked, memory_of
@@ -196,7 +196,7 @@ class _Plan:
             rest = snapshot.remaining(ask.leaf)
             numbers = self._short(cycle, ask) | {
                 "victims": f"{count} may be preempted" if count else "nobody may be preempted",
-                "found": say(state, attempt.total(outcome.listed)),
+                "found": say(state, attempt.total(outcome.counted)),
                 "asked": say(state, ask.amounts),
                 "reason": f"{queues.name(ask.leaf)} is owed {'nothing' if rest is None else say(state, dict(rest))}, "
                 f"it asks for {say(state, ask.amounts)}",
@@ -206,10 +206,7 @@ class _Plan:
             made = waiting(cycle, ask, outcome.refusal, numbers, candidates=found, facts=facts, spare=rules.PASSED_OVER)
             return self._explained(cycle, ask, snapshot, reach, made)
         self.memory.meant[ask.claim.name] = tuple(state.work_names[row] for row in outcome.victims)
-        usual = {
-            row: rules.VICTIM if state.work.preemptible[row] and not state.work.originator[row] else rules.LAST_RESORT
-            for row in outcome.victims
-        }
+        usual = taken_by(state, outcome.victims, rules.VICTIM)
         warnings = broken_promises(state, queues, snapshot, ask, outcome, found)
         nodes = [] if outcome.node == NONE else [outcome.node]
         self.taken[nodes] = True
@@ -288,10 +285,7 @@ class _Plan:
             victims = f"{count} may be preempted" if count else "nobody may be preempted"
             return waiting(cycle, ask, rules.NODE_FULL, {"victims": victims}, candidates=cleared.found, facts=facts)
         self.memory.meant[claim.name] = tuple(state.work_names[one] for one in cleared.victims)
-        usual = {
-            one: rules.FOR_NODE if state.work.preemptible[one] and not state.work.originator[one] else rules.LAST_RESORT
-            for one in cleared.victims
-        }
+        usual = taken_by(state, cleared.victims, rules.FOR_NODE)
         outcome = Outcome(None, node, cleared.victims, cleared.victims)
         warnings = broken_promises(state, self.queues, snapshot, ask, outcome, cleared.found)
         because = f"it needs the node {state.node_names[node]} and no other"
