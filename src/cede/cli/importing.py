@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = example("cede import kueue examples/kueue/team-a.yaml")
 OF_YUNIKORN = example("cede import yunikorn examples/yunikorn/queues.yaml --state examples/yunikorn/fullstatedump.json")
+OF_YTSAURUS = example(
+    "cede import ytsaurus examples/ytsaurus/import/pools.yson --nodes examples/ytsaurus/import/nodes.yson"
+)
 
 Out = Annotated[str | None, typer.Option(metavar="FILE", help="Write to this file.")]
 Notes = Annotated[str | None, typer.Option(metavar="FILE", help="Write every note to this file too, as JSON.")]
@@ -107,6 +110,90 @@ def yunikorn(
     dump, pods = (None, others) if state is None else (others[0], others[1:])
     imported = from_yunikorn(configuration, dump, pods, partition=partition, edition=edition, now=now)
     _deliver(imported, out, notes, json)
+
+
+@app.command(epilog=OF_YTSAURUS)
+def ytsaurus(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The pool tree with its attributes, YSON, JSON or YAML; `-` is standard input.",
+        ),
+    ],
+    nodes: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The nodes: of //sys/cluster_nodes with attributes, or of a cluster file."),
+    ] = None,
+    operations: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Operations by id, with their allocations and what they still need."),
+    ] = None,
+    tree: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The pool tree to take, if the file holds several.")
+    ] = None,
+    edition: Annotated[str, typer.Option(metavar="EDITION", help="The edition to plan with: 25.4 or docs.")] = "25.4",
+    now: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The clock, as RFC 3339; else the latest time of the operations.")
+    ] = None,
+    out: Out = None,
+    notes: Notes = None,
+    json: Json = False,
+    max_size: MaxSize = DEFAULT_SIZE,
+) -> None:
+    """Make a cluster file from a pool tree of YTsaurus.
+
+    Reads what `yt get //sys/pool_trees/TREE` prints with attributes, or a plain YAML file of pools, and refuses what
+    YTsaurus would refuse. Nodes and operations come along if given. Durations that are numbers are milliseconds. What
+    has a meaning and no place in a cluster file is named on standard error.
+    """
+    from cede.imports.ytsaurus.convert import from_ytsaurus
+
+    files = [file, *([] if nodes is None else [nodes]), *(operations or ())]
+    pools, *others = _read_with_yson(files, max_size)
+    machines, work = (None, others) if nodes is None else (others[0], others[1:])
+    imported = from_ytsaurus(pools, machines, work, tree=tree, edition=edition, now=now)
+    _deliver(imported, out, notes, json)
+
+
+def _read_with_yson(files: Sequence[str], max_size: str) -> list[tuple[str, object]]:
+    """The plain data of several files, each with its name; YSON beside YAML and JSON."""
+    from cede.cli.source import name_of, size_of
+    from cede.imports.ytsaurus.yson import is_yson, read_yson
+    from cede.model.errors import InputError, Problem
+    from cede.model.reading import read_text
+
+    if list(files).count("-") > 1:
+        raise InputError([Problem("-", "standard input can be read once only")])
+    limit = size_of(max_size)
+    found: list[tuple[str, object]] = []
+    for file in files:
+        name, data = name_of(file), _bytes_of(file, limit)
+        found.append((name, read_yson(data, name=name) if is_yson(data) else read_text(data, name=name)))
+    return found
+
+
+def _bytes_of(file: str, limit: int) -> bytes:
+    """What is in the file; an InputError if it cannot be read, or is larger than the limit."""
+    from cede.cli.source import name_of
+    from cede.model.errors import InputError, Problem
+
+    name = name_of(file)
+    try:
+        if file != "-":
+            with Path(file).open("rb") as opened:
+                data = opened.read(limit + 1)
+        elif sys.stdin is None:
+            raise InputError([Problem(name, "is closed")])
+        else:
+            data = sys.stdin.buffer.read(limit + 1)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise InputError([Problem(name, f"cannot be read: {reason}")]) from None
+    if len(data) > limit:
+        hint = "raise the limit with --max-size"
+        raise InputError([Problem(name, f"has more than {limit} bytes, and files above that are not read", hint)])
+    return data
 
 
 def _deliver(imported: Imported, out: str | None, notes: str | None, json: bool) -> None:

@@ -116,7 +116,7 @@ def _without(
     everybody = state.pending
     state.pending = {row for row in everybody if state.work_names[row] not in names}
     try:
-        other = plan_state(state, doctrine, misses=False, memory=memory)
+        other = plan_state(state, doctrine, misses=False, memory=memory, whole=False)
         found = restrain(state, doctrine, other, backfill, known, memory)
     finally:
         state.pending = everybody

@@ -38,5 +38,9 @@ def find(name: str) -> Doctrine:
         from cede.doctrines.yunikorn.doctrine import YUNIKORN
 
         return YUNIKORN
+    if name == "ytsaurus":
+        from cede.doctrines.ytsaurus.doctrine import YTSAURUS
+
+        return YTSAURUS
     message = f"the doctrine {name!r} is not built yet"
     raise InputError([Problem("doctrine", message, f"this Cede has {', '.join(BUILT)}")])

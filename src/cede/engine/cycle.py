@@ -36,12 +36,16 @@ def plan_state(
     explain: bool = False,
     misses: bool = True,
     memory: dict[str, Any] | None = None,
+    whole: bool = True,
 ) -> Plan:
-    """The same on live columns; `memory` is what the doctrine keeps between cycles, and is updated."""
+    """The same on live columns; `memory` is what the doctrine keeps between cycles, and is updated.
+
+    `whole`: everybody is asked for who waits, and not only some of them.
+    """
     choice = choice_of(state)
     row = None if only is None else _pending_row(state, only)
     with collecting_no_garbage(), Trial(state) as trial:
-        cycle = Cycle(state, trial, choice.edition, row, explain, misses, {} if memory is None else memory)
+        cycle = Cycle(state, trial, choice.edition, row, explain, misses, {} if memory is None else memory, whole)
         decisions = tuple(doctrine.decide(cycle))
     if explain:
         decisions = tuple(made if made.candidates is not None else replace(made, candidates=()) for made in decisions)
@@ -67,7 +71,7 @@ def plan_acts(
         return False, None
     state = trial.state
     choice = choice_of(state)
-    cycle = Cycle(state, trial, choice.edition, None, False, False, memory, backfill)
+    cycle = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill)
     found = doctrine.swift(cycle)
     if found is None:
         return False, None

@@ -38,9 +38,15 @@ class Ledger:
     `admitted` are claimants that a decision gives flavors, or fewer members than they ask for.
     """
 
-    def __init__(self, state: State, cancels: Callable[[int, int], bool] | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        cancels: Callable[[int, int], bool] | None = None,
+        tolerates: Callable[[State, int, int], int] | None = None,
+    ) -> None:
         self.state = state
         self._cancels = cancels
+        self._tolerates = tolerates
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
         self.leaving: dict[str, Counter[int]] = {}
@@ -235,9 +241,13 @@ class Ledger:
         queue = int(self.state.work.queue[row])
         while queue != NONE:
             for c, limit in enumerate(self.state.tree.max[:, queue].tolist()):
-                if limit != UNSET and self._asked(row, c) and self._used(queue, c) > limit:
+                if limit != UNSET and self._asked(row, c) and self._used(queue, c) > limit + self._more(queue, c):
                     yield f"{name} exceeds max {self.state.units.names[c]} of {self.state.tree.names[queue]}"
             queue = int(self.state.tree.parent[queue])
+
+    def _more(self, queue: int, column: int) -> int:
+        """By how much the doctrine lets a limit be exceeded."""
+        return 0 if self._tolerates is None else self._tolerates(self.state, queue, column)
 
     def misplaced(self, name: str, nodes: Iterable[str]) -> Iterator[str]:
         """Members on nodes they may not use, or not placed as they ask."""

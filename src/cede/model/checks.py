@@ -13,15 +13,15 @@ from cede.model.nodes import Node
 from cede.model.queues import Queue
 from cede.model.reports import Finding, Hints, findings_of
 from cede.model.salvage import LOST, WHOLE, Draft
-from cede.model.settings import QUEUE_SETTINGS
-from cede.model.times import Instant, parse_time
+from cede.model.settings import APP_SETTINGS, QUEUE_SETTINGS
+from cede.model.times import Instant
+from cede.model.values import Part
 from cede.model.workload_checks import INT32, Known, workload_findings
+from cede.model.ytsaurus_checks import ytsaurus_findings
 
 MOST_NODES = 1_000_000
 MOST_SHOWN = 8
 PRIORITIES = {"backendai": (0, 100), "lattice": (0, 10)}
-TWICE = {"strong_guarantee_resources": "guaranteed", "min_share_resources": "guaranteed", "resource_limits": "max"}
-"""YTsaurus settings that have a key of their own in a queue."""
 
 
 def check(draft: Draft, hints: Hints) -> list[Finding]:
@@ -42,6 +42,8 @@ def check(draft: Draft, hints: Hints) -> list[Finding]:
     findings += _nodes(draft, known, hints)
     findings += _queues(draft, known, hints)
     findings += _apps(draft, known, hints)
+    if doctrine == "ytsaurus":
+        findings += ytsaurus_findings(draft, known)
     findings += _twice("tenants", draft.names("tenants"))
     findings += _policies(draft)
     findings += _twice("workloads", workloads)
@@ -156,7 +158,7 @@ def _queues(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
         loc, broken = ("queues", index), draft.broken_in("queues", index)
         clock = known.other_clock(queue.over_limit_since, ("over_limit_since",))
         findings += [Finding((*loc, *one.loc), one.message) for one in clock]
-        of_settings = _settings(draft, index, known, hints)
+        of_settings = _settings(draft, index, hints)
         findings += of_settings
         if known.doctrine == "kueue":
             found = kueue_findings(queue, {} if of_settings else queue.settings, broken)
@@ -191,51 +193,31 @@ def _circles(queues: Sequence[Queue], names: Sequence[str | None]) -> list[Findi
     return findings
 
 
-def _settings(draft: Draft, index: int, known: Known, hints: Hints) -> list[Finding]:
-    queue, broken = draft.doc.queues[index], draft.broken_in("queues", index)
-    loc = ("queues", index, "settings")
+def _settings(draft: Draft, index: int, hints: Hints) -> list[Finding]:
+    queue = draft.doc.queues[index]
     choice = draft.doc.doctrine
-    if choice is None or "edition" in draft.unreadable or not (queue.settings or broken):
+    if choice is None or "edition" in draft.unreadable or not queue.settings:
         return []
-    model = QUEUE_SETTINGS[choice.name][choice.edition]
+    return _against(QUEUE_SETTINGS[choice.name][choice.edition], queue.settings, ("queues", index, "settings"), hints)
+
+
+def _against(model: type[Part], settings: dict[str, object], loc: Loc, hints: Hints) -> list[Finding]:
+    """What is wrong with settings that should be those of the model."""
     try:
-        model.model_validate(queue.settings)
+        model.model_validate(settings)
     except ValidationError as error:
         return findings_of(error, model, hints, loc)
-    if choice.name != "ytsaurus":
-        return []
-    findings = _ytsaurus_clock(queue.settings, loc, known)
-    for setting, key in (*TWICE.items(), ("weight", "weight")):
-        set_so = setting in queue.settings or ("settings", setting) in broken
-        if set_so and (getattr(queue, key) is not None or (key,) in broken):
-            findings.append(Finding((*loc, setting), f"is the same as the queue's key '{key}'; give one of them"))
-    return findings
-
-
-def _ytsaurus_clock(settings: dict[str, object], loc: Loc, known: Known) -> list[Finding]:
-    since = "below_fair_share_since"
-    if since not in settings:
-        return []
-    try:
-        time = parse_time(settings[since])
-    except ValueError as error:
-        return [Finding((*loc, since), str(error))]
-    return [Finding((*loc, *one.loc), one.message) for one in known.other_clock(time, (since,))]
+    return []
 
 
 def _apps(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
-    apps = draft.doc.apps
     findings = _twice("apps", draft.names("apps"))
-    for index, app in enumerate(apps):
-        loc, broken = ("apps", index), draft.broken_in("apps", index)
+    model = APP_SETTINGS.get(known.doctrine or "")
+    for index, app in enumerate(draft.doc.apps):
         queue = known.no_queue(app.queue, ("queue",), hints)
-        findings += [Finding((*loc, *one.loc), one.message, one.hint) for one in queue]
-        if known.doctrine == "ytsaurus":
-            findings += _ytsaurus_clock(app.settings, (*loc, "settings"), known)
-            set_so = "weight" in app.settings or ("settings", "weight") in broken
-            if set_so and (app.weight is not None or ("weight",) in broken):
-                message = "is the same as the app's key 'weight'; give one of them"
-                findings.append(Finding((*loc, "settings", "weight"), message))
+        findings += [Finding(("apps", index, *one.loc), one.message, one.hint) for one in queue]
+        if model is not None and app.settings:
+            findings += _against(model, app.settings, ("apps", index, "settings"), hints)
     return findings
 
 

@@ -22,6 +22,7 @@ from cede.model.salvage import SECTIONS, Draft, salvaged
 from cede.model.times import Instant, format_duration, format_time, parse_duration, parse_time
 from cede.model.values import Part, Reads, plain_number
 from cede.model.workloads import Workload
+from cede.model.ytsaurus_checks import with_own_keys
 
 __all__ = ["SECTIONS", "dump_document", "dump_part", "parse_document"]
 
@@ -46,9 +47,12 @@ def parse_document(data: object) -> ClusterFile:
         findings += check(draft, hints)
         if findings:
             raise InputError(in_file_order(findings, data))
-        if all(node.count is None for node in draft.doc.nodes):
-            return draft.doc
-        return draft.doc.model_copy(update={"nodes": counted_out(draft.doc.nodes)})
+        doc = draft.doc
+        if doc.doctrine is not None and doc.doctrine.name == "ytsaurus":
+            doc = with_own_keys(doc)
+        if all(node.count is None for node in doc.nodes):
+            return doc
+        return doc.model_copy(update={"nodes": counted_out(doc.nodes)})
 
 
 def _with_lists(data: Any, levels: int = MOST_LEVELS) -> Any:

@@ -8,7 +8,7 @@ from pydantic.json_schema import models_json_schema
 
 from cede.model.cluster import ClusterFile
 from cede.model.doctrine import EDITIONS
-from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS, Open
+from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS
 from cede.model.values import Part
 
 Schema = dict[str, Any]
@@ -21,6 +21,8 @@ DESCRIPTION = (
     "name points to exists, except an unlisted parent queue (no limits) and unlisted apps, tenants, users and "
     "projects; `nodes` of a workload has one entry a member."
 )
+OPEN = frozenset({"ytsaurus"})
+"""Doctrines whose settings the contract leaves open in the schema; a file is still refused for unknown ones."""
 
 VALUES: dict[str, Schema] = {
     "quantity": {
@@ -68,23 +70,24 @@ VALUES: dict[str, Schema] = {
 
 def json_schema() -> Schema:
     """The schema of the whole document, in draft 2020-12."""
-    settings = {model for editions in QUEUE_SETTINGS.values() for model in editions.values()}
+    described = [name for name in EDITIONS if name not in OPEN]
+    settings = {model for name in described for model in QUEUE_SETTINGS[name].values()}
     models: list[type[Part]] = [
         ClusterFile,
-        *CLUSTER_SETTINGS.values(),
+        *(CLUSTER_SETTINGS[name] for name in described),
         *sorted(settings, key=lambda model: model.__name__),
     ]
     _, drawn = models_json_schema([(model, "validation") for model in models], ref_template="#/$defs/{model}")
     parts = {_lowered(name): _tidied(part) for name, part in drawn["$defs"].items()}
     document = parts.pop("clusterFile")
-    cluster_wide = {name: parts.pop(_lowered(model.__name__), {}) for name, model in CLUSTER_SETTINGS.items()}
+    cluster_wide = {name: parts.pop(_lowered(CLUSTER_SETTINGS[name].__name__)) for name in described}
     return {
         "$schema": DIALECT,
         "$id": IDENTITY,
         "title": TITLE,
         **document,
         "description": DESCRIPTION,
-        "allOf": [_queue_settings(name) for name in EDITIONS if name != "ytsaurus"],
+        "allOf": [_queue_settings(name) for name in described],
         "$defs": {**VALUES, "doctrine": _doctrine(cluster_wide), **parts},
     }
 
@@ -115,9 +118,9 @@ def _doctrine(cluster_wide: dict[str, Schema]) -> Schema:
     """A doctrine by name, or an object with its edition and its own cluster-wide settings."""
     objects = []
     for name, editions in EDITIONS.items():
-        settings = cluster_wide[name]
-        properties = {"name": {"const": name}, "edition": {"enum": list(editions)}, **settings.get("properties", {})}
-        is_open = CLUSTER_SETTINGS[name] is Open
+        own = cluster_wide.get(name, {}).get("properties", {})
+        properties = {"name": {"const": name}, "edition": {"enum": list(editions)}, **own}
+        is_open = name in OPEN
         objects.append(
             {"type": "object", "properties": properties, "required": ["name"], "additionalProperties": is_open}
         )

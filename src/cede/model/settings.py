@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from cede.model.errors import shown
 from cede.model.values import EACH_ONCE, Amount, Duration, Integer, Maybe, Number, Part, Reads, whole
+from cede.model.ytsaurus_settings import OperationSettings, PoolSettings, TreeSettings
 
 _OFFSET = re.compile(r"[+-]?[0-9]+")
 _MOST_OFFSET_DIGITS = 20
@@ -141,7 +142,7 @@ class LatticeQueueSettings(Part):
 CLUSTER_SETTINGS: dict[str, type[Part]] = {
     "kueue": KueueSettings,
     "yunikorn": YunikornSettings,
-    "ytsaurus": Open,
+    "ytsaurus": TreeSettings,
     "backendai": BackendaiSettings,
     "lattice": LatticeSettings,
 }
@@ -149,8 +150,11 @@ CLUSTER_SETTINGS: dict[str, type[Part]] = {
 QUEUE_SETTINGS: dict[str, dict[str, type[Part]]] = {
     "kueue": {"0.20": KueueQueueSettings},
     "yunikorn": {"laws": YunikornQueueSettings, "1.9": YunikornQueueSettings},
-    "ytsaurus": {"docs": Open, "25.4": Open},
+    "ytsaurus": {"docs": PoolSettings, "25.4": PoolSettings},
     "backendai": {"bep-1014": Bep1014QueueSettings, "26.8": BackendaiQueueSettings},
     "lattice": {"policy": LatticeQueueSettings, "core": LatticeQueueSettings},
 }
 """By doctrine and edition; the editions stand in the contract's order, the first is the default."""
+
+APP_SETTINGS: dict[str, type[Part]] = {"ytsaurus": OperationSettings}
+"""By doctrine; the others have nothing of their own in an app."""

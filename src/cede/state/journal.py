@@ -6,15 +6,17 @@ from __future__ import annotations
 class Journal:
     """`rows`: workloads that came, started or changed how they hold their room, in order, since it was emptied; for one
     that went, whose row may be somebody else's by now, the row inverted. Written only while somebody `follows`. `grown`
-    counts the times that room may have grown, `reshaped` the changes of nodes, queues and units."""
+    counts the times that room may have grown, `reshaped` the changes of nodes, queues and units, `saved` checkpoints
+    written."""
 
-    __slots__ = ("follows", "grown", "reshaped", "rows")
+    __slots__ = ("follows", "grown", "reshaped", "rows", "saved")
 
     def __init__(self) -> None:
         self.follows = False
         self.rows: list[int] = []
         self.grown = 0
         self.reshaped = 0
+        self.saved = 0
 
     def move(self, row: int) -> None:
         if self.follows:

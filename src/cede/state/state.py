@@ -231,6 +231,7 @@ class State:
         """A workload wrote a checkpoint it can resume from, or it is known how long that takes."""
         if at is not None:
             self.work.checkpoint_last[row] = at
+            self.journal.saved += 1
         if takes is not None:
             self.work.checkpoint_time[row] = takes
         self.version += 1

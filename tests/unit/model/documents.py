@@ -35,13 +35,25 @@ SETTINGS: dict[str, st.SearchStrategy[Any]] = {
     "yunikorn": st.fixed_dictionaries(
         {}, optional={"preemption.delay": DURATIONS, "priority.offset": st.sampled_from([5, "-5", "+5"])}
     ),
-    "ytsaurus": st.dictionaries(
-        st.sampled_from(["mode", "fair_share_starvation_tolerance", "nested"]),
-        st.sampled_from(["fifo", 0.8, 1.0, None, True, {"a": [1, 0.1]}]),
+    "ytsaurus": st.fixed_dictionaries(
+        {},
+        optional={
+            "fair_share_starvation_tolerance": st.sampled_from([0.8, 1.0]),
+            "fifo_sort_parameters": st.just(["start_time"]),
+            "integral_guarantees": st.just({"relaxed_share_multiplier_limit": 1.5}),
+        },
     ),
     "backendai": st.fixed_dictionaries({}, optional={"preemptible_priority": st.integers(0, 100)}),
     "lattice": st.fixed_dictionaries({}, optional={"type": st.just("service"), "allow_lending": st.booleans()}),
 }
+ANY_SETTINGS = st.dictionaries(
+    st.sampled_from(["mode", "fair_share_starvation_tolerance", "nested"]),
+    st.sampled_from(["fifo", 0.8, 1.0, None, True, {"a": [1, 0.1]}]),
+)
+OPERATIONS = st.fixed_dictionaries(
+    {},
+    optional={"is_gang": st.booleans(), "disk_request": st.just({"medium_name": "ssd", "disk_space": 0.5})},
+)
 
 DOCTRINES = st.sampled_from(
     [
@@ -81,7 +93,7 @@ def documents(draw: st.DrawFn) -> Document:
     document["nodes"] = [{"name": name} | draw(_node(name, queues, workloads, times)) for name in nodes]
     known = [name for name in nodes if name != "big"] + (["big-0", "big-1"] if "big" in nodes else [])
     document["workloads"] = [{"name": name} | draw(_workload(queues, known, times)) for name in workloads]
-    return document | draw(_maybe(apps=_apps(queues), tenants=_tenants(), policies=_policies()))
+    return document | draw(_maybe(apps=_apps(document, queues), tenants=_tenants(), policies=_policies()))
 
 
 def _queue(document: Document, queues: list[str], name: str, times: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -96,9 +108,10 @@ def _queue(document: Document, queues: list[str], name: str, times: st.SearchStr
         weight=NUMBERS,
         resource_groups=groups,
         over_limit_since=times,
-        settings=SETTINGS[doctrine_name(document) or "ytsaurus"],
+        settings=SETTINGS.get(doctrine_name(document) or "", ANY_SETTINGS),
     )
-    return drawn.map(_as_kueue_has_them) if doctrine_name(document) == "kueue" else drawn
+    tidied = {"kueue": _as_kueue_has_them, "ytsaurus": _as_ytsaurus_has_them}.get(doctrine_name(document) or "")
+    return drawn if tidied is None else drawn.map(tidied)
 
 
 def _as_kueue_has_them(queue: Document) -> Document:
@@ -106,6 +119,13 @@ def _as_kueue_has_them(queue: Document) -> Document:
     without = () if "parent" in queue else ("borrowing_limit", "lending_limit")
     kept = {key: value for key, value in queue.items() if key not in without}
     return kept | ({"weight": round(queue["weight"], 3)} if "weight" in queue else {})
+
+
+def _as_ytsaurus_has_them(entry: Document) -> Document:
+    """A guarantee with the main resource, at the top alone; and a weight that is no dust."""
+    kept = {key: value for key, value in entry.items() if key != "guaranteed" or "parent" not in entry}
+    guaranteed = {"guaranteed": entry["guaranteed"] | {"gpu": 1}} if "guaranteed" in kept else {}
+    return kept | guaranteed | ({"weight": max(entry["weight"], 0.5)} if "weight" in entry else {})
 
 
 def _node(
@@ -171,11 +191,14 @@ def _workload(draw: st.DrawFn, queues: list[str], nodes: list[str], times: st.Se
     return workload
 
 
-def _apps(queues: list[str]) -> st.SearchStrategy[list[Document]]:
-    optional: dict[str, st.SearchStrategy[Any]] = {"weight": NUMBERS, "user": WORDS, "settings": SETTINGS["ytsaurus"]}
+def _apps(document: Document, queues: list[str]) -> st.SearchStrategy[list[Document]]:
+    ytsaurus = doctrine_name(document) == "ytsaurus"
+    settings = OPERATIONS if ytsaurus else ANY_SETTINGS
+    optional: dict[str, st.SearchStrategy[Any]] = {"weight": NUMBERS, "user": WORDS, "settings": settings}
     if queues:
         optional["queue"] = st.sampled_from(queues)
-    return st.lists(st.fixed_dictionaries({"name": WORDS}, optional=optional), max_size=2, unique_by=_name)
+    drawn = st.fixed_dictionaries({"name": WORDS}, optional=optional)
+    return st.lists(drawn.map(_as_ytsaurus_has_them) if ytsaurus else drawn, max_size=2, unique_by=_name)
 
 
 def _tenants() -> st.SearchStrategy[list[Document]]:

@@ -15,13 +15,17 @@ CHOICES: dict[str, tuple[object, tuple[str, str, dict[str, Any]]]] = {
         {"name": "lattice", "patience": "5m", "max_victims": 2},
         ("lattice", "policy", {"patience": "5m", "max_victims": 2}),
     ),
-    "open settings are any values": (
-        {"name": "ytsaurus", "anything": {"x": [1, None]}, "threshold": 0.99},
-        ("ytsaurus", "docs", {"anything": {"x": [1, None]}, "threshold": 0.99}),
+    "settings that are objects stay so": (
+        {"name": "ytsaurus", "min_spare_allocation_resources_on_node": {"cpu": "500m"}, "main_resource": "gpu"},
+        ("ytsaurus", "docs", {"min_spare_allocation_resources_on_node": {"cpu": "500m"}, "main_resource": "gpu"}),
     ),
     "decimals become plain numbers": (
-        {"name": "ytsaurus", "a": Decimal("0.1"), "b": Decimal("2.0")},
-        ("ytsaurus", "docs", {"a": 0.1, "b": 2}),
+        {
+            "name": "ytsaurus",
+            "fair_share_starvation_tolerance": Decimal("0.1"),
+            "preemptive_scheduling_backoff": Decimal("2.0"),
+        },
+        ("ytsaurus", "docs", {"fair_share_starvation_tolerance": 0.1, "preemptive_scheduling_backoff": 2}),
     ),
 }
 
@@ -154,7 +158,12 @@ QUEUES: dict[str, tuple[object, dict[str, Any], list[str]]] = {
         {"type": "hpc"},
         ["type: 'hpc' is none of hpc_batch, ml_training, service, sensitive, interactive"],
     ),
-    "any settings of YTsaurus": ("ytsaurus", {"mode": "fifo", "whatever": {"a": 1}}, []),
+    "YTsaurus's settings": ("ytsaurus", {"mode": "fifo", "integral_guarantees": {"resource_flow": {"cpu": 1}}}, []),
+    "an unknown setting of YTsaurus": (
+        "ytsaurus",
+        {"mode": "fifo", "whatever": {"a": 1}},
+        ["whatever: there is no key 'whatever'"],
+    ),
     "a starvation clock that is no time": (
         "ytsaurus",
         {"below_fair_share_since": "soon"},

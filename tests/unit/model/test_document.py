@@ -85,7 +85,7 @@ def test_nothing_in_a_document_changes_after_reading() -> None:
 
 
 def test_reading_leaves_what_was_given_alone() -> None:
-    data = {"cede": 1, "doctrine": "ytsaurus", "queues": [{"name": "q", "settings": {"a": {"b": [1.0, 0.5]}}}]}
+    data = {"cede": 1, "queues": [{"name": "q", "settings": {"a": {"b": [1.0, 0.5]}}}]}
     before = copy.deepcopy(data)
 
     doc = parse_document(data)

@@ -24,6 +24,8 @@ class Cycle:
     explain: bool = False
     misses: bool = True
     memory: dict[str, Any] = field(default_factory=dict)
+    whole: bool = True
+    """Whether everybody is asked for who waits; if not, what it remembers of those who are not asked for stays."""
     backfill: str = "off"
     """Who may pass a head that waits for room; a doctrine's `decide` knows nothing of it, its `swift` must."""
     wakes_at: int | None = None
@@ -98,5 +100,7 @@ class Doctrine:
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
     """Whether a node that is reserved for the first of two workloads may be taken by the second."""
+    tolerates: Callable[[State, int, int], int] | None = None
+    """By how much a queue's limit of a resource column may be exceeded by a start, in counts."""
     plain: Callable[[State, str], Plain | None] | None = None
     """How plain workloads are treated under this edition on this cluster; none where more than that matters."""

@@ -1,0 +1,243 @@
+"""What a heartbeat did, as decisions: who starts, who goes and why, with the numbers of every candidate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.outcomes import flavors_of, names_of
+from cede.doctrines.ytsaurus import rules
+from cede.doctrines.ytsaurus.groups import GROUPS
+from cede.doctrines.ytsaurus.guarantees import shares_of
+from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
+from cede.doctrines.ytsaurus.here import Here, shield_of
+from cede.doctrines.ytsaurus.settings import DOCS, SHIPPED
+from cede.doctrines.ytsaurus.words import (
+    amounts,
+    clock_of,
+    facts_of,
+    operation_name,
+    owner_name,
+    quantity,
+    resource_name,
+    shown,
+    usage_words,
+)
+from cede.model.plan import Candidate, Decision, Victim, Warning
+from cede.model.rules import Rule
+from cede.model.times import show_duration
+from cede.state.columns import NONE
+
+WORDS = {
+    rules.SSD.id: "ssd",
+    rules.AGGRESSIVE.id: "aggressive",
+    rules.STARVING.id: "starving",
+    rules.FULL_HOST.id: "full-host",
+    rules.OVERCOMMIT.id: "overcommit",
+    rules.ABORT.id: "overcommit",
+    rules.LIMITS.id: "limits",
+    rules.GRACEFUL.id: "graceful",
+}
+"""The doctrine's own word for why somebody goes."""
+
+
+class Answers:
+    """Decisions about what happened, made at once: later ones change the numbers."""
+
+    def __init__(self, cycle: Cycle, beats: Beats) -> None:
+        self.cycle, self.beats = cycle, beats
+        self.state, self.update = cycle.state, beats.update
+
+    def about(self, taken: Taken, since: int | None = None) -> Decision:
+        """The decision that this part of a heartbeat comes to."""
+        if taken.row == NONE:
+            return self._unclaimed(taken, since)
+        return self._preempting(taken) if taken.victims else self._starting(taken)
+
+    # -- with a claimant ---------------------------------------------------------------------------------------------
+
+    def _starting(self, taken: Taken) -> Decision:
+        state = self.state
+        claim = self.beats.asks.claim(taken.kind)
+        nodes = [taken.node] * int(state.work.members[taken.row])
+        sentence = rules.STARTS.because(nodes=state.node_names[taken.node])
+        return Decision(
+            state.work_names[taken.row],
+            "start",
+            rules.STARTS.id,
+            sentence,
+            nodes=names_of(state, nodes),
+            flavors=flavors_of(state, claim, nodes),
+            account=self._account(taken) if self.cycle.explain else None,
+        )
+
+    def _preempting(self, taken: Taken) -> Decision:
+        state, update, here = self.state, self.update, taken.here
+        assert here is not None
+        assert taken.rule is not None
+        operation = int(self.beats.asks.operation[taken.kind])
+        claim = self.beats.asks.claim(taken.kind)
+        nodes = [taken.node] * int(state.work.members[taken.row])
+        names = [state.work_names[int(here.rows[at])] for at in taken.victims]
+        who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, taken.victims, strict=True))
+        why = f"{self._short(taken)}; {operation_name(update, operation)} may preempt: {clock_of(update, operation)}"
+        why += f" ({self._shares(operation)}); it takes {who}"
+        return Decision(
+            state.work_names[taken.row],
+            "preempt",
+            taken.rule.id,
+            why,
+            tuple(Victim(name, WORDS[taken.rule.id], rule=taken.rule.id) for name in names),
+            names_of(state, nodes),
+            flavors_of(state, claim, nodes),
+            warnings=self._warnings(taken) if self.cycle.edition == SHIPPED else (),
+            candidates=self._candidates(taken) if self.cycle.explain else None,
+            account=self._account(taken) if self.cycle.explain else None,
+        )
+
+    def _short(self, taken: Taken) -> str:
+        """What the node lacked before."""
+        assert taken.free is not None
+        need = self.beats.asks.need[:, taken.kind]
+        free = np.maximum(taken.free, 0)
+        missing = np.where(need > free, need, 0)
+        name = self.state.node_names[taken.node]
+        if not missing.any():
+            return f"{name} has room, but less than it should keep"
+        left = np.where(missing > 0, free, 0)
+        return f"{name} has {amounts(self.update, left)} free of the {amounts(self.update, missing)} asked for"
+
+    def _shares(self, operation: int) -> str:
+        used, fair = usage_words(self.beats.numbers, operation)
+        return f"usage share {used}, fair share {fair}"
+
+    def _place(self, here: Here, at: int) -> str:
+        facts = facts_of(self.beats.numbers, here, at)
+        group = GROUPS[int(here.group[at])]
+        return f"{facts['operation']} uses {facts['before']} before it, fair share {facts['fair']}: {group}"
+
+    def _warnings(self, taken: Taken) -> tuple[Warning, ...]:
+        """Those among the victims that the document would have spared."""
+        here = taken.here
+        assert here is not None
+        _, needless = self.beats.spared(taken)
+        if not needless:
+            return ()
+        names = [self.state.work_names[int(here.rows[at])] for at in needless]
+        others = [self.state.work_names[int(here.rows[at])] for at in taken.victims if at not in needless]
+        sentence = rules.SUPERFLUOUS.because(who=" and ".join(names), others=" and ".join(others))
+        return (Warning(rules.SUPERFLUOUS.id, sentence),)
+
+    # -- without one -------------------------------------------------------------------------------------------------
+
+    def _unclaimed(self, taken: Taken, since: int | None) -> Decision:
+        here, rule = taken.here, taken.rule
+        assert here is not None
+        assert rule is not None
+        names = [self.state.work_names[int(here.rows[at])] for at in taken.victims]
+        first = taken.victims[0]
+        facts: dict[str, object] = {
+            **facts_of(self.beats.numbers, here, first),
+            "who": " and ".join(names),
+            "node": self.state.node_names[taken.node],
+            "limit": show_duration(self.update.pools.tree.overcommit_duration),
+            "age": show_duration(self.state.now - (self.state.now if since is None else since)),
+        }
+        if taken.free is not None:
+            over = -self.beats.without_leaving(taken.node, taken.free)
+            facts["short"] = amounts(self.update, over)
+        if taken.over is not None:
+            facts |= self._limit(int(here.operation[first]), *taken.over)
+        return Decision(
+            None,
+            "preempt",
+            rule.id,
+            rule.because(**facts),
+            tuple(Victim(name, WORDS[rule.id], rule=rule.id) for name in names),
+            candidates=self._candidates(taken) if self.cycle.explain else None,
+        )
+
+    def _limit(self, operation: int, pool: int, resource: int) -> dict[str, object]:
+        numbers = self.beats.numbers
+        used = numbers.usage[operation] if pool == NONE else numbers.pool_usage[pool]
+        most = numbers.op_limits[operation] if pool == NONE else numbers.limits[pool]
+        return {
+            "owner": owner_name(self.update, operation, pool),
+            "resource": resource_name(self.update, resource),
+            "used": quantity(self.update, resource, int(used[resource])),
+            "limit": quantity(self.update, resource, int(most[resource])),
+        }
+
+    # -- explained ---------------------------------------------------------------------------------------------------
+
+    def _candidates(self, taken: Taken) -> tuple[Candidate, ...]:
+        """Everybody on the node, with the rule and the numbers that decided."""
+        here = taken.here
+        assert here is not None
+        assert taken.rule is not None
+        by_name = sorted(range(len(here)), key=lambda at: self.state.work_names[int(here.rows[at])])
+        return tuple(self.verdict(here, at, taken, taken.rule) for at in by_name)
+
+    def verdict(self, here: Here, at: int, taken: Taken, by: Rule) -> Candidate:
+        """What became of one allocation on the node, and why."""
+        numbers = self.beats.numbers
+        name = self.state.work_names[int(here.rows[at])]
+        facts = dict(facts_of(numbers, here, at))
+        if at in taken.victims:
+            if taken.row != NONE:
+                facts["operation"] = operation_name(self.update, int(self.beats.asks.operation[taken.kind]))
+                facts["clock"] = clock_of(self.update, int(self.beats.asks.operation[taken.kind]))
+            facts |= {"node": self.state.node_names[taken.node], "short": "", "limit": "", "age": ""}
+            sentence = f"{self._place(here, at)}; taken newest first"
+            return Candidate(name, "victim", by.id, sentence)
+        ssd = self.beats.ssd_node(taken.node)
+        rule = shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
+        if rule is not None:
+            return Candidate(name, "protected", rule.id, rule.because(**facts))
+        rule = rules.SPARED if at in taken.spared and self.cycle.edition == DOCS else rules.NOT_NEEDED
+        return Candidate(name, "not-needed", rule.id, f"{rule.because(**facts)} ({self._place(here, at)})")
+
+    def _account(self, taken: Taken) -> dict[str, Any]:
+        """The claimant's shares and those of the pools above it, and where on the node every allocation stands."""
+        update, numbers = self.update, self.beats.numbers
+        operation = int(self.beats.asks.operation[taken.kind])
+        path = update.pools.paths[update.operations.pool[operation]]
+        used, fair = usage_words(numbers, operation)
+        rule = taken.rule
+        assert rule is not None
+        found: dict[str, Any] = {
+            "stage": WORDS.get(rule.id, "regular"),
+            "node": self.state.node_names[taken.node],
+            "shares": [
+                {"element": operation_name(update, operation), "usage share": used, "fair share": fair},
+                *(
+                    {
+                        "element": f"pool {update.pools.name(pool)}",
+                        "usage share": shown(update, update.pool_usage[pool], update.pool_fair[pool]),
+                        "fair share": shown(update, update.pool_fair[pool]),
+                    }
+                    for pool in path
+                ),
+            ],
+        }
+        here = taken.here
+        if here is not None and taken.victims:
+            found["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
+        return found
+
+    def _row(self, here: Here, at: int, taken: Taken) -> dict[str, Any]:
+        update, tree = self.update, self.update.pools.tree
+        operation = int(here.operation[at])
+        before = shares_of(here.before[at].astype(np.float64), update.totals[operation])
+        fair = update.op_fair[operation]
+        return {
+            "workload": self.state.work_names[int(here.rows[at])],
+            "operation": update.operations.names[operation],
+            "used before it": shown(update, before, fair),
+            "protected below": shown(update, fair * tree.aggressive_satisfaction, fair),
+            "preemptible from": shown(update, fair * tree.satisfaction, fair),
+            "group": GROUPS[int(here.group[at])],
+            "taken": at in taken.victims,
+        }

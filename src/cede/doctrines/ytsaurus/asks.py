@@ -1,0 +1,93 @@
+"""Workloads that wait, by kind: those of one operation that ask for the same are one kind, served in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.orders import order_of
+from cede.doctrines.parts.shapes import shapes_of
+from cede.doctrines.ytsaurus.update import Update
+from cede.state.columns import SPREAD, Bools, Int64s, Rows
+
+NOT_READ = ("job_priority", "originator", "sensitive", "preemptible", "kind")
+OWNERS = ("priority", "user", "project", "domain")
+"""Read for policies only."""
+
+
+class Asks:
+    """Kinds by number. Arrays over kinds: operation, what one needs of a node (columns, kinds), what it adds to usage
+    (resources, kinds), whether anybody of it still waits, and the place of its first one among all that wait.
+    """
+
+    def __init__(self, update: Update) -> None:
+        self.update = update
+        state, standing = update.state, update.standing
+        rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
+        operation = standing.operation[rows]
+        turn = order_of(state, rows, operation, state.work.submitted[rows])
+        self.rows = rows[turn]
+        unread = NOT_READ if state.static.policies else (*NOT_READ, *OWNERS)
+        shapes = shapes_of(state, self.rows, unread)
+        self.kind_of: dict[int, int] = {}
+        firsts: list[int] = []
+        numbers: dict[int, int] = {}
+        self.queues: list[list[int]] = []
+        self.rank: Int64s = np.zeros(len(self.rows), np.int64)
+        place: list[int] = []
+        for at, row in enumerate(self.rows.tolist()):
+            number = numbers.setdefault(shapes[row], len(firsts))
+            if number == len(firsts):
+                firsts.append(row)
+                self.queues.append([])
+                place.append(at)
+            self.kind_of[row] = number
+            self.queues[number].append(row)
+        self._places = {row: at for at, row in enumerate(self.rows.tolist())}
+        self.first = np.array(place, np.int64)
+        self.operation: Rows = standing.operation[np.array(firsts, np.intp)] if firsts else np.zeros(0, np.intp)
+        self.pool = np.array([update.operations.pool[one] for one in self.operation.tolist()], np.intp)
+        needs = [np.sum(state.members_of(row), axis=0) for row in firsts]
+        self.need: Int64s = np.stack(needs, axis=1) if needs else np.zeros((len(state.units), 0), np.int64)
+        self.amount: Int64s = (
+            standing.amount[firsts].T if firsts else np.zeros((len(update.pools.columns), 0), np.int64)
+        )
+        self.open: Bools = update.schedulable[self.operation] if firsts else np.zeros(0, np.bool_)
+        self.preempts: Bools = state.work.preempts[firsts] if firsts else np.zeros(0, np.bool_)
+        self._served = [0] * len(firsts)
+        self._claims: dict[int, Claim] = {}
+        for kind, row in enumerate(firsts):
+            if state.work.placement[row] == SPREAD and state.work.members[row] > 1:
+                self.open[kind] = False
+
+    def __len__(self) -> int:
+        return len(self.queues)
+
+    def claim(self, kind: int) -> Claim:
+        """The claim of the first one of a kind; where it may stand is the same for all."""
+        found = self._claims.get(kind)
+        if found is None:
+            found = self._claims[kind] = claim_of(self.update.state, self.queues[kind][0])
+        return found
+
+    def front(self, kind: int) -> int:
+        """The one of this kind whose turn it is."""
+        return self.queues[kind][self._served[kind]]
+
+    def serve(self, kind: int) -> int:
+        """It has its room: the next one's turn."""
+        row = self.front(kind)
+        self._served[kind] += 1
+        if self._served[kind] < len(self.queues[kind]):
+            self.first[kind] = self._places[self.front(kind)]
+        else:
+            self.open[kind] = False
+        return row
+
+    def close(self, kind: int) -> None:
+        """Nobody of this kind is asked for any more."""
+        self.open[kind] = False
+
+    def left(self, kind: int) -> list[int]:
+        """Those of a kind that were not served."""
+        return self.queues[kind][self._served[kind] :]

@@ -1,0 +1,260 @@
+"""Share curves: non-decreasing, piecewise linear, left-continuous functions from a number to a share vector.
+
+A curve is a polyline. `x` never falls, `y` (one column a resource) neither; two points with the same `x` are a jump,
+and at a jump the lower value counts. At the very left the upper value counts: what is given for nothing is given.
+Positions that differ by less than rounding are the same, so that children that jump together stay together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
+
+EPSILON = 1e-9
+"""Shares that differ by less are the same."""
+ROUNDING = 1e-12
+"""Positions that differ by less than this part of themselves are the same."""
+OVER = 1e-11
+"""A limit that is exceeded by less is kept."""
+COLLINEAR = 1e-15
+CLASS = 10
+"""Weights within a factor of 2**10 are added up together: sums of very different slopes would lose the small ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Shares by fit factor `f`, and the suggestion `s` at which each point is reached."""
+
+    f: Floats
+    s: Floats
+    y: Floats
+
+    def at(self, suggestion: float) -> tuple[float, Floats]:
+        """Fit factor and share under this suggestion."""
+        s = self.s
+        if suggestion <= 0:
+            last = int(np.searchsorted(s, 0.0, "right")) - 1
+            return float(self.f[last]), self.y[last]
+        right = int(np.searchsorted(s, suggestion * (1 - ROUNDING), "left"))
+        if right >= len(s):
+            return float(self.f[-1]), self.y[-1]
+        if right == 0:
+            return float(self.f[0]), self.y[0]
+        left = right - 1
+        part = min(1.0, (suggestion - s[left]) / (s[right] - s[left])) if s[right] > s[left] else 1.0
+        share: Floats = self.y[left] + part * (self.y[right] - self.y[left])
+        return float(self.f[left] + part * (self.f[right] - self.f[left])), share
+
+    def beyond(self, suggestion: float) -> tuple[float, Floats]:
+        """The same just after this suggestion: at a jump the upper value."""
+        last = int(np.searchsorted(self.s, suggestion * (1 + ROUNDING), "right")) - 1
+        if self.s[last] < suggestion * (1 - ROUNDING):
+            return self.at(suggestion)
+        return float(self.f[last]), self.y[last]
+
+
+def nothing(resources: int) -> Curve:
+    """The curve of a pool without children."""
+    zeros = np.zeros((2, resources))
+    return Curve(np.array([0.0, 1.0]), np.zeros(2), zeros)
+
+
+# -- shares by fit factor: sums of children --------------------------------------------------------------------------
+
+
+def side_by_side(xs: Sequence[Floats], ys: Sequence[Floats], scales: Sequence[float | Floats]) -> tuple[Floats, Floats]:
+    """The sum of polylines whose `x` is stretched by its scale, on [0, 1]; each is one (points,) and (points, R) pair,
+    or a block of equally long ones, (n, points) and (n, points, R) with scales of (n,).
+    """
+    begin, end, rise, kinds = [], [], [], []
+    base = np.zeros(ys[0].shape[-1])
+    for x, y, scale in zip(xs, ys, scales, strict=True):
+        where = x * (np.asarray(scale)[:, None] if x.ndim > 1 else scale)
+        begin.append(where[..., :-1].ravel())
+        end.append(where[..., 1:].ravel())
+        rise.append((y[..., 1:, :] - y[..., :-1, :]).reshape(-1, y.shape[-1]))
+        base += y[..., 0, :].reshape(-1, y.shape[-1]).sum(axis=0)
+        kind = np.floor(-np.log2(np.asarray(scale, np.float64)) / CLASS).astype(np.int64)
+        kinds.append(np.broadcast_to(kind[..., None], where[..., :-1].shape).ravel())
+    return _add_up(np.concatenate(begin), np.concatenate(end), np.concatenate(rise), base, np.concatenate(kinds))
+
+
+def _add_up(
+    begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: npt.NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """A polyline from segments that rise from `begin` to `end`, added up; `kinds` says whose slopes are of one size."""
+    moves = rise.any(axis=1)
+    begin, end, rise, kinds = begin[moves], end[moves], rise[moves], kinds[moves]
+    step = end - begin <= ROUNDING * end
+    if step.any():
+        at_once = step & (end <= 0)
+        base = base + rise[at_once].sum(axis=0)
+        jumps_at, jumps = end[step & ~at_once], rise[step & ~at_once]
+        begin, end, rise, kinds = begin[~step], end[~step], rise[~step], kinds[~step]
+    else:
+        jumps_at, jumps = end[:0], rise[:0]
+    count = len(begin)
+    every = np.concatenate((begin, end, jumps_at))
+    order = np.argsort(every, kind="stable")
+    sorted_x = every[order]
+    new = np.empty(len(order), np.bool_)
+    if not len(order):
+        return np.array([0.0, 1.0]), np.stack((base, base))
+    new[0] = True
+    np.greater(np.diff(sorted_x), ROUNDING * sorted_x[1:], out=new[1:])
+    firsts = np.flatnonzero(new)
+    where = np.empty(len(order), np.intp)
+    where[order] = np.cumsum(new) - 1
+    x = sorted_x[firsts]
+    slope = _slopes(where[:count], where[count : 2 * count], rise / (end - begin)[:, None], kinds, len(x))
+    jump = np.zeros((len(x), rise.shape[1]))
+    if len(jumps_at):
+        np.add.at(jump, where[2 * count :], jumps)
+    gaps = np.diff(x)[:, None] * slope[:-1]
+    before = base + np.concatenate((np.zeros((1, rise.shape[1])), np.cumsum(gaps + jump[:-1], axis=0)))
+    return _with_jumps(x, before, jump)
+
+
+def _slopes(begin: Rows, end: Rows, slope: Floats, kinds: npt.NDArray[np.int64], size: int) -> Floats:
+    """The slope after each position. What has ended leaves nothing behind, not even what rounding would leave."""
+    total = np.zeros((size, slope.shape[1]))
+    for kind in np.unique(kinds).tolist():
+        mine = kinds == kind
+        active = np.cumsum(np.bincount(begin[mine], minlength=size) - np.bincount(end[mine], minlength=size))
+        idle = active == 0
+        for column in range(slope.shape[1]):
+            weights = slope[mine, column]
+            change = np.bincount(begin[mine], weights, size) - np.bincount(end[mine], weights, size)
+            found = np.cumsum(change)
+            found[idle] = 0.0
+            total[:, column] += np.maximum(found, 0.0)
+    return total
+
+
+def _with_jumps(x: Floats, before: Floats, jump: Floats) -> tuple[Floats, Floats]:
+    """Points in order, two where there is a jump, from 0 to 1."""
+    twice = jump.any(axis=1)
+    counts = 1 + twice
+    at = np.cumsum(counts) - counts
+    xs, ys = np.repeat(x, counts), np.repeat(before, counts, axis=0)
+    ys[at[twice] + 1] += jump[twice]
+    if xs[0] > 0:
+        xs, ys = np.concatenate(([0.0], xs)), np.concatenate((ys[:1], ys))
+    if xs[-1] < 1:
+        xs, ys = np.concatenate((xs, [1.0])), np.concatenate((ys, ys[-1:]))
+    return xs, ys
+
+
+def one_after_another(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Polylines put end to end, from blocks of (n, points) and (n, points, R): each has [i, i + 1] for itself, and
+    begins when the one before has all it can get.
+    """
+    count, _, resources = y.shape
+    done = np.cumsum(y[:, -1], axis=0)
+    before = np.concatenate((np.zeros((1, resources)), done[:-1]))
+    places = (x + np.arange(count)[:, None]).ravel()
+    shares = (y + before[:, None, :]).reshape(-1, resources)
+    return np.append(places, float(count)), np.vstack((shares, done[-1]))
+
+
+# -- shares by suggestion ----------------------------------------------------------------------------------------------
+
+
+def by_suggestion(f: Floats, y: Floats, guarantee: Floats, limits: Floats) -> Curve:
+    """How far a suggestion carries: to where the first resource is that much above its guarantee, or at its limit."""
+    most = np.minimum(np.maximum(limits, y[0]), y[-1])
+    f, y = _up_to(f, y, most)
+    floor = np.minimum(np.maximum(guarantee, y[0]), most)
+    f, y = _with_kinks(f, y, floor)
+    s = np.maximum.accumulate(np.maximum((y - floor).max(axis=1), 0.0))
+    s[s < ROUNDING] = 0.0
+    corner = np.flatnonzero((f[1:] == f[:-1]) & (s[1:] > s[:-1]))
+    if len(corner):
+        s = np.insert(s, corner + 1, s[corner + 1])
+        f, y = np.insert(f, corner + 1, f[corner]), np.insert(y, corner + 1, y[corner], axis=0)
+    return _shorter(Curve(f, s, y))
+
+
+def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
+    """The polyline as far as every resource keeps its limit."""
+    over: Bools = np.any(y > most + OVER, axis=1)
+    first = int(np.argmax(over))
+    if not over[first]:
+        return f, y
+    if first == 0 or f[first] == f[first - 1]:
+        return f[: max(first, 1)], y[: max(first, 1)]
+    low, high = y[first - 1], y[first]
+    crossing = high > most + OVER
+    part = float(np.clip((most[crossing] - low[crossing]) / (high[crossing] - low[crossing]), 0, 1).min())
+    end = low + part * (high - low)
+    return np.append(f[:first], f[first - 1] + part * (f[first] - f[first - 1])), np.vstack((y[:first], end))
+
+
+def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats]:
+    """With points where another resource becomes the one that is furthest above its guarantee."""
+    z = np.column_stack((y - floor, np.zeros(len(y))))
+    top = z.max(axis=1)
+    near = z >= (top - ROUNDING)[:, None]
+    bent = np.flatnonzero(~(near[1:] & near[:-1]).any(axis=1) & (f[1:] > f[:-1]))
+    if not len(bent):
+        return f, y
+    low, rise = z[bent], z[bent + 1] - z[bent]
+    segments, parts = _envelope(low, rise)
+    at = bent[segments]
+    new_f = f[at] + parts * (f[at + 1] - f[at])
+    new_y = y[at] + parts[:, None] * (y[at + 1] - y[at])
+    order = np.lexsort((parts, at))
+    where = at[order] + 1
+    return np.insert(f, where, new_f[order]), np.insert(y, where, new_y[order], axis=0)
+
+
+def _envelope(low: Floats, rise: Floats) -> tuple[Rows, Floats]:
+    """Where the highest of several lines changes, for many bundles of lines on [0, 1]: bundle and position."""
+    bundle = np.arange(len(low))
+    line = np.argmax(np.where(low >= low.max(axis=1, keepdims=True) - ROUNDING, rise, -np.inf), axis=1)
+    part = np.zeros(len(low))
+    bundles, parts = [bundle[:0]], [part[:0]]
+    while len(bundle):
+        own = np.arange(len(bundle))
+        slower = rise[own, line][:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meet = (low[own, line][:, None] - low) / (rise - slower)
+        meet = np.where(rise > slower, np.maximum(meet, part[:, None]), np.inf)
+        first = meet.min(axis=1)
+        line = np.argmax(np.where(meet <= (first * (1 + ROUNDING))[:, None], rise, -np.inf), axis=1)
+        going = first < 1 - ROUNDING
+        bundle, low, rise, line, part = bundle[going], low[going], rise[going], line[going], first[going]
+        bundles.append(bundle)
+        parts.append(part)
+    return np.concatenate(bundles), np.concatenate(parts)
+
+
+def _shorter(curve: Curve) -> Curve:
+    """Without points that lie on the line between their neighbours, as far as that is seen at once."""
+    f, s, y = curve.f, curve.s, curve.y
+    if len(f) < 3:
+        return curve
+    table = np.column_stack((f, s, y))
+    kept = np.ones(len(f), np.bool_)
+    for start in (1, 2):
+        here = np.flatnonzero(kept)
+        middle = here[start:-1:2]
+        if not len(middle):
+            break
+        left, right = table[here[start - 1 : -2 : 2][: len(middle)]], table[here[start + 1 :: 2][: len(middle)]]
+        wide = right - left
+        by = np.argmax(wide, axis=1)
+        span = wide[np.arange(len(middle)), by]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = (table[middle, by] - left[np.arange(len(middle)), by]) / span
+        part = np.where(span > 0, part, 0.0)
+        off = np.abs(table[middle] - left - part[:, None] * wide).max(axis=1)
+        kept[middle[off <= COLLINEAR]] = False
+    return Curve(f[kept], s[kept], y[kept])

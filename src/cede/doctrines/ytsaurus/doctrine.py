@@ -1,0 +1,35 @@
+"""YTsaurus put together."""
+
+from __future__ import annotations
+
+from cede.doctrines.parts.doctrine import Doctrine
+from cede.doctrines.ytsaurus.check import Audit, tolerated
+from cede.doctrines.ytsaurus.decide import decide
+from cede.doctrines.ytsaurus.lint import lint
+from cede.doctrines.ytsaurus.options import SETTINGS
+from cede.doctrines.ytsaurus.rules import RULES
+from cede.doctrines.ytsaurus.settings import EDITIONS
+from cede.doctrines.ytsaurus.shares import shares
+from cede.model.plan import REQUEUED
+from cede.state.state import State
+
+
+def fate(_state: State, _edition: str, _row: int) -> str:
+    """What is preempted is started anew by its operation: it queues again."""
+    return REQUEUED
+
+
+YTSAURUS = Doctrine(
+    name="ytsaurus",
+    title="YTsaurus: vector fair share, starvation and aggressive preemption",
+    editions=EDITIONS,
+    rules=RULES,
+    settings=SETTINGS,
+    decide=decide,
+    shares=shares,
+    exact=frozenset(),
+    fate=fate,
+    audit=Audit,
+    lint=lint,
+    tolerates=tolerated,
+)

@@ -1,0 +1,236 @@
+"""Vector fair share: every element's curve from the bottom up, then from the root down what each one gets.
+
+Curves are kept. After an event only the curves of the operations it touched and of the pools above them are made anew;
+what everybody gets is then read off all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from cede.doctrines.ytsaurus.curves import (
+    EPSILON,
+    OVER,
+    ROUNDING,
+    Curve,
+    Floats,
+    by_suggestion,
+    nothing,
+    one_after_another,
+    side_by_side,
+)
+from cede.doctrines.ytsaurus.demand import operation_curves, shares_at
+from cede.doctrines.ytsaurus.elements import Operations, Pools
+from cede.state.columns import NONE, Bools, Rows
+
+
+class FairShare:
+    """Curves and shares of one moment. What comes in is set by `operations`, `pools` and `orders`, then `update`."""
+
+    def __init__(self, pools: Pools, operations: Operations, *, improved: bool = False) -> None:
+        self.pools, self.operations = pools, operations
+        count, resources = len(pools.settings), len(pools.columns)
+        self.guarantee = np.zeros((count, resources))
+        """What each pool is guaranteed as a share, integral guarantees included."""
+        self.limits = np.ones((count, resources))
+        self.weights = np.ones(count)
+        self.curves: list[Curve] = [nothing(resources)] * count
+        self.fit: Floats = np.zeros(count)
+        self.suggestion: Floats = np.zeros(count)
+        self.share = np.zeros((count, resources))
+        self.s: Floats = np.zeros((0, 2 * resources + 1))
+        self.y: Floats = np.zeros((0, 2 * resources + 1, resources))
+        self.op_weights: Floats = np.ones(0)
+        self.op_suggestion: Floats = np.zeros(0)
+        self.op_share: Floats = np.zeros((0, resources))
+        self.fifo: dict[int, Rows] = {}
+        """The operations of FIFO pools, in their order."""
+        self.improved = improved
+        self.partial: dict[int, Floats] = {}
+        """Pools whose limits end them at a jump of which some children still have their part, and the share before."""
+        self._stale: set[int] = set(range(count))
+
+    # -- what is known -----------------------------------------------------------------------------------------
+
+    def enter(self, rows: Rows, usage: Floats, demand: Floats, limits: Floats, step: Bools) -> None:
+        """The shares that these operations use, ask for and are limited to."""
+        size = len(self.operations)
+        if size > len(self.s):
+            more = size - len(self.s)
+            self.s = np.concatenate((self.s, np.zeros((more, self.s.shape[1]))))
+            self.y = np.concatenate((self.y, np.zeros((more, *self.y.shape[1:]))))
+        self.s[rows], self.y[rows] = operation_curves(usage, demand, limits, step)
+        self.touch({self.operations.pool[row] for row in rows.tolist()})
+
+    def touch(self, pools: Iterable[int]) -> None:
+        """These pools, and all above them, are made anew."""
+        for pool in pools:
+            self._stale.update(self.pools.paths[pool])
+
+    # -- from the bottom up --------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Everybody's share by what is known now."""
+        self.refresh()
+        self._distribute()
+
+    def refresh(self) -> None:
+        """The curves of pools that something changed below."""
+        for pool in reversed(self.pools.down):
+            if pool in self._stale:
+                self.curves[pool] = self.curve_of(pool, self.guarantee[pool])
+        self._stale.clear()
+
+    def curve_of(self, pool: int, guarantee: Floats) -> Curve:
+        """The curve of a pool if it were guaranteed so much."""
+        found = self.by_fit(pool)
+        if found is None:
+            return nothing(len(self.pools.columns))
+        if self.improved:
+            found = self._one_by_one(pool, *found)
+        return by_suggestion(*found, guarantee, self.limits[pool])
+
+    def by_fit(self, pool: int) -> tuple[Floats, Floats] | None:
+        """The sum of the children's curves; none for a pool without children."""
+        below, inner = self.operations.below[pool], self.pools.children[pool]
+        if pool in self.fifo and len(self.fifo[pool]):
+            order = self.fifo[pool]
+            return one_after_another(self.s[order], self.y[order])
+        if not len(below) and not inner:
+            return None
+        lightest = self._lightest(pool)
+        xs: list[Floats] = []
+        ys: list[Floats] = []
+        scales: list[float | Floats] = []
+        if len(below):
+            xs.append(self.s[below])
+            ys.append(self.y[below])
+            scales.append(lightest / self.op_weights[below])
+        for child in inner:
+            curve = self.curves[child]
+            xs.append(curve.s)
+            ys.append(curve.y)
+            scales.append(lightest / self.weights[child])
+        return side_by_side(xs, ys, scales)
+
+    def _lightest(self, pool: int) -> float:
+        below, inner = self.operations.below[pool], self.pools.children[pool]
+        return float(min([*self.weights[inner].tolist(), *self.op_weights[below].tolist()]))
+
+    # -- from the root down --------------------------------------------------------------------------------------
+
+    def _distribute(self) -> None:
+        count = len(self.operations)
+        self.op_suggestion = np.zeros(count)
+        jumps = np.zeros(count, np.bool_)
+        upper: set[int] = set()
+        for pool in self.pools.down:
+            if self.pools.parent[pool] == NONE:
+                self.suggestion[pool] = 1.0
+            curve, suggestion = self.curves[pool], float(self.suggestion[pool])
+            fit, share = curve.beyond(suggestion) if pool in upper else curve.at(suggestion)
+            self.fit[pool], self.share[pool] = fit, share
+            self._suggest(pool, fit, self.suggestion, self.op_suggestion)
+            in_part = self._in_part(pool, share)
+            if pool in upper or in_part:
+                for is_pool, child in self._jumping(pool, bounded=in_part):
+                    if is_pool:
+                        upper.add(child)
+                    else:
+                        jumps[child] = True
+        self.op_share = shares_at(self.s, self.y, self.op_suggestion, beyond=jumps)
+        self.op_share[self.op_share < EPSILON] = 0.0
+        self.share[self.share < EPSILON] = 0.0
+        for root in range(self.pools.size, len(self.pools.settings)):
+            inner = self.share[self.pools.children[root]].sum(axis=0)
+            self.share[root] = inner + self.op_share[self.operations.below[root]].sum(axis=0)
+
+    def _suggest(self, pool: int, fit: float, to_pools: Floats, to_operations: Floats) -> None:
+        """What a fit factor of this pool suggests to its children."""
+        if pool in self.fifo:
+            order = self.fifo[pool]
+            to_operations[order] = np.clip(fit - np.arange(len(order)), 0.0, 1.0)
+            return
+        below, inner = self.operations.below[pool], self.pools.children[pool]
+        if not len(below) and not inner:
+            return
+        lightest = self._lightest(pool)
+        to_operations[below] = np.minimum(1.0, fit * (self.op_weights[below] / lightest))
+        to_pools[inner] = np.minimum(1.0, fit * (self.weights[inner] / lightest))
+
+    # -- children that jump one by one -------------------------------------------------------------------------------
+
+    def _one_by_one(self, pool: int, f: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Where limits end a pool at a jump, those of its children that jump there do so in child order, up to the
+        first that does not fit.
+        """
+        self.partial.pop(pool, None)
+        over = (y > np.maximum(self.limits[pool], y[0]) + OVER).any(axis=1)
+        first = int(np.argmax(over))
+        if not over[first] or first == 0 or f[first] != f[first - 1]:
+            return f, y
+        low = self.partial[pool] = y[first - 1]
+        self._suggest(pool, float(f[first]), self.suggestion, self._scratch())
+        rise = sum((self._jump_of(*child) for child in self._jumping(pool, bounded=True)), np.zeros_like(low))
+        return np.append(f[:first], f[first]), np.vstack((y[:first], low + rise))
+
+    def _scratch(self) -> Floats:
+        if len(self.op_suggestion) != len(self.operations):
+            self.op_suggestion = np.zeros(len(self.operations))
+        return self.op_suggestion
+
+    def _in_part(self, pool: int, share: Floats) -> bool:
+        """Whether this pool has more than it has before the jump that its limits end it at."""
+        return pool in self.partial and bool((share > self.partial[pool] + OVER).any())
+
+    def _jumping(self, pool: int, *, bounded: bool) -> list[tuple[bool, int]]:
+        """The children that jump at their suggestions: all of them, or in order as many as the pool's limits allow."""
+        found: list[tuple[bool, int]] = []
+        share = self.partial[pool] if bounded else self.share[pool]
+        for is_pool, child in self._in_order(pool):
+            rise = self._jump_of(is_pool, child)
+            if not rise.any():
+                continue
+            if bounded and (share + rise > self.limits[pool] + OVER).any():
+                break
+            share = share + rise
+            found.append((is_pool, child))
+        return found
+
+    def _jump_of(self, is_pool: bool, child: int) -> Floats:
+        if is_pool:
+            curve, suggestion = self.curves[child], float(self.suggestion[child])
+            return curve.beyond(suggestion)[1] - curve.at(suggestion)[1]
+        s, y, at = self.s[child : child + 1], self.y[child : child + 1], self.op_suggestion[child : child + 1]
+        yes = np.ones(1, np.bool_)
+        found: Floats = (shares_at(s, y, at, beyond=yes) - shares_at(s, y, at))[0]
+        found[found < ROUNDING] = 0.0
+        return found
+
+    def _in_order(self, pool: int) -> list[tuple[bool, int]]:
+        if pool in self.fifo:
+            return [(False, child) for child in self.fifo[pool].tolist()]
+        among = [(self.pools.name(child), 0, child) for child in self.pools.children[pool]]
+        among += [(self.operations.names[child], 1, child) for child in self.operations.below[pool].tolist()]
+        return [(kind == 0, child) for _, kind, child in sorted(among)]
+
+    # -- within guarantees -----------------------------------------------------------------------------------------
+
+    def promised(self) -> Floats:
+        """What operations would get if the outermost pools that ask for it had their guarantees and nothing else."""
+        fits: dict[int, float] = {}
+        suggestion, op_suggestion = np.zeros(len(self.weights)), np.full(len(self.operations), -1.0)
+        for pool in self.pools.down:
+            above = self.pools.parent[pool]
+            if above in fits:
+                fits[pool] = self.curves[pool].at(float(suggestion[pool]))[0]
+            elif self.pools.settings[pool].promised and above != NONE:
+                fits[pool] = self.curves[pool].at(0.0)[0]
+            else:
+                continue
+            self._suggest(pool, fits[pool], suggestion, op_suggestion)
+        found = shares_at(self.s, self.y, np.maximum(op_suggestion, 0.0))
+        found[found < EPSILON] = 0.0
+        return found

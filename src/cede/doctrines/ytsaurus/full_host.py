@@ -1,0 +1,61 @@
+"""The stage for allocations of a whole GPU host: who may use it, and which nodes it may clear."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.ytsaurus.asks import Asks
+from cede.doctrines.ytsaurus.clocks import NOT, UNSET_CLOCK
+from cede.doctrines.ytsaurus.curves import EPSILON
+from cede.doctrines.ytsaurus.groups import NON_PREEMPTIBLE, PREEMPTIBLE
+from cede.doctrines.ytsaurus.here import Here
+from cede.doctrines.ytsaurus.numbers import Numbers
+from cede.doctrines.ytsaurus.settings import Tree
+from cede.doctrines.ytsaurus.update import Update
+from cede.model.quantities import NANO
+from cede.model.times import SECOND
+from cede.state.columns import NEVER, Bools
+from cede.state.state import State
+
+GPUS = 8
+
+
+def waits_long(update: Update) -> Bools:
+    """Operations that may preempt and were below their share for longer than the stage asks for."""
+    late = (update.op_since != UNSET_CLOCK) & (update.state.now - update.op_since > update.pools.tree.full_host.timeout)
+    found: Bools = (update.op_priority > NOT) & late
+    return found
+
+
+def kinds(asks: Asks, numbers: Numbers) -> Bools:
+    """Kinds that ask for a whole host and keep their operation within its fair share."""
+    update, owners = numbers.update, asks.operation
+    columns = _columns(update.state)
+    whole = asks.need[columns].sum(axis=0) == GPUS * _one(update.state, columns)
+    total = update.totals[owners].T
+    asked = numbers.usage[owners].T + asks.amount
+    share = np.divide(asked, total, out=np.zeros_like(total), where=total > 0)
+    inside = (share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0)
+    found: Bools = whole & inside.all(axis=0)
+    return found
+
+
+def is_allowed(state: State, tree: Tree, here: Here) -> bool:
+    """Whether little enough would be lost on a node, and no other whole host's work is there alone."""
+    columns = _columns(state)
+    held = here.amount[:, columns].sum(axis=1) / _one(state, columns)
+    if ((here.group == NON_PREEMPTIBLE) & (held == GPUS)).sum() == 1:
+        return False
+    known = here.progress != NEVER
+    seconds = np.where(known, state.now - np.where(known, here.progress, 0), 0) / SECOND
+    lost = (np.maximum(seconds, 0) * held)[here.group != PREEMPTIBLE].sum()
+    return bool(lost <= tree.full_host.max_penalty)
+
+
+def _columns(state: State) -> list[int]:
+    return [column for column in state.units.plain if state.units.names[column].endswith("gpu")]
+
+
+def _one(state: State, columns: list[int]) -> int:
+    """One GPU in counts."""
+    return NANO // state.units.nano[columns[0]] if columns else 1

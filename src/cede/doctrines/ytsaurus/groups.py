@@ -1,0 +1,77 @@
+"""Which allocations of an operation are protected: its list in the order of progress, cut at two parts of its share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cede.doctrines.ytsaurus.curves import EPSILON, Floats
+from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
+from cede.doctrines.ytsaurus.standing import NOBODY
+from cede.doctrines.ytsaurus.status import dominates
+from cede.doctrines.ytsaurus.update import Update
+from cede.state.columns import Bools, Int8s, Int64s, Rows
+
+NON_PREEMPTIBLE, AGGRESSIVELY, PREEMPTIBLE = range(3)
+GROUPS = ("non_preemptible", "aggressively_preemptible", "preemptible")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Allocations in the order of their operations' lists, with the sum that comes before each and its group."""
+
+    rows: Rows
+    operation: Rows
+    before: Int64s
+    group: Int8s
+
+
+def cut(update: Update, lists: Sequence[Rows], operations: Sequence[int], amount: Int64s) -> Cut:
+    """The groups of all allocations of these operations, each with its list in order; `amount` is by workload row."""
+    rows = np.concatenate([*lists, NOBODY])
+    lengths = [len(one) for one in lists]
+    operation: Rows = np.repeat(np.array(operations, np.intp), lengths)
+    own = amount[rows]
+    before = np.cumsum(own, axis=0) - own
+    if len(rows):
+        starts = np.cumsum(lengths) - lengths
+        filled = np.flatnonzero(lengths)
+        before = before - np.repeat(before[starts[filled]], np.array(lengths)[filled], axis=0)
+    return Cut(rows, operation, before, _groups(update, operation, before, before + own))
+
+
+def _groups(update: Update, operation: Rows, before: Int64s, after: Int64s) -> Int8s:
+    tree = update.pools.tree
+    counted = after if tree.bound_is_preemptible else before
+    total = update.totals[operation]
+    fair, demand = update.op_fair[operation], update.op_demand[operation]
+    share = shares_of(counted.astype(np.float64), total)
+    small = _below_threshold(update, operation, counted)
+    found = np.full(len(operation), PREEMPTIBLE, np.int8)
+    whole = (np.abs(fair - demand) <= EPSILON).all(axis=1) & (demand > EPSILON).any(axis=1)
+    for group, part in ((AGGRESSIVELY, tree.satisfaction), (NON_PREEMPTIBLE, tree.aggressive_satisfaction)):
+        bound = part * fair
+        inside = small | dominates(bound, share, fair, demand)
+        if tree.bound_is_preemptible:
+            inside |= (np.abs(bound - share) <= EPSILON).all(axis=1)
+        if group == AGGRESSIVELY:
+            inside |= whole
+        found[inside] = group
+    return found
+
+
+def _below_threshold(update: Update, operation: Rows, counted: Int64s) -> Bools:
+    """Whether so little is used that the usage threshold of the operation protects it."""
+    found = np.zeros(len(operation), np.bool_)
+    for number in update.with_threshold & set(np.unique(operation).tolist()) if update.with_threshold else ():
+        mine = operation == number
+        most = counts_of(update.pools, update.operations.settings[number].threshold, np.inf)
+        found[mine] = (counted[mine] < most).all(axis=1)
+    return found
+
+
+def share_before(update: Update, operation: int, before: Int64s) -> Floats:
+    """A sum of the operation's allocations as a share."""
+    return shares_of(before.astype(np.float64), update.totals[operation])

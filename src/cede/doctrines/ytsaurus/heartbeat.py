@@ -1,0 +1,370 @@
+"""One node's heartbeat: graceful requests, what fits now, then at most one start for which others go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.limits import limits_of, nodes_over
+from cede.doctrines.parts.orders import order_of
+from cede.doctrines.ytsaurus import full_host, rules
+from cede.doctrines.ytsaurus.asks import Asks
+from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, STARVING
+from cede.doctrines.ytsaurus.groups import PREEMPTIBLE
+from cede.doctrines.ytsaurus.here import (
+    LEVEL_AGGRESSIVELY,
+    LEVEL_NON,
+    LEVEL_PREEMPTIBLE,
+    SSD_AGGRESSIVELY,
+    SSD_NON,
+    Here,
+    look,
+)
+from cede.doctrines.ytsaurus.numbers import Numbers
+from cede.doctrines.ytsaurus.settings import DOCS
+from cede.doctrines.ytsaurus.status import dominates
+from cede.doctrines.ytsaurus.update import Update
+from cede.model.rules import Rule
+from cede.state.columns import NONE, RESERVED, Bools, Int64s
+from cede.state.state import State
+from cede.state.units import WHOLE
+
+
+@dataclass(slots=True)
+class Taken:
+    """What a heartbeat did: the workload that starts, and who goes, by the rule of each."""
+
+    kind: int = NONE
+    row: int = NONE
+    node: int = NONE
+    rule: Rule | None = None
+    victims: list[int] = field(default_factory=list)
+    """Places in `here`, in the order of taking."""
+    spared: list[int] = field(default_factory=list)
+    here: Here | None = None
+    least: int = LEVEL_PREEMPTIBLE
+    normal: bool = True
+    free: Int64s | None = None
+    """What was free before."""
+    short: Int64s | None = None
+    """What had to be freed."""
+    over: tuple[int, int] | None = None
+    """For limits: whose, and of what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One preemptive stage: who may start, whom it takes."""
+
+    rule: Rule
+    word: str
+    least: int
+    target: Bools
+    normal: bool = False
+
+
+class Beats:
+    """The heartbeats of one cycle."""
+
+    def __init__(self, cycle: Cycle, update: Update) -> None:
+        self.cycle, self.update = cycle, update
+        self.state: State = cycle.state
+        self.tree = update.pools.tree
+        self.numbers = Numbers(update)
+        self.asks = Asks(update)
+        self.spare = _spare(update)
+        self.leaving_later: set[int] = set()
+        """Those asked to go gracefully: the node does not count on their room in this heartbeat."""
+        settings = update.operations.settings
+        self.media = np.array([one.medium in self.tree.ssd.media for one in settings], np.bool_)
+        graceful = np.array([one.graceful for one in settings], np.bool_)
+        self.graceful = graceful
+        self.idle = graceful & ~update.op_below
+        """Graceful operations that are not below their share start nothing."""
+        self.started: set[int] = set()
+        self.used_up: set[int] = set()
+        """Nodes that preempted for somebody in this cycle."""
+
+    # -- the sequence ------------------------------------------------------------------------------------------------
+
+    def beat(self, node: int, *, preemptive: bool) -> Iterator[Taken]:
+        """What this node's heartbeat does, in order; `preemptive`: its backoff is over."""
+        if self.graceful.any():
+            yield from self._graceful(node)
+        if not (self.tree.waiting_blocks and self.waits(node)):
+            yield from self._regular(node)
+            if preemptive:
+                yield from self._preemptive(node)
+        if self.leaving_later:
+            for row in sorted(self.leaving_later):
+                self.cycle.trial.evict(row)
+            self.leaving_later.clear()
+
+    def waits(self, node: int) -> bool:
+        """Whether somebody has room held on this node and waits for it."""
+        state = self.state
+        return any(
+            state.work.state[state.residents.work[resident]] == RESERVED for resident in state.node_residents[node]
+        )
+
+    def _graceful(self, node: int) -> Iterator[Taken]:
+        here = self._look(node)
+        asked = [
+            at
+            for at in range(len(here))
+            if self.graceful[here.operation[at]]
+            and here.group[at] == PREEMPTIBLE
+            and self.state.work.preemptible[here.rows[at]]
+        ]
+        if asked:
+            yield Taken(node=node, rule=rules.GRACEFUL, victims=asked, here=here)
+            for at in asked:
+                self.numbers.drop(int(here.rows[at]), int(here.operation[at]))
+                self.leaving_later.add(int(here.rows[at]))
+
+    def _look(self, node: int) -> Here:
+        return look(self.numbers, node, self.leaving_later, ssd=self.ssd_node(node))
+
+    def ssd_node(self, node: int) -> bool:
+        """Whether SSD work has priority on this node."""
+        return self.tree.ssd.enable and self.tree.ssd.filter.matches(self.labels(node))
+
+    def labels(self, node: int) -> frozenset[str]:
+        return frozenset(self.state.labels.sets[int(self.state.nodes.labels[node])])
+
+    # -- what fits now -------------------------------------------------------------------------------------------------
+
+    def _regular(self, node: int) -> Iterator[Taken]:
+        update = self.update
+        everybody = ~self.idle
+        stages = [everybody]
+        if self.tree.guarantee_priority and update.op_promised.any():
+            used = np.divide(
+                self.numbers.usage, update.totals, out=np.zeros_like(update.totals), where=update.totals > 0
+            )
+            high = dominates(update.op_promised, used, update.op_fair, update.op_demand)
+            high &= (update.op_promised > 0).any(axis=1)
+            stages = [everybody & high, everybody & ~high]
+        for active in stages:
+            while True:
+                free = self.state.nodes.free[:, node]
+                kind = self._choose(node, free, active, preemptive=False)
+                if kind == NONE:
+                    break
+                before = free.copy()
+                row = self._start(kind, node)
+                yield Taken(kind, row, node, rules.STARTS, free=before)
+
+    def _start(self, kind: int, node: int) -> int:
+        row = self.asks.serve(kind)
+        self.cycle.trial.book(row, [node] * int(self.state.work.members[row]))
+        self.numbers.add(row, int(self.asks.operation[kind]))
+        self.started.add(row)
+        return row
+
+    def has_spare(self, free: Int64s) -> bool:
+        """Whether a node with so much is worth a look at all."""
+        columns, least = self.spare
+        return bool((free[columns] >= least).all())
+
+    def _choose(self, node: int, free: Int64s, active: Bools, *, preemptive: bool, kinds: Bools | None = None) -> int:
+        """The kind that starts next: of the least satisfied operation that fits, what was submitted first."""
+        if not len(self.asks) or not self.has_spare(free):
+            return NONE
+        asks = self.asks
+        fits = asks.open & active[asks.operation]
+        if preemptive:
+            fits &= asks.preempts
+        if kinds is not None:
+            fits &= kinds
+        for column in range(len(free)):
+            fits &= asks.need[column] <= max(int(free[column]), 0)
+        room = self.numbers.room(preemptive=preemptive)
+        among = np.flatnonzero(fits)
+        if room is not None and len(among):
+            among = among[(asks.amount[:, among] <= room[asks.pool[among]].T).all(axis=0)]
+        while len(among):
+            owners = asks.operation[among]
+            satisfied = self.numbers.satisfaction[owners]
+            best = owners[satisfied == satisfied.min()]
+            operation = int(best[np.argmin(self.update.operations.order[best])])
+            mine = among[owners == operation]
+            for kind in mine[np.argsort(asks.first[mine], kind="stable")].tolist():
+                if self.may_stand(kind, node) and self.within_own(kind):
+                    return int(kind)
+            among = among[owners != operation]
+        return NONE
+
+    def may_stand(self, kind: int, node: int) -> bool:
+        """Whether this node takes such a workload at all, room aside."""
+        if not self.asks.claim(kind).allowed[node]:
+            return False
+        wanted = self.update.operations.settings[int(self.asks.operation[kind])].tag_filter
+        return wanted is None or wanted.matches(self.labels(node))
+
+    def within_own(self, kind: int) -> bool:
+        """Whether the operation's own limits and its tenant's allow one more."""
+        operation = int(self.asks.operation[kind])
+        most = self.numbers.op_limits.get(operation)
+        if most is not None and (self.numbers.usage[operation] + self.asks.amount[:, kind] > most).any():
+            return False
+        if not self.state.static.tenants:
+            return True
+        row = self.asks.front(kind)
+        if any(limit.tenant != NONE and limit.short > 0 for limit in limits_of(self.state, row)):
+            return False
+        return nodes_over(self.state, row, []) is None
+
+    # -- for whom others go --------------------------------------------------------------------------------------------
+
+    def _preemptive(self, node: int) -> Iterator[Taken]:
+        here = self._look(node)
+        for stage in self._stages(node):
+            started = False
+            for taken in self._stage(node, here, stage):
+                started |= taken.row != NONE
+                yield taken
+            if started:
+                return
+            if self._changed(here):
+                here = self._look(node)
+        if self.tree.full_host.enable:
+            yield from self._full_host(node, here)
+
+    def _full_host(self, node: int, here: Here) -> Iterator[Taken]:
+        target = ~self.idle & full_host.waits_long(self.update)
+        if not target.any() or not full_host.is_allowed(self.state, self.tree, here):
+            return
+        stage = Stage(rules.FULL_HOST, "full-host", SSD_NON, target)
+        open_ = np.flatnonzero(here.open(SSD_NON, normal=False))
+        free = self.state.nodes.free[:, node].copy()
+        kinds = full_host.kinds(self.asks, self.numbers)
+        kind = self._choose(node, free + here.amount[open_].sum(axis=0), target, preemptive=True, kinds=kinds)
+        if kind != NONE:
+            yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
+
+    def _changed(self, here: Here) -> bool:
+        return bool(self.numbers.changed & set(here.operation.tolist()))
+
+    def _stages(self, node: int) -> list[Stage]:
+        priority = self.update.op_priority
+        own = self.media if self.ssd_node(node) else np.zeros_like(self.media)
+        active = ~self.idle
+        aggressive, normal = active & (priority == AGGRESSIVE), active & (priority == STARVING)
+        found = [
+            Stage(rules.SSD, "ssd", SSD_AGGRESSIVELY, aggressive & own),
+            Stage(rules.SSD, "ssd", LEVEL_NON, normal & own),
+            Stage(rules.AGGRESSIVE, "aggressive", LEVEL_AGGRESSIVELY, aggressive & ~own),
+        ]
+        found = [stage for stage in found if stage.target.any()]
+        return [*found, Stage(rules.STARVING, "starving", LEVEL_PREEMPTIBLE, normal & ~own, normal=True)]
+
+    def _stage(self, node: int, here: Here, stage: Stage) -> Iterator[Taken]:
+        open_ = np.flatnonzero(here.open(stage.least, normal=stage.normal))
+        free = self.state.nodes.free[:, node].copy()
+        kind = NONE
+        if stage.target.any():
+            kind = self._choose(node, free + here.amount[open_].sum(axis=0), stage.target, preemptive=True)
+        yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
+
+    def _make_room(
+        self, node: int, here: Here, stage: Stage, open_: list[int], free: Int64s, kind: int
+    ) -> Iterator[Taken]:
+        """Take as many as it needs, newest first, then those of whoever is above a limit."""
+        short = -self.without_leaving(node, free)
+        short[WHOLE] = 0
+        if kind != NONE:
+            need = self.asks.need[:, kind]
+            short = np.where(need > 0, need - free, short)
+        taken: list[int] = []
+        freed = np.zeros_like(short)
+        for at in open_:
+            if (freed >= short).all():
+                break
+            taken.append(at)
+            freed = freed + here.amount[at]
+        spared: list[int] = []
+        if kind != NONE and self.cycle.edition == DOCS:
+            taken, spared = self._spare(here, taken, short)
+        if kind != NONE or taken:
+            found = Taken(kind, NONE, node, stage.rule, taken, spared, here, stage.least, stage.normal, free, short)
+            if kind == NONE:
+                found.rule = rules.OVERCOMMIT
+            elif not taken:
+                found.rule = rules.STARTS
+            for at in taken:
+                self.evict(here, at)
+            if kind != NONE:
+                found.row = self._start(kind, node)
+                self.used_up.add(node)
+            yield found
+        if self.numbers.any_over():
+            yield from self._limits(node, here, stage, [at for at in open_ if at not in taken])
+
+    def without_leaving(self, node: int, free: Int64s) -> Int64s:
+        """What is free once those have left who are leaving."""
+        nodes = self.state.nodes
+        leaving, held = nodes.leaving[:, node], nodes.held[:, node]
+        found: Int64s = free + np.maximum(leaving, held) - held
+        for row in self.leaving_later:
+            for resident in self.state.residents_of(row):
+                if self.state.residents.node[resident] == node:
+                    found = found + self.state.residents.amount[:, resident]
+        return found
+
+    def spared(self, taken: Taken) -> tuple[list[int], list[int]]:
+        """Of a start's victims those who were needed, and those who were not."""
+        assert taken.here is not None
+        assert taken.short is not None
+        return self._spare(taken.here, taken.victims, taken.short)
+
+    def _spare(self, here: Here, taken: list[int], short: Int64s) -> tuple[list[int], list[int]]:
+        """Those who are needed of those taken: the oldest is spared first."""
+        freed = here.amount[taken].sum(axis=0)
+        spared: list[int] = []
+        rows = here.rows[taken]
+        oldest = order_of(self.state, rows, here.progress[taken])
+        for place in oldest.tolist():
+            at = taken[place]
+            if (freed - here.amount[at] >= short).all():
+                freed = freed - here.amount[at]
+                spared.append(at)
+        return [at for at in taken if at not in spared], spared
+
+    def look_again(self, node: int) -> Here:
+        """Who runs on this node now."""
+        return self._look(node)
+
+    def evict(self, here: Here, at: int) -> None:
+        row = int(here.rows[at])
+        self.cycle.trial.evict(row)
+        self.numbers.drop(row, int(here.operation[at]))
+
+    def _limits(self, node: int, here: Here, stage: Stage, rest: list[int]) -> Iterator[Taken]:
+        for at in rest:
+            over = self.numbers.over_limit(int(here.operation[at]))
+            if over is not None:
+                found = Taken(
+                    node=node, rule=rules.LIMITS, victims=[at], here=here, least=stage.least, normal=stage.normal
+                )
+                found.over = over
+                yield found
+                self.evict(here, at)
+
+
+def _spare(update: Update) -> tuple[list[int], Int64s]:
+    """What a node must have left to be worth a look: of resources that nodes or workloads have anything to do with."""
+    state, units = update.state, update.state.units
+    columns, least = [], []
+    for name, nano in sorted(update.pools.tree.min_spare.items()):
+        column = units.index.get(name)
+        if column is None:
+            continue
+        mentioned = state.nodes.capacity[column, : state.nodes.size].any() or state.work.need[column].any()
+        if mentioned:
+            columns.append(column)
+            least.append(-(-nano // units.nano[column]))
+    return columns, np.array(least, np.int64)

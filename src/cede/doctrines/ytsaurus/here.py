@@ -1,0 +1,128 @@
+"""The allocations on one node: their groups, how easily each may be taken, and in which order they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cede.doctrines.parts.orders import order_of
+from cede.doctrines.ytsaurus import rules
+from cede.doctrines.ytsaurus.clocks import NOT
+from cede.doctrines.ytsaurus.groups import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMPTIBLE
+from cede.doctrines.ytsaurus.numbers import Numbers
+from cede.doctrines.ytsaurus.standing import progress_of
+from cede.model.rules import Rule
+from cede.state.columns import CHECKPOINTING, RUNNING, Bools, Int64s, Rows
+
+SSD_NON, SSD_AGGRESSIVELY, LEVEL_NON, LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Running allocations on a node, one entry each, in the order in which they are taken."""
+
+    rows: Rows
+    operation: Rows
+    amount: Int64s
+    """What each holds on this node, (allocations, columns)."""
+    group: Int64s
+    before: Int64s
+    """What its operation uses before it, (allocations, resources)."""
+    level: Int64s
+    progress: Int64s
+    shielded: Bools
+    """By its own wish, its operation's graceful mode, or because that starves itself."""
+    from_normal: Bools
+    """By a pool that forbids normal preemption."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def open(self, least: int, *, normal: bool) -> Bools:
+        """Whom a stage may take that takes this level and all above."""
+        found: Bools = (self.level >= least) & ~self.shielded
+        return found & ~self.from_normal if normal else found
+
+
+def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> Here:
+    """Who runs on this node now; `gone` are those that go but still hold their room. `ssd`: its disks have priority."""
+    update = numbers.update
+    state, standing = update.state, update.standing
+    residents = np.array(state.node_residents[node], np.intp)
+    works = state.residents.work[residents].astype(np.intp)
+    running = (state.work.state[works] == RUNNING) | (state.work.state[works] == CHECKPOINTING)
+    if gone:
+        running &= ~np.isin(works, list(gone))
+    residents, works = residents[running], works[running]
+    operation = standing.operation[works]
+    groups = numbers.groups(operation.tolist())
+    group, before = np.zeros(len(works), np.int64), np.zeros((len(works), len(update.pools.columns)), np.int64)
+    for at, (row, own) in enumerate(zip(works.tolist(), operation.tolist(), strict=True)):
+        rows, sums, found = groups[own]
+        place = int(np.flatnonzero(rows == row)[0])
+        group[at], before[at] = found[place], sums[place]
+    progress = progress_of(state, works)
+    gap = np.where(group < PREEMPTIBLE, _gap(numbers, works), 0)
+    turn = order_of(state, works, group, gap, progress)[::-1]
+    works, operation = works[turn], operation[turn]
+    settings = [update.operations.settings[one] for one in operation.tolist()]
+    allowed = np.array([one.aggressive_allowed for one in settings], np.bool_)
+    level = np.where(
+        group[turn] == PREEMPTIBLE,
+        LEVEL_PREEMPTIBLE,
+        np.where((group[turn] == AGGRESSIVELY) & allowed, LEVEL_AGGRESSIVELY, LEVEL_NON),
+    )
+    if ssd:
+        media = update.pools.tree.ssd.media
+        own_disk = np.array([one.medium in media for one in settings], np.bool_)
+        level = np.where(own_disk & (level < LEVEL_PREEMPTIBLE), level - LEVEL_NON, level)
+    shielded = np.array([one.graceful for one in settings], np.bool_) | ~state.work.preemptible[works]
+    if not update.pools.tree.from_starving:
+        shielded |= update.op_starvation[operation] != NOT
+    pools = [update.operations.pool[one] for one in operation.tolist()]
+    forbidden = np.array([not update.pools.settings[pool].normal_allowed for pool in pools], np.bool_)
+    return Here(
+        works,
+        operation,
+        state.residents.amount[:, residents[turn]].T,
+        group[turn],
+        before[turn],
+        level,
+        progress[turn],
+        shielded,
+        forbidden,
+    )
+
+
+def _gap(numbers: Numbers, works: Rows) -> Int64s:
+    """1 for allocations that use less cpu than they may."""
+    state = numbers.update.state
+    cpu = state.units.index.get("cpu")
+    found = np.zeros(len(works), np.int64)
+    if cpu is not None:
+        for at in np.flatnonzero(state.work.usage_given[works]).tolist():
+            asked = sum(int(member[cpu]) for member in state.members_of(int(works[at])))
+            found[at] = state.work.usage[cpu, works[at]] < asked
+    return found
+
+
+def shield_of(numbers: Numbers, here: Here, at: int, least: int, *, normal: bool, ssd: bool) -> Rule | None:
+    """The first rule that keeps this allocation from a stage; none, if the stage may take it."""
+    update = numbers.update
+    row, settings = int(here.rows[at]), update.operations.settings[int(here.operation[at])]
+    if not update.state.work.preemptible[row]:
+        return rules.OPTED_OUT
+    if settings.graceful:
+        return rules.GRACEFUL_MODE
+    if here.shielded[at]:
+        return rules.STARVES_ITSELF
+    if normal and here.from_normal[at]:
+        return rules.NORMAL_FORBIDDEN
+    if here.level[at] >= least:
+        return None
+    if ssd and here.level[at] < LEVEL_NON:
+        return rules.SSD_SHIELD
+    if here.group[at] == NON_PREEMPTIBLE:
+        return rules.PROTECTED
+    return rules.ONLY_AGGRESSIVE if settings.aggressive_allowed else rules.AGGRESSIVE_FORBIDDEN

@@ -1,0 +1,342 @@
+"""The options of a pool tree as they count: defaults filled in, inherited from above, times in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from cede.model.cluster import App
+from cede.model.quantities import NANO
+from cede.model.tag_filters import TagFilter, parse_tag_filter
+from cede.model.ytsaurus_settings import OperationSettings, PoolSettings, TreeSettings
+from cede.state.state import State
+
+DOCS = "docs"
+SHIPPED = "25.4"
+EDITIONS = (DOCS, SHIPPED)
+
+NO_INTEGRAL, BURST, RELAXED = "none", "burst", "relaxed"
+MIN_SPARE = {"user_slots": NANO, "cpu": NANO, "memory": 256 * 2**20 * NANO}
+
+T = TypeVar("T")
+Amounts = Mapping[str, int]
+"""Nano-units by plain resource name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ssd:
+    """On nodes that match the filter, operations that asked for one of the media come first."""
+
+    enable: bool
+    filter: TagFilter
+    media: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FullHost:
+    """The stage for allocations of a whole GPU host."""
+
+    enable: bool
+    max_penalty: float
+    timeout: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Options of the tree and of the scheduler that have an effect."""
+
+    timeout: int
+    aggressive_timeout: int
+    tolerance: float
+    aggressive_starvation: bool
+    pool_starvation: bool
+    satisfaction: float
+    aggressive_satisfaction: float
+    threshold: Amounts
+    backoff: int
+    preemption_timeout: int
+    graceful_timeout: int
+    from_starving: bool
+    scope_only_operation: bool
+    timeout_coefficient: float
+    absolute_tolerance: bool
+    bound_is_preemptible: bool
+    precommit: bool
+    infinite_overcommit: bool
+    aggressive_for_gangs: bool
+    gangs_only_in_fifo: bool
+    step_for_gangs: bool
+    improved: bool
+    guarantee_priority: bool
+    ssd: Ssd
+    full_host: FullHost
+    main_resource: str
+    fifo_schedulable: int | None
+    max_running: int
+    max_running_per_pool: int
+    max_operations: int
+    max_operations_per_pool: int
+    smooth_period: int
+    capacity_period: int
+    relaxed_multiplier: float
+    distributes_free: bool
+    infer_weight: float | None
+    min_spare: Amounts
+    overcommit_duration: int
+    waiting_blocks: bool
+    """Whether a node on which an allocation waits for its room gets no further scheduling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integral:
+    """A pool's integral guarantee."""
+
+    kind: str
+    flow: Amounts
+    burst: Amounts
+    multiplier: float
+    accepts_free: bool
+    distributes_free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What counts for one pool; weights, limits and guarantees are the queue's own keys, but for the weight."""
+
+    weight: float | None
+    fifo: bool
+    fifo_sort: tuple[str, ...]
+    integral: Integral
+    tolerance: float
+    timeout: int
+    threshold: Amounts
+    aggressive_starvation: bool
+    aggressive_allowed: bool
+    normal_allowed: bool
+    overcommit: Amounts
+    promised: bool
+    step_for_gangs: bool
+    max_running: int
+    max_operations: int
+    historic_period: int | None
+    since: int | None
+    volume: Amounts
+    historic: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What counts for one operation in its pool."""
+
+    weight: float | None
+    limits: Amounts | None
+    tolerance: float
+    timeout: int
+    threshold: Amounts
+    aggressive_allowed: bool
+    graceful: bool
+    gang: bool
+    step: bool
+    tag_filter: TagFilter | None
+    medium: str | None
+    limits_demand: bool
+    preemption_timeout: int
+    graceful_timeout: int
+    since: int | None
+    historic: float | None
+
+
+def tree_of(state: State) -> Tree:
+    """The tree's options as the file's `doctrine` gives them."""
+    choice = state.static.doctrine
+    found = state.tree.derived.get("ytsaurus.tree")
+    if found is None or found[0] is not choice:
+        found = choice, tree_from({} if choice is None else choice.settings)
+        state.tree.derived["ytsaurus.tree"] = found
+    tree: Tree = found[1]
+    return tree
+
+
+def tree_from(raw: Mapping[str, Any]) -> Tree:
+    """The tree's options from what was given of them."""
+    given = TreeSettings.model_validate(dict(raw))
+    ssd, full_host, integral = (
+        given.ssd_priority_preemption,
+        given.default_gpu_full_host_preemption,
+        given.integral_guarantees,
+    )
+    spare = given.min_spare_allocation_resources_on_node
+    return Tree(
+        timeout=given.starvation_timeout,
+        aggressive_timeout=given.fair_share_aggressive_starvation_timeout,
+        tolerance=given.fair_share_starvation_tolerance,
+        aggressive_starvation=given.enable_aggressive_starvation,
+        pool_starvation=given.enable_pool_starvation,
+        satisfaction=given.preemption_satisfaction_threshold,
+        aggressive_satisfaction=given.aggressive_preemption_satisfaction_threshold,
+        threshold=given.non_preemptible_resource_usage_threshold,
+        backoff=given.preemptive_scheduling_backoff,
+        preemption_timeout=given.allocation_preemption_timeout,
+        graceful_timeout=given.allocation_graceful_preemption_timeout,
+        from_starving=given.allow_preemption_from_starving_operations,
+        scope_only_operation=given.scheduling_preemption_priority_scope == "operation_only",
+        timeout_coefficient=given.allocation_count_preemption_timeout_coefficient,
+        absolute_tolerance=given.enable_absolute_fair_share_starvation_tolerance,
+        bound_is_preemptible=given.consider_allocation_on_fair_share_bound_preemptible,
+        precommit=given.use_precommit_for_preemption,
+        infinite_overcommit=given.enable_infinite_resource_limits_overcommit,
+        aggressive_for_gangs=given.allow_aggressive_preemption_for_gang_operations,
+        gangs_only_in_fifo=given.allow_gang_operations_only_in_fifo_pools,
+        step_for_gangs=given.enable_step_function_for_gang_operations,
+        improved=given.enable_improved_fair_share_by_fit_factor_computation,
+        guarantee_priority=given.enable_guarantee_priority_scheduling,
+        ssd=Ssd(ssd.enable, parse_tag_filter(ssd.node_tag_filter), frozenset(ssd.medium_names)),
+        full_host=FullHost(full_host.enable, full_host.max_preemption_penalty, full_host.timeout),
+        main_resource=given.main_resource,
+        fifo_schedulable=given.max_schedulable_element_count_in_fifo_pool,
+        max_running=given.max_running_operation_count,
+        max_running_per_pool=given.max_running_operation_count_per_pool,
+        max_operations=given.max_operation_count,
+        max_operations_per_pool=given.max_operation_count_per_pool,
+        smooth_period=integral.smooth_period,
+        capacity_period=integral.pool_capacity_saturation_period,
+        relaxed_multiplier=integral.relaxed_share_multiplier_limit,
+        distributes_free=given.should_distribute_free_volume_among_children,
+        infer_weight=given.infer_weight_from_guarantees_share_multiplier,
+        min_spare=MIN_SPARE if spare is None else spare,
+        overcommit_duration=given.allowed_node_resources_overcommit_duration,
+        waiting_blocks=given.disable_scheduling_on_node_with_waiting_allocations,
+    )
+
+
+def pools_of(state: State, tree: Tree) -> list[Pool]:
+    """What counts for each queue, by its row; kept until a queue's entry changes. To look at, not to change."""
+    found = state.tree.derived.get("ytsaurus.pools")
+    if found is None or found[0] is not tree:
+        found = tree, _pools(state, tree)
+        state.tree.derived["ytsaurus.pools"] = found
+    pools: list[Pool] = found[1]
+    return pools
+
+
+def _pools(state: State, tree: Tree) -> list[Pool]:
+    queues = state.tree
+    found: dict[int, Pool] = {}
+    root = root_pool(tree)
+    for row in range(queues.size):
+        for at in reversed(queues.path(row)):
+            if at not in found:
+                above = queues.path(at)[1:2]
+                own = PoolSettings.model_validate(queues.settings(at))
+                document = queues.documents[at]
+                weight = own.weight if document is None or document.weight is None else document.weight
+                found[at] = pool_from(own, found[above[0]] if above else root, tree, weight=weight)
+    return [found[row] for row in range(queues.size)]
+
+
+def root_pool(tree: Tree) -> Pool:
+    """The root, which operations without a queue are in: the tree's own options."""
+    return Pool(
+        weight=None,
+        fifo=False,
+        fifo_sort=("weight", "start_time"),
+        integral=Integral(NO_INTEGRAL, {}, {}, tree.relaxed_multiplier, True, tree.distributes_free),
+        tolerance=tree.tolerance,
+        timeout=tree.timeout,
+        threshold=tree.threshold,
+        aggressive_starvation=tree.aggressive_starvation,
+        aggressive_allowed=True,
+        normal_allowed=True,
+        overcommit={},
+        promised=False,
+        step_for_gangs=True,
+        max_running=tree.max_running,
+        max_operations=tree.max_operations,
+        historic_period=None,
+        since=None,
+        volume={},
+        historic=None,
+    )
+
+
+def pool_from(own: PoolSettings, above: Pool, tree: Tree, *, weight: float | None = None) -> Pool:
+    """What counts for a pool that gives these options below one for which `above` counts."""
+    integral = own.integral_guarantees
+    multiplier, distributes = (
+        integral.relaxed_share_multiplier_limit,
+        integral.should_distribute_free_volume_among_children,
+    )
+    return Pool(
+        weight=weight,
+        fifo=own.mode == "fifo",
+        fifo_sort=tuple(own.fifo_sort_parameters),
+        integral=Integral(
+            kind=integral.guarantee_type,
+            flow=integral.resource_flow,
+            burst=integral.burst_guarantee_resources,
+            multiplier=_or(multiplier, tree.relaxed_multiplier),
+            accepts_free=integral.can_accept_free_volume,
+            distributes_free=_or(distributes, tree.distributes_free),
+        ),
+        tolerance=_or(own.fair_share_starvation_tolerance, above.tolerance),
+        timeout=_or(own.starvation_timeout, above.timeout),
+        threshold=_or(own.non_preemptible_resource_usage_threshold, above.threshold),
+        aggressive_starvation=_or(own.enable_aggressive_starvation, above.aggressive_starvation),
+        aggressive_allowed=_or(own.aggressive_allowed, above.aggressive_allowed),
+        normal_allowed=own.allow_normal_preemption and above.normal_allowed,
+        overcommit=own.resource_limits_overcommit_tolerance,
+        promised=own.compute_promised_guarantee_fair_share,
+        step_for_gangs=_or(own.enable_step_function_for_gang_operations, above.step_for_gangs),
+        max_running=_or(own.max_running_operation_count, tree.max_running_per_pool),
+        max_operations=_or(own.max_operation_count, tree.max_operations_per_pool),
+        historic_period=own.historic_usage_aggregation_period,
+        since=own.below_fair_share_since,
+        volume=own.accumulated_resource_volume,
+        historic=own.historic_usage_share,
+    )
+
+
+_NOTHING = OperationSettings()
+
+
+def operation_of(entry: App | None, pool: Pool, tree: Tree) -> Operation:
+    """What counts for an operation in this pool, given the entry of its app if the file lists it."""
+    if entry is None or not entry.settings:
+        return _operation(_NOTHING, pool, tree, None if entry is None else entry.weight)
+    own = OperationSettings.model_validate(entry.settings)
+    return _operation(own, pool, tree, own.weight if entry.weight is None else entry.weight)
+
+
+def _operation(own: OperationSettings, pool: Pool, tree: Tree, weight: float | None) -> Operation:
+    """An operation may starve later and be protected less than its pool says, never the other way round."""
+    tolerance, timeout = own.fair_share_starvation_tolerance, own.starvation_timeout
+    return Operation(
+        weight=weight,
+        limits=own.resource_limits,
+        tolerance=pool.tolerance if tolerance is None else min(tolerance, pool.tolerance),
+        timeout=pool.timeout if timeout is None else max(timeout, pool.timeout),
+        threshold=_lower(pool.threshold, own.non_preemptible_resource_usage_threshold),
+        aggressive_allowed=pool.aggressive_allowed and (tree.aggressive_for_gangs or not own.is_gang),
+        graceful=own.preemption_mode == "graceful",
+        gang=own.is_gang,
+        step=tree.step_for_gangs and pool.step_for_gangs and own.is_gang,
+        tag_filter=parse_tag_filter(own.scheduling_tag_filter) if own.scheduling_tag_filter.strip() else None,
+        medium=None if own.disk_request is None else own.disk_request.medium_name,
+        limits_demand=own.apply_specified_resource_limits_to_demand,
+        preemption_timeout=_or(own.allocation_preemption_timeout, tree.preemption_timeout),
+        graceful_timeout=_or(own.allocation_graceful_preemption_timeout, tree.graceful_timeout),
+        since=own.below_fair_share_since,
+        historic=own.historic_usage_share,
+    )
+
+
+def _lower(inherited: Amounts, own: Amounts) -> Amounts:
+    """The operation's value where none is inherited or it is smaller, so that it fills in what is not mentioned."""
+    if not own:
+        return inherited
+    return {**own, **{name: min(nano, own.get(name, nano)) for name, nano in inherited.items()}}
+
+
+def _or(given: T | None, default: T) -> T:
+    return default if given is None else given

@@ -1,0 +1,173 @@
+"""Who uses and asks for how much: sums of every operation, kept as work comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from cede.doctrines.parts.orders import order_of
+from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
+from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, RESERVED, SUSPENDED, Int64s, Rows
+from cede.state.state import State
+
+IDLE, HOLDS, WAITS = range(3)
+NOBODY: Rows = np.zeros(0, np.intp)
+
+
+def progress_of(state: State, rows: Rows) -> Int64s:
+    """When what would be lost began: at the start, or at the last checkpoint; NEVER where no start is known."""
+    started, saved = state.work.started[rows], state.work.checkpoint_last[rows]
+    found: Int64s = np.where((started == NEVER) | (saved == NEVER), started, np.maximum(started, saved))
+    return found
+
+
+class Standing:
+    """Sums by operation, in counts: `usage` (n, R), `waiting` (n, R), how many wait and hold, first submission.
+
+    What each workload counts for is kept beside, so that one that is gone can be taken off again.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.pools: Pools = read_pools(state)
+        self.operations = Operations(self.pools)
+        self.reshaped = state.journal.reshaped
+        resources = len(self.pools.columns)
+        size = state.work.size
+        self.operation: Rows = np.full(size, NONE, np.intp)
+        self.kind = np.zeros(size, np.int8)
+        self.amount: Int64s = np.zeros((size, resources), np.int64)
+        self.usage: Int64s = np.zeros((0, resources), np.int64)
+        self.waiting: Int64s = np.zeros((0, resources), np.int64)
+        self.counts: Int64s = np.zeros((0, 3), np.int64)
+        self.submitted: dict[int, int] = {}
+        self.pending = 0
+        self._holders: dict[int, Rows] = {}
+        self._lists: dict[int, Rows] = {}
+        self._saved = state.journal.saved
+        self._take_all()
+
+    # -- all at once -----------------------------------------------------------------------------------------------
+
+    def _take_all(self) -> None:
+        state = self.state
+        work, size = state.work, state.work.size
+        known: Rows = np.flatnonzero(work.state[:size] != GONE)
+        pools, numbers = self.pools, self.operations
+        keys = np.stack((work.queue[known], work.partition[known], work.app[known])).astype(np.int64)
+        found, which = np.unique(keys, axis=1, return_inverse=True)
+        own = [numbers.number(pools.pool_of(int(queue), int(partition)), int(app)) for queue, partition, app in found.T]
+        self.operation[known] = np.array(own, np.intp)[which.reshape(-1)] if own else NONE
+        numbers.enter_listed()
+        self._grow()
+        self.amount[known] = pools.amounts(work.usage, known)
+        self.kind[known] = self._kinds(known)
+        self.pending = len(state.pending)
+        for kind, table in ((HOLDS, self.usage), (WAITS, self.waiting)):
+            rows = known[self.kind[known] == kind]
+            np.add.at(table, self.operation[rows], self.amount[rows])
+            self.counts[:, kind] = np.bincount(self.operation[rows], minlength=len(numbers))
+            if kind == HOLDS:
+                self._split(rows)
+        first = np.full(len(numbers), np.iinfo(np.int64).max)
+        np.minimum.at(first, self.operation[known], work.submitted[known])
+        self.submitted = dict(enumerate(first.tolist()))
+
+    def _split(self, rows: Rows) -> None:
+        """Who holds room, by operation."""
+        turn = np.argsort(self.operation[rows], kind="stable")
+        own = self.operation[rows][turn]
+        edges = np.flatnonzero(np.diff(own)) + 1
+        for part in np.split(rows[turn], edges):
+            if len(part):
+                self._holders[int(self.operation[part[0]])] = part
+
+    def lists_of(self, operations: Iterable[int]) -> list[Rows]:
+        """The allocations of each of these operations, in the order of progress, unknown last, then uid."""
+        if self._saved != self.state.journal.saved:
+            self._saved = self.state.journal.saved
+            self._lists.clear()
+        new = [one for one in operations if one not in self._lists]
+        if new:
+            rows = np.concatenate([self._holders.get(one, NOBODY) for one in new])
+            own = self.operation[rows]
+            turn = order_of(self.state, rows, own, progress_of(self.state, rows))
+            rows, own = rows[turn], own[turn]
+            begins = np.searchsorted(own, new), np.searchsorted(own, new, "right")
+            for one, begin, end in zip(new, *begins, strict=True):
+                self._lists[one] = rows[begin:end]
+        return [self._lists[one] for one in operations]
+
+    def _kinds(self, rows: Rows) -> Int64s:
+        state = self.state
+        code = state.work.state[rows]
+        found = np.where((code >= RESERVED) & (code <= CHECKPOINTING), HOLDS, IDLE)
+        waits = (code != GONE) & (code <= SUSPENDED)
+        if waits.any():
+            asked = np.fromiter(state.pending, np.intp, len(state.pending))
+            found[waits & np.isin(rows, asked)] = WAITS
+        return found
+
+    def _kind(self, row: int) -> int:
+        code = int(self.state.work.state[row])
+        if RESERVED <= code <= CHECKPOINTING:
+            return HOLDS
+        return WAITS if row in self.state.pending else IDLE
+
+    def _grow(self) -> None:
+        more = len(self.operations) - len(self.usage)
+        if more > 0:
+            blank = np.zeros((more, self.usage.shape[1]), np.int64)
+            self.usage = np.concatenate((self.usage, blank))
+            self.waiting = np.concatenate((self.waiting, blank))
+            self.counts = np.concatenate((self.counts, np.zeros((more, 3), np.int64)))
+
+    # -- one by one --------------------------------------------------------------------------------------------------
+
+    def follow(self) -> set[int] | None:
+        """Catch up with what happened: the operations it touched; none, if everything must be read anew."""
+        state, journal = self.state, self.state.journal
+        if journal.reshaped != self.reshaped or not journal.follows or read_pools(state) is not self.pools:
+            return None
+        rows = {row if row >= 0 else ~row for row in journal.rows}
+        journal.rows.clear()
+        size = state.work.size
+        if size > len(self.kind):
+            more = size - len(self.kind)
+            self.operation = np.concatenate((self.operation, np.full(more, NONE, np.intp)))
+            self.kind = np.concatenate((self.kind, np.zeros(more, np.int8)))
+            self.amount = np.concatenate((self.amount, np.zeros((more, self.amount.shape[1]), np.int64)))
+        touched: set[int] = set()
+        for row in rows:
+            touched |= self._move(row)
+        return touched if self.pending == len(state.pending) else None
+
+    def _move(self, row: int) -> set[int]:
+        """What this row counts for, as it stands now."""
+        work = self.state.work
+        before = int(self.operation[row])
+        if before != NONE:
+            self._count(row, before, int(self.kind[row]), -1)
+        if work.state[row] == GONE:
+            self.operation[row], self.kind[row] = NONE, IDLE
+            return {before} - {NONE}
+        pool = self.pools.pool_of(int(work.queue[row]), int(work.partition[row]))
+        now = self.operations.number(pool, int(work.app[row]))
+        self._grow()
+        self.operation[row], self.kind[row] = now, self._kind(row)
+        self.amount[row] = self.pools.amounts(work.usage, np.array([row]))[0]
+        self._count(row, now, int(self.kind[row]), 1)
+        self.submitted[now] = min(self.submitted.get(now, np.iinfo(np.int64).max), int(work.submitted[row]))
+        return {before, now} - {NONE}
+
+    def _count(self, row: int, operation: int, kind: int, sign: int) -> None:
+        if kind == HOLDS:
+            self.usage[operation] += sign * self.amount[row]
+            others = self._holders.get(operation, NOBODY)
+            self._holders[operation] = np.append(others, row) if sign > 0 else others[others != row]
+            self._lists.pop(operation, None)
+        elif kind == WAITS:
+            self.waiting[operation] += sign * self.amount[row]
+            self.pending += sign
+        self.counts[operation, kind] += sign

@@ -1,0 +1,267 @@
+"""One fair share update: shares, satisfaction, who is below its share, who starves and who may preempt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.ytsaurus.clocks import NOT, UNSET_CLOCK, Key, Memory, starve
+from cede.doctrines.ytsaurus.curves import EPSILON, Floats
+from cede.doctrines.ytsaurus.fair import FairShare
+from cede.doctrines.ytsaurus.guarantees import limits_of, limits_of_operation, shares_of, strong, weights_of
+from cede.doctrines.ytsaurus.integral import Integrals
+from cede.doctrines.ytsaurus.running import fifo_order, memory_sizes, running_operations, slots_in_fifo
+from cede.doctrines.ytsaurus.settings import Operation, Pool
+from cede.doctrines.ytsaurus.standing import WAITS, Standing
+from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
+from cede.state.columns import NONE, Bools, Int8s, Int64s, Rows
+from cede.state.state import State
+
+
+class Update:
+    """Everything that heartbeats read until the next update. Rows of `op_` arrays are operations, of others pools."""
+
+    def __init__(self, state: State, memory: Memory, *, keep: bool = True) -> None:
+        self.state = state
+        if not keep:
+            memory = replace(memory, since=dict(memory.since), starvation=dict(memory.starvation))
+        self.standing = Standing(state)
+        self.pools, self.operations = self.standing.pools, self.standing.operations
+        self.fair = FairShare(self.pools, self.operations, improved=self.pools.tree.improved)
+        self.limits = limits_of(self.pools)
+        self.integrals = Integrals(self.pools)
+        self.strong, self.burst_factors = strong(self.pools, self.limits, self.integrals.burst_of_trees())
+        self.fair.limits = self.limits
+        self.fair.weights = weights_of(self.pools, self.strong, self.integrals.flows())
+        self.fair.guarantee = self.strong.copy()
+        resources = len(self.pools.columns)
+        self.op_limits: Floats = np.ones((0, resources))
+        self.totals: Floats = np.zeros((0, resources))
+        self.with_threshold: set[int] = set()
+        self._memory_sizes = memory_sizes(self.pools)
+        self.running: Bools = np.zeros(0, np.bool_)
+        self.steps: Bools = np.zeros(0, np.bool_)
+        self._entered = 0
+        self.run(memory, range(len(self.operations)))
+
+    # -- the update ----------------------------------------------------------------------------------------------
+
+    def run(self, memory: Memory, touched: Iterable[int]) -> None:
+        """Shares and states at the state's time, after something happened to these operations."""
+        again = self._enter_new() | set(touched)
+        before = self.running
+        self.running, self.refused = running_operations(self.standing)
+        again |= set(np.flatnonzero(self.running[: len(before)] != before).tolist())
+        self._enter(np.array(sorted(again), np.intp))
+        self._weigh(memory)
+        elapsed = 0 if memory.updated is None else self.state.now - memory.updated
+        self._usages()
+        added = self.integrals.shares(self.fair, self.strong, self.burst_factors, memory, elapsed)
+        if added is not None:
+            guarantee = self.strong + added
+            changed = np.flatnonzero((guarantee != self.fair.guarantee).any(axis=1))
+            self.fair.guarantee = guarantee
+            self.fair.touch(changed.tolist())
+        self.integral = np.zeros_like(self.strong) if added is None else added
+        self.fair.update()
+        memory.updated = self.state.now
+        self.op_fair, self.pool_fair = self.fair.op_share, self.fair.share
+        self.op_promised = self.fair.promised() if self._promises() else np.zeros_like(self.op_fair)
+        self._judge(memory)
+
+    def _enter_new(self) -> set[int]:
+        """Operations that came since: their limits and totals."""
+        new = range(self._entered, len(self.operations))
+        if not new:
+            return set()
+        limits, totals = [self.op_limits], [self.totals]
+        for number in new:
+            settings: Operation = self.operations.settings[number]
+            partition = self.pools.tree_of[self.operations.pool[number]]
+            limits.append(limits_of_operation(self.pools, partition, settings)[None, :])
+            totals.append(self.pools.total[partition].astype(np.float64)[None, :])
+            if settings.threshold:
+                self.with_threshold.add(number)
+        self.op_limits, self.totals = np.concatenate(limits), np.concatenate(totals)
+        self._entered = len(self.operations)
+        self.steps = self.operations.mask("step")
+        return set(new)
+
+    def _enter(self, rows: Rows) -> None:
+        """The curves of these operations."""
+        self.op_usage = shares_of(self.standing.usage.astype(np.float64), self.totals)
+        asked = np.where(self.running[:, None], self.standing.waiting, 0) + self.standing.usage
+        self.op_demand = shares_of(asked.astype(np.float64), self.totals)
+        for number in rows.tolist():
+            if self.operations.settings[number].limits_demand:
+                most = np.maximum(self.op_limits[number], self.op_usage[number])
+                self.op_demand[number] = np.minimum(self.op_demand[number], most)
+        limits = self._best_allocation(rows, asked[rows])
+        self.fair.enter(rows, self.op_usage[rows], self.op_demand[rows], limits, self.steps[rows])
+
+    def _best_allocation(self, rows: Rows, asked: Int64s) -> Floats:
+        """Limits of these operations, with memory cut to what whole allocations can have of it on the nodes."""
+        limits = self.op_limits[rows].copy()
+        if self._memory_sizes is None:
+            return limits
+        memory, slots, sizes = self._memory_sizes
+        cut = np.flatnonzero((asked[:, memory] > 0) & (asked[:, slots] > 0))
+        if not len(cut):
+            return limits
+        each = asked[cut, memory] / asked[cut, slots]
+        trees = np.array([self.pools.tree_of[self.operations.pool[row]] for row in rows[cut].tolist()])
+        for partition, (size, count) in sizes.items():
+            here = trees == partition
+            fit = np.floor(size[None, :] / each[here][:, None] + EPSILON) * count[None, :]
+            total = float(self.pools.total[partition, memory])
+            most = (fit.sum(axis=1) * each[here]) / total if total > 0 else np.zeros(int(here.sum()))
+            limits[cut[here], memory] = np.minimum(limits[cut[here], memory], most)
+        return limits
+
+    def _weigh(self, memory: Memory) -> None:
+        """Weights of operations, and the order of FIFO pools."""
+        weights = np.array([1.0 if one.weight is None else one.weight for one in self.operations.settings])
+        self.fair.op_weights = weights
+        for pool, settings in enumerate(self.pools.settings):
+            if settings.fifo:
+                order = fifo_order(self.standing, self.operations.below[pool], settings, weights)
+                if not np.array_equal(order, self.fair.fifo.get(pool, ())):
+                    self.fair.fifo[pool] = order
+                    self.fair.touch([pool])
+
+    def _usages(self) -> None:
+        """Usage and demand of pools: sums of what is below them."""
+        shape = (len(self.pools.settings), len(self.pools.columns))
+        usage, demand = np.zeros(shape), np.zeros(shape)
+        above = np.array(self.operations.pool, np.intp)
+        np.add.at(usage, above, self.op_usage)
+        np.add.at(demand, above, self.op_demand)
+        for pool in reversed(self.pools.down):
+            parent = self.pools.parent[pool]
+            if parent != NONE:
+                usage[parent] += usage[pool]
+                demand[parent] += demand[pool]
+        self.pool_usage, self.pool_demand = usage, demand
+
+    def _promises(self) -> bool:
+        return any(pool.promised for pool in self.pools.settings)
+
+    # -- who is below, who starves -------------------------------------------------------------------------------
+
+    def _judge(self, memory: Memory) -> None:
+        waiting = self.standing.counts[:, WAITS] > 0
+        self.schedulable = self.running & waiting & slots_in_fifo(self.standing, self.fair.fifo, self.running)
+        self.op_local = satisfaction(self.op_usage, self.op_fair, self.op_demand)
+        self.pool_local = satisfaction(self.pool_usage, self.pool_fair, self.pool_demand)
+        tolerance = np.array([one.tolerance for one in self.operations.settings])
+        tolerance = np.where(covered(self.op_fair, self.op_demand), 1.0, tolerance)
+        self.op_below = self.schedulable & below_share(self.op_usage, self.op_fair, self.op_demand, tolerance)
+        if self.pools.tree.absolute_tolerance:
+            self.op_below &= covered(self.op_fair, self.op_demand) | self._misses_one()
+        pool_tolerance = np.array([one.tolerance for one in self.pools.settings])
+        self.pool_below = below_share(self.pool_usage, self.pool_fair, self.pool_demand, pool_tolerance)
+        self.pool_below[self.pools.size :] = False
+        self._clock(memory)
+        self._priorities()
+
+    def _misses_one(self) -> Bools:
+        """Whether an operation misses more of its share than the least that one allocation of it asks for."""
+        standing = self.standing
+        least = np.full_like(self.op_fair, np.inf)
+        rows = np.flatnonzero(standing.kind == WAITS)
+        each = shares_of(standing.amount[rows].astype(np.float64), self.totals[standing.operation[rows]])
+        np.minimum.at(least, standing.operation[rows], each)
+        least[~np.isfinite(least)] = 0.0
+        return dominates(self.op_fair - self.op_usage, least, self.op_fair, self.op_demand)
+
+    def _clock(self, memory: Memory) -> None:
+        tree, now = self.pools.tree, self.state.now
+        keys = self.op_keys()
+        given = [one.since for one in self.operations.settings]
+        pending = self.standing.counts[:, WAITS]
+        part = np.minimum(1.0, pending / tree.timeout_coefficient)
+        timeout = np.array([one.timeout for one in self.operations.settings], np.float64) * part
+        aggressive = np.full(len(keys), float(tree.aggressive_timeout)) * part
+        enabled = np.array([self._enabled(pool) for pool in self.operations.pool], np.bool_)
+        self.op_since, self.op_starvation = self._starve(
+            memory, keys, given, self.op_below, timeout, aggressive, enabled
+        )
+        pools = self.pools.settings
+        below = self.pool_below if tree.pool_starvation else np.zeros_like(self.pool_below)
+        self.pool_since, self.pool_starvation = self._starve(
+            memory,
+            self.pool_keys(),
+            [one.since for one in pools],
+            below,
+            np.array([one.timeout for one in pools], np.float64),
+            np.full(len(pools), float(tree.aggressive_timeout)),
+            np.array([one.aggressive_starvation for one in pools], np.bool_),
+        )
+        alive = {*keys, *self.pool_keys()}
+        for kept in (memory.since, memory.starvation):
+            for key in kept.keys() - alive:
+                del kept[key]
+        memory.known = alive
+        self.op_timeout, self.op_aggressive_timeout = timeout, aggressive
+        self.op_aggressive_enabled = enabled
+        self.now = now
+
+    def _enabled(self, pool: int) -> bool:
+        settings: Pool = self.pools.settings[pool]
+        return settings.aggressive_starvation
+
+    def _starve(
+        self,
+        memory: Memory,
+        keys: list[Key],
+        given: list[int | None],
+        below: Bools,
+        timeout: Floats,
+        aggressive: Floats,
+        enabled: Bools,
+    ) -> tuple[Int64s, Int8s]:
+        """Clocks from memory, or, of what was not seen before, from the file; and memory brought up to date."""
+        known = memory.known
+        since = np.array(
+            [
+                memory.since.get(key, UNSET_CLOCK) if key in known or first is None else first
+                for key, first in zip(keys, given, strict=True)
+            ],
+            np.int64,
+        )
+        before = np.array([memory.starvation.get(key, NOT) for key in keys], np.int8)
+        since, state = starve(below, since, before, self.state.now, timeout, aggressive, enabled)
+        for key, clock, level in zip(keys, since.tolist(), state.tolist(), strict=True):
+            if clock == UNSET_CLOCK:
+                memory.since.pop(key, None)
+                memory.starvation.pop(key, None)
+            else:
+                memory.since[key], memory.starvation[key] = clock, level
+        return since, state
+
+    def op_keys(self) -> list[Key]:
+        name = self.pools.name
+        return [(name(pool), own) for pool, own in zip(self.operations.pool, self.operations.names, strict=True)]
+
+    def pool_keys(self) -> list[Key]:
+        names = self.state.partitions.names
+        size = self.pools.size
+        return [
+            (self.pools.name(pool),) if pool < size else (names[pool - size], "", "")
+            for pool in range(len(self.pools.settings))
+        ]
+
+    def _priorities(self) -> None:
+        """What each operation may use: nothing, preemption, or aggressive preemption, for itself or for its pools."""
+        level = self.op_starvation.copy()
+        if not self.pools.tree.scope_only_operation:
+            inherited = np.zeros(len(self.pools.settings), np.int8)
+            for pool in self.pools.down:
+                parent = self.pools.parent[pool]
+                above = NOT if parent == NONE else inherited[parent]
+                inherited[pool] = max(int(self.pool_starvation[pool]), int(above))
+            level = np.maximum(level, inherited[np.array(self.operations.pool, np.intp)])
+        level[~self.schedulable] = NOT
+        self.op_priority = level

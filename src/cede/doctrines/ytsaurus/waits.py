@@ -1,0 +1,329 @@
+"""Why a workload did not start: the first thing that stands in its way, with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.parts.candidates import held_back
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import feasible
+from cede.doctrines.parts.misses import nearest_miss
+from cede.doctrines.parts.outcomes import decision, matches_nothing, too_big, wanted
+from cede.doctrines.parts.policies import breach_of
+from cede.doctrines.parts.shapes import about
+from cede.doctrines.parts.shortage import shortage
+from cede.doctrines.ytsaurus import rules
+from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, STARVATION, UNSET_CLOCK, Nodes
+from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_NON, LEVEL_PREEMPTIBLE, SSD_AGGRESSIVELY, shield_of
+from cede.doctrines.ytsaurus.numbers import UNLIMITED
+from cede.doctrines.ytsaurus.words import (
+    clock_of,
+    facts_of,
+    operation_name,
+    owner_name,
+    quantity,
+    resource_name,
+    usage_words,
+)
+from cede.model.plan import Candidate, Decision, Miss
+from cede.model.rules import Rule
+from cede.model.times import show_duration
+from cede.state.columns import NONE, RESERVED, SPREAD, Bools, Int64s
+
+NAMED = 3
+"""So many nodes are named in a sentence."""
+
+
+class Waits:
+    """The decisions about everybody that a cycle did not start; those who are alike are told the same."""
+
+    def __init__(self, cycle: Cycle, beats: Beats, clocks: Nodes) -> None:
+        self.cycle, self.beats, self.clocks = cycle, beats, clocks
+        self.state, self.update, self.asks = cycle.state, beats.update, beats.asks
+        self.may_try: Bools = np.ones(self.state.nodes.size, np.bool_)
+        self.free_at_first: Int64s = self.state.nodes.free[:, : self.state.nodes.size].copy()
+        self._claims: dict[int, Claim] = {}
+
+    def barred(self) -> list[int]:
+        """Kinds that their owners may not submit so."""
+        if not self.state.static.policies:
+            return []
+        return [kind for kind in range(len(self.asks)) if breach_of(self.state, self._row(kind), None, None)]
+
+    def decisions(self) -> Iterator[Decision]:
+        """In the order of operations, then of submission."""
+        order = self.update.operations.order
+        kinds = sorted(
+            range(len(self.asks)), key=lambda kind: (order[self.asks.operation[kind]], self.asks.first[kind])
+        )
+        for kind in kinds:
+            left = self.asks.left(kind)
+            if not left or (self.cycle.only is not None and self.cycle.only not in left):
+                continue
+            made = self._about(kind)
+            yield from (about(made, self.state.work_names[row]) for row in left)
+
+    def _row(self, kind: int) -> int:
+        return self.asks.queues[kind][0]
+
+    def claim(self, kind: int) -> Claim:
+        """The claim as one heartbeat sees it: all members on one node, one that its tags allow."""
+        found = self._claims.get(kind)
+        if found is None:
+            claim, need = self.asks.claim(kind), self.asks.need[:, kind]
+            found = replace(claim, members=1, need=need, vectors=[need], columns=np.flatnonzero(need).tolist())
+            settings = self.update.operations.settings[int(self.asks.operation[kind])]
+            if settings.tag_filter is not None:
+                fits = [settings.tag_filter.matches(self.beats.labels(node)) for node in range(self.state.nodes.size)]
+                found = replace(found, allowed=found.allowed & np.array(fits, np.bool_))
+            self._claims[kind] = found
+        return found
+
+    # -- the first thing that stands in the way ----------------------------------------------------------------------
+
+    def _about(self, kind: int) -> Decision:
+        state, row = self.state, self._row(kind)
+        never = self._refused(kind)
+        if never is not None:
+            return never
+        if not state.nodes.size:
+            return self._wait(kind, rules.NO_CLUSTER)
+        for check in (self._not_scheduled, self._no_node, self._at_limit, self._with_room):
+            found = check(kind)
+            if found is not None:
+                return found
+        if not state.work.preempts[row] and self._priority(kind) > NOT:
+            return self._wait(kind, rules.MAY_NOT, explained=True)
+        return self._without_room(kind)
+
+    def _refused(self, kind: int) -> Decision | None:
+        state, update, row = self.state, self.update, self._row(kind)
+        operation = int(self.asks.operation[kind])
+        if update.refused[operation]:
+            facts = self._full_pool(operation, "max_operations")
+            return decision(state, row, "refuse", rules.TOO_MANY, **facts)
+        breach = breach_of(state, row, None, None)
+        if breach is not None:
+            rule = rules.FIXED if breach.fixed else rules.OUT_OF_RANGE
+            return decision(state, row, "refuse", rule, **breach.facts)
+        hopeless = self._hopeless(kind)
+        if hopeless is not None:
+            return hopeless
+        if matches_nothing(state, self.asks.claim(kind)):
+            return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
+        return too_big(state, self.claim(kind), rules.TOO_BIG)
+
+    def _hopeless(self, kind: int) -> Decision | None:
+        """It asks for more than a limit on its path leaves even if nothing else ran."""
+        numbers, update, operation = self.beats.numbers, self.update, int(self.asks.operation[kind])
+        asked = self.asks.amount[:, kind]
+        own = numbers.op_limits.get(operation)
+        limits = [] if own is None else [(NONE, own)]
+        if not update.pools.tree.infinite_overcommit:
+            path = update.pools.paths[int(self.asks.pool[kind])]
+            limits += [(pool, numbers.limits[pool] + numbers.tolerated[pool]) for pool in path]
+        for pool, most in limits:
+            over = np.flatnonzero(asked > most).tolist()
+            if over:
+                facts = self._limit_facts(operation, pool, over[0], int(asked[over[0]]), most)
+                return decision(self.state, self._row(kind), "refuse", rules.NEVER, **facts)
+        return None
+
+    def _full_pool(self, operation: int, setting: str) -> dict[str, object]:
+        """The pool that has as many operations as it may have."""
+        pools = self.update.pools
+        path = pools.paths[self.update.operations.pool[operation]]
+        pool = min(path, key=lambda one: getattr(pools.settings[one], setting))
+        owner = f"pool {pools.name(pool)}" if pool < pools.size else "the pool tree"
+        limit = getattr(pools.settings[pool], setting)
+        return {"owner": owner, "limit": limit, "operation": operation_name(self.update, operation)}
+
+    def _not_scheduled(self, kind: int) -> Decision | None:
+        update, operation = self.update, int(self.asks.operation[kind])
+        name = operation_name(update, operation)
+        if not update.running[operation]:
+            return self._wait(kind, rules.NOT_RUN, explained=False, **self._full_pool(operation, "max_running"))
+        if not update.schedulable[operation]:
+            return self._wait(kind, rules.BEHIND_FIFO, operation=name, limit=update.pools.tree.fifo_schedulable)
+        if self.state.work.placement[self._row(kind)] == SPREAD and self.state.work.members[self._row(kind)] > 1:
+            return self._wait(kind, rules.SPREAD)
+        if self.beats.idle[operation]:
+            return self._wait(kind, rules.GRACEFUL_IDLE, operation=name)
+        return None
+
+    def _no_node(self, kind: int) -> Decision | None:
+        plain = self.asks.claim(kind)
+        if not plain.allowed.any():
+            return self._wait(kind, rules.NO_NODES, matching=int(plain.matching.sum()))
+        if not self.claim(kind).allowed.any():
+            operation = int(self.asks.operation[kind])
+            text = self.update.operations.settings[operation].tag_filter
+            return self._wait(
+                kind, rules.FILTERED, operation=operation_name(self.update, operation), filter=getattr(text, "text", "")
+            )
+        return None
+
+    def _at_limit(self, kind: int) -> Decision | None:
+        """A limit that this one would exceed now, however much room there is."""
+        numbers, operation = self.beats.numbers, int(self.asks.operation[kind])
+        asked = self.asks.amount[:, kind]
+        preemptive = self._priority(kind) > NOT
+        own = numbers.op_limits.get(operation)
+        limits = [] if own is None else [(NONE, numbers.usage[operation], own)]
+        if not (preemptive and self.update.pools.tree.infinite_overcommit):
+            more = numbers.tolerated if preemptive else 0 * numbers.tolerated
+            path = self.update.pools.paths[int(self.asks.pool[kind])]
+            limits += [(pool, numbers.pool_usage[pool], numbers.limits[pool] + more[pool]) for pool in path]
+        for pool, used, most in limits:
+            over = np.flatnonzero(used + asked > most).tolist()
+            if over:
+                facts = self._limit_facts(operation, pool, over[0], int(asked[over[0]]), most)
+                facts["used"] = quantity(self.update, over[0], int(used[over[0]]))
+                return self._wait(kind, rules.AT_LIMIT, explained=False, **facts)
+        if not self.beats.within_own(kind):
+            return self._wait(kind, rules.TENANT)
+        return None
+
+    def _limit_facts(self, operation: int, pool: int, resource: int, asked: int, most: Int64s) -> dict[str, object]:
+        return {
+            "owner": owner_name(self.update, operation, pool),
+            "resource": resource_name(self.update, resource),
+            "asked": quantity(self.update, resource, asked),
+            "limit": quantity(self.update, resource, min(int(most[resource]), UNLIMITED)),
+        }
+
+    def _with_room(self, kind: int) -> Decision | None:
+        """A node has room for it now, or had when the cycle began: why it did not start there."""
+        claim = self.claim(kind)
+        assert claim.need is not None
+        free = self.state.nodes.free[:, : self.state.nodes.size]
+        fits = np.flatnonzero(feasible(claim, claim.need, free)).tolist()
+        if fits:
+            blocked = [node for node in fits if self.update.pools.tree.waiting_blocks and self.beats.waits(node)]
+            if blocked == fits:
+                return self._wait(kind, rules.NODE_WAITS, nodes=self._names(fits), who=self._held_on(fits[0]))
+            bare = [node for node in fits if not self.beats.has_spare(free[:, node])]
+            if bare == fits:
+                return self._wait(kind, rules.NO_SPARE, nodes=self._names(fits))
+            return self._wait(kind, rules.NEXT, nodes=self._names([node for node in fits if node not in bare]))
+        if self._priority(kind) == NOT and feasible(claim, claim.need, self.free_at_first).any():
+            return self._wait(kind, rules.LATER, operation=operation_name(self.update, int(self.asks.operation[kind])))
+        return None
+
+    def _without_room(self, kind: int) -> Decision:
+        """No node has room for it: whether it may preempt, and why that did not help."""
+        if self._priority(kind) == NOT:
+            return self._wait(kind, rules.NOT_STARVING, explained=True)
+        allowed = np.flatnonzero(self.claim(kind).allowed).tolist()
+        enough = [node for node in allowed if self._could(kind, node)]
+        used = [node for node in enough if node in self.beats.used_up]
+        late = [node for node in enough if not self.may_try[node]]
+        held = [node for node in enough if self.update.pools.tree.waiting_blocks and self.beats.waits(node)]
+        if held and held == enough:
+            return self._wait(kind, rules.NODE_WAITS, nodes=self._names(held), who=self._held_on(held[0]))
+        if late and not used:
+            at = min(int(self.clocks.tried[node]) for node in late)
+            age, limit = show_duration(self.state.now - at), show_duration(self.update.pools.tree.backoff)
+            return self._wait(kind, rules.BACKOFF, nodes=self._names(late), age=age, limit=limit)
+        if enough:
+            return self._wait(kind, rules.ONE_A_HEARTBEAT, nodes=self._names(enough))
+        return self._wait(kind, rules.NO_ROOM, explained=True)
+
+    def _could(self, kind: int, node: int) -> bool:
+        """Whether all that this one may take on a node would be enough."""
+        claim = self.claim(kind)
+        assert claim.need is not None
+        here = self.beats.look_again(node)
+        least, normal = self._stage(kind, node)
+        room = self.state.nodes.free[:, node] + here.amount[here.open(least, normal=normal)].sum(axis=0)
+        return bool((room[claim.columns] >= claim.need[claim.columns]).all())
+
+    def _stage(self, kind: int, node: int) -> tuple[int, bool]:
+        """The level that this kind takes on a node, and whether that is normal preemption."""
+        ssd = bool(self.beats.ssd_node(node) and self.beats.media[self.asks.operation[kind]])
+        if self._priority(kind) == AGGRESSIVE:
+            return (SSD_AGGRESSIVELY if ssd else LEVEL_AGGRESSIVELY), False
+        return (LEVEL_NON, False) if ssd else (LEVEL_PREEMPTIBLE, True)
+
+    def _priority(self, kind: int) -> int:
+        return int(self.update.op_priority[self.asks.operation[kind]])
+
+    # -- in words ------------------------------------------------------------------------------------------------------
+
+    def _names(self, nodes: list[int]) -> str:
+        names = sorted(self.state.node_names[node] for node in nodes)
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return ", ".join(names[:NAMED]) + more
+
+    def _held_on(self, node: int) -> str:
+        state = self.state
+        found = [int(state.residents.work[one]) for one in state.node_residents[node]]
+        return " and ".join(state.work_names[row] for row in found if state.work.state[row] == RESERVED)
+
+    def _facts(self, kind: int) -> dict[str, object]:
+        operation = int(self.asks.operation[kind])
+        used, fair = usage_words(self.beats.numbers, operation)
+        since = self.update.op_since[operation]
+        clock = f"; {clock_of(self.update, operation)}" if since != UNSET_CLOCK else ""
+        count = sum(len(self.beats.look_again(node)) for node in self._near(kind)) if self.cycle.told else 0
+        return {
+            "short": shortage(self.state, self.claim(kind)),
+            "operation": operation_name(self.update, operation),
+            "starvation": STARVATION[self._priority(kind)],
+            "usage": used,
+            "fair": fair,
+            "clock": clock,
+            "victims": f"{count} run where it looks" if count else "nobody runs where it looks",
+        }
+
+    def _near(self, kind: int) -> list[int]:
+        """Nodes of which an explanation tells everybody: those that it may use."""
+        return np.flatnonzero(self.claim(kind).allowed).tolist()
+
+    def _wait(self, kind: int, rule: Rule, /, *, explained: bool = False, **facts: object) -> Decision:
+        row = self._row(kind)
+        known = self._facts(kind) | facts if "{short}" in rule.sentence else facts
+        sentence = rule.because(**known)
+        made = Decision(self.state.work_names[row], "wait", rule.id, sentence)
+        if not explained or not self.cycle.told:
+            return made
+        cannot = None if rule is rules.NO_ROOM else rule
+        found = {one.workload: one for one in self._candidates(kind, cannot, known)}
+        misses = self._misses(kind, found) if self.cycle.misses else ()
+        shown = tuple(found[name] for name in sorted(found)) if self.cycle.explain else None
+        return replace(made, nearest_miss=misses, candidates=shown)
+
+    def _candidates(self, kind: int, cannot: Rule | None, known: Mapping[str, Any]) -> Iterator[Candidate]:
+        numbers = self.beats.numbers
+        for node in self._near(kind):
+            here = self.beats.look_again(node)
+            least, normal = self._stage(kind, node)
+            for at in range(len(here)):
+                name, facts = self.state.work_names[int(here.rows[at])], facts_of(numbers, here, at)
+                rule = shield_of(numbers, here, at, least, normal=normal, ssd=self.beats.ssd_node(node))
+                if rule is not None:
+                    yield Candidate(name, "protected", rule.id, rule.because(**facts))
+                elif cannot is not None:
+                    yield Candidate(name, "protected", cannot.id, held_back(cannot, known))
+                else:
+                    other = rules.TOO_LITTLE
+                    yield Candidate(name, "not-needed", other.id, other.because(node=self.state.node_names[node]))
+
+    def _misses(self, kind: int, found: Mapping[str, Candidate]) -> tuple[Miss, ...]:
+        """The fewest whose going would have made room, and what protects each."""
+        rows = nearest_miss(self.state, self.claim(kind), [])
+        missed = []
+        for row in rows:
+            name = self.state.work_names[row]
+            one = found.get(name)
+            if one is None or one.rule == rules.TOO_LITTLE.id:
+                missed.append(Miss(name, None, "no rule protects it alone"))
+            else:
+                missed.append(Miss(name, one.rule, one.why))
+        return tuple(missed)

@@ -1,0 +1,315 @@
+"""The settings of YTsaurus by its own names: of a pool tree, of a pool, of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from cede.model.errors import InputError, Problem
+from cede.model.quantities import show_quantity
+from cede.model.times import SECOND, show_duration
+from cede.model.values import EACH_ONCE, Amount, Count, Duration, Maybe, Name, Number, Part, Resources, Time
+from cede.model.ytsaurus_values import (
+    FIFO_SORT,
+    AtRoot,
+    Multiplier,
+    Positive,
+    RelaxedMultiplier,
+    Share,
+    SortKey,
+    Space,
+    TagFilter,
+    UpdatePeriod,
+    Volumes,
+    Weight,
+)
+
+ALIASES = {
+    "fair_share_preemption_timeout": "fair_share_starvation_timeout",
+    "min_share_resources": "strong_guarantee_resources",
+    "allow_aggressive_starvation_preemption": "allow_aggressive_preemption",
+}
+"""Old names, each with the one that counts today."""
+
+
+T = TypeVar("T")
+Disagreements = Iterator[tuple[tuple[str, ...], str]]
+"""Places in the options, and what is wrong there."""
+
+
+def _given(new: T | None, old: T | None) -> T | None:
+    return old if new is None else new
+
+
+def _fail(*places: tuple[tuple[str, ...], str]) -> None:
+    """Refuse the options, if anything is wrong with them."""
+    if places:
+        raise InputError([Problem.at(loc, message) for loc, message in places])
+
+
+class _Options(Part):
+    """Options of which each may be left out, and an old name stands for the new one."""
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        given = self.model_fields_set
+        _fail(
+            *(
+                ((old,), f"is the old name of {new}; give one of them")
+                for old, new in ALIASES.items()
+                if old in given and new in given
+            )
+        )
+        return self
+
+
+def _counts(options: Part, running: str, all_of_them: str) -> Disagreements:
+    """Not more may run than there may be; where one of the two is left out, nothing is said."""
+    if {running, all_of_them} <= options.model_fields_set:
+        less, most = getattr(options, running), getattr(options, all_of_them)
+        if less > most:
+            yield (running,), f"{less} must not be above {all_of_them}, which is {most}"
+
+
+class SsdPriorityPreemption(Part):
+    enable: bool = False
+    node_tag_filter: TagFilter = ""
+    medium_names: list[Name] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _filter_given(self) -> Self:
+        if self.enable and not self.node_tag_filter.strip():
+            _fail((("node_tag_filter",), "must be non-empty when ssd_priority_preemption is enabled"))
+        return self
+
+
+class GpuFullHostPreemption(Part):
+    enable: bool = False
+    max_preemption_penalty: Number = 0.0
+    timeout: Duration = 120 * SECOND
+
+
+class TreeIntegralGuarantees(Part):
+    smooth_period: Duration = 60 * SECOND
+    pool_capacity_saturation_period: Duration = 86400 * SECOND
+    relaxed_share_multiplier_limit: RelaxedMultiplier = 3.0
+
+    @model_validator(mode="after")
+    def _periods_last(self) -> Self:
+        if not self.smooth_period:
+            _fail((("smooth_period",), "0 is too short; volume is spread over it"))
+        return self
+
+
+class BatchScheduling(Part):
+    batch_size: Amount = 1000
+    fallback_min_spare_allocation_resources: Maybe[Resources] = None
+
+
+class TreeSettings(_Options):
+    """Options of the pool tree, and of the scheduler as a whole."""
+
+    fair_share_starvation_timeout: Maybe[Duration] = None
+    fair_share_preemption_timeout: Maybe[Duration] = None
+    fair_share_aggressive_starvation_timeout: Duration = 120 * SECOND
+    fair_share_starvation_tolerance: Share = 0.8
+    enable_aggressive_starvation: bool = False
+    enable_pool_starvation: bool = True
+    preemption_satisfaction_threshold: Positive = 1.0
+    aggressive_preemption_satisfaction_threshold: Number = 0.2
+    non_preemptible_resource_usage_threshold: Resources = Field(default_factory=dict)
+    preemptive_scheduling_backoff: Duration = 5 * SECOND
+    allocation_preemption_timeout: Duration = 30 * SECOND
+    allocation_graceful_preemption_timeout: Duration = 60 * SECOND
+    allow_preemption_from_starving_operations: bool = False
+    scheduling_preemption_priority_scope: Literal["operation_and_ancestors", "operation_only"] = (
+        "operation_and_ancestors"
+    )
+    allocation_count_preemption_timeout_coefficient: Multiplier = 1.0
+    enable_absolute_fair_share_starvation_tolerance: bool = False
+    consider_allocation_on_fair_share_bound_preemptible: bool = False
+    use_precommit_for_preemption: bool = False
+    enable_infinite_resource_limits_overcommit: bool = False
+    allow_aggressive_preemption_for_gang_operations: bool = True
+    allow_gang_operations_only_in_fifo_pools: bool = False
+    enable_step_function_for_gang_operations: bool = False
+    enable_improved_fair_share_by_fit_factor_computation: bool = False
+    enable_improved_fair_share_by_fit_factor_computation_distribution_gap: bool = False
+    enable_guarantee_priority_scheduling: bool = True
+    ssd_priority_preemption: SsdPriorityPreemption = Field(default_factory=SsdPriorityPreemption)
+    default_gpu_full_host_preemption: GpuFullHostPreemption = Field(default_factory=GpuFullHostPreemption)
+    main_resource: Name = "cpu"
+    max_schedulable_element_count_in_fifo_pool: Maybe[Count] = None
+    max_running_operation_count: Count = 2000
+    max_running_operation_count_per_pool: Count = 50
+    max_operation_count: Count = 50000
+    max_operation_count_per_pool: Count = 50
+    integral_guarantees: TreeIntegralGuarantees = Field(default_factory=TreeIntegralGuarantees)
+    should_distribute_free_volume_among_children: bool = False
+    infer_weight_from_guarantees_share_multiplier: Maybe[Multiplier] = None
+    min_spare_allocation_resources_on_node: Maybe[Resources] = None
+    allowed_node_resources_overcommit_duration: Duration = 15 * SECOND
+    disable_scheduling_on_node_with_waiting_allocations: bool = True
+    allow_aggressive_preemption: AtRoot = None
+    allow_aggressive_starvation_preemption: AtRoot = None
+
+    preemption_check_starvation: bool = False
+    preemption_check_satisfaction: bool = False
+    enable_conditional_preemption: bool = False
+    enable_fast_child_function_summation_in_fifo_pools: bool = False
+    policy_kind: Literal["classic"] = "classic"
+    min_child_heap_size: Amount = 16
+    batch_operation_scheduling: Maybe[BatchScheduling] = None
+    allowed_resource_usage_staleness: Duration = SECOND // 10
+    fair_share_update_period: UpdatePeriod = SECOND // 5
+    node_shard_count: Count = 4
+    soft_concurrent_heartbeat_limit: Count = 50
+    hard_concurrent_heartbeat_limit: Count = 100
+    heartbeat_process_backoff: Duration = 5 * SECOND
+    scheduling_heartbeat_complexity_limit: Amount = 200_000
+    schedule_allocations_timeout: Duration = 40 * SECOND
+    running_allocations_update_period: Duration = 10 * SECOND
+    waiting_for_resources_on_node_timeout: Maybe[Duration] = None
+
+    @property
+    def starvation_timeout(self) -> int:
+        given = _given(self.fair_share_starvation_timeout, self.fair_share_preemption_timeout)
+        return 30 * SECOND if given is None else given
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        _fail(*self._disagreements())
+        return self
+
+    def _disagreements(self) -> Disagreements:
+        aggressive, normal = self.aggressive_preemption_satisfaction_threshold, self.preemption_satisfaction_threshold
+        if aggressive > normal:
+            message = f"{aggressive:g} must not be above preemption_satisfaction_threshold, which is {normal:g}"
+            yield ("aggressive_preemption_satisfaction_threshold",), message
+        late, timeout = self.fair_share_aggressive_starvation_timeout, self.starvation_timeout
+        if late < timeout:
+            message = (
+                f"{show_duration(late)} must not be shorter than fair_share_starvation_timeout, "
+                f"which is {show_duration(timeout)}"
+            )
+            yield ("fair_share_aggressive_starvation_timeout",), message
+        if self.enable_infinite_resource_limits_overcommit and not self.use_precommit_for_preemption:
+            yield ("enable_infinite_resource_limits_overcommit",), "requires use_precommit_for_preemption"
+        for which in ("", "_per_pool"):
+            yield from _counts(self, f"max_running_operation_count{which}", f"max_operation_count{which}")
+
+
+class PoolIntegralGuarantees(Part):
+    guarantee_type: Literal["none", "burst", "relaxed"] = "none"
+    resource_flow: Resources = Field(default_factory=dict)
+    burst_guarantee_resources: Resources = Field(default_factory=dict)
+    relaxed_share_multiplier_limit: Maybe[RelaxedMultiplier] = None
+    can_accept_free_volume: bool = True
+    should_distribute_free_volume_among_children: Maybe[bool] = None
+
+    @model_validator(mode="after")
+    def _burst_where_it_counts(self) -> Self:
+        burst = next(((name, nano) for name, nano in self.burst_guarantee_resources.items() if nano), None)
+        if self.guarantee_type == "relaxed" and burst is not None:
+            message = f"a pool of guarantee_type relaxed has no burst guarantee, but this is {show_quantity(*burst)}"
+            _fail((("burst_guarantee_resources",), f"{message} {burst[0]}"))
+        return self
+
+
+class PoolSettings(_Options):
+    """Options of a pool, and what is remembered of it."""
+
+    weight: Maybe[Weight] = None
+    mode: Literal["fair_share", "fifo"] = "fair_share"
+    strong_guarantee_resources: Maybe[Resources] = None
+    min_share_resources: Maybe[Resources] = None
+    integral_guarantees: PoolIntegralGuarantees = Field(default_factory=PoolIntegralGuarantees)
+    resource_limits: Maybe[Resources] = None
+    resource_limits_overcommit_tolerance: Resources = Field(default_factory=dict)
+    fifo_sort_parameters: Annotated[list[SortKey], *EACH_ONCE] = Field(default_factory=lambda: list(FIFO_SORT))
+    fair_share_starvation_tolerance: Maybe[Share] = None
+    fair_share_starvation_timeout: Maybe[Duration] = None
+    fair_share_preemption_timeout: Maybe[Duration] = None
+    non_preemptible_resource_usage_threshold: Maybe[Resources] = None
+    enable_aggressive_starvation: Maybe[bool] = None
+    allow_aggressive_preemption: Maybe[bool] = None
+    allow_aggressive_starvation_preemption: Maybe[bool] = None
+    allow_normal_preemption: bool = True
+    compute_promised_guarantee_fair_share: bool = False
+    enable_step_function_for_gang_operations: Maybe[bool] = None
+    max_running_operation_count: Maybe[Amount] = None
+    max_operation_count: Maybe[Amount] = None
+    historic_usage_aggregation_period: Maybe[Duration] = None
+    below_fair_share_since: Maybe[Time] = None
+    accumulated_resource_volume: Volumes = Field(default_factory=dict)
+    historic_usage_share: Maybe[Number] = None
+
+    @property
+    def starvation_timeout(self) -> int | None:
+        return _given(self.fair_share_starvation_timeout, self.fair_share_preemption_timeout)
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        _fail(*_counts(self, "max_running_operation_count", "max_operation_count"))
+        return self
+
+    @property
+    def aggressive_allowed(self) -> bool | None:
+        return _given(self.allow_aggressive_preemption, self.allow_aggressive_starvation_preemption)
+
+
+class DiskRequest(Part):
+    medium_name: Name
+    disk_space: Maybe[Space] = None
+
+
+class OperationSettings(_Options):
+    """Options of an operation, and what is remembered of it."""
+
+    weight: Maybe[Weight] = None
+    resource_limits: Maybe[Resources] = None
+    fair_share_starvation_tolerance: Maybe[Share] = None
+    fair_share_starvation_timeout: Maybe[Duration] = None
+    fair_share_preemption_timeout: Maybe[Duration] = None
+    non_preemptible_resource_usage_threshold: Resources = Field(default_factory=dict)
+    preemption_mode: Literal["normal", "graceful"] = "normal"
+    is_gang: bool = False
+    scheduling_tag_filter: TagFilter = ""
+    apply_specified_resource_limits_to_demand: bool = False
+    disk_request: Maybe[DiskRequest] = None
+    allocation_preemption_timeout: Maybe[Duration] = None
+    allocation_graceful_preemption_timeout: Maybe[Duration] = None
+    waiting_for_resources_on_node_timeout: Maybe[Duration] = None
+    below_fair_share_since: Maybe[Time] = None
+    historic_usage_share: Maybe[Number] = None
+
+    @property
+    def starvation_timeout(self) -> int | None:
+        return _given(self.fair_share_starvation_timeout, self.fair_share_preemption_timeout)
+
+
+WITHOUT_EFFECT = frozenset(
+    {
+        "enable_improved_fair_share_by_fit_factor_computation_distribution_gap",
+        "preemption_check_starvation",
+        "preemption_check_satisfaction",
+        "enable_conditional_preemption",
+        "enable_fast_child_function_summation_in_fifo_pools",
+        "policy_kind",
+        "min_child_heap_size",
+        "batch_operation_scheduling",
+        "allowed_resource_usage_staleness",
+        "fair_share_update_period",
+        "node_shard_count",
+        "soft_concurrent_heartbeat_limit",
+        "hard_concurrent_heartbeat_limit",
+        "heartbeat_process_backoff",
+        "scheduling_heartbeat_complexity_limit",
+        "schedule_allocations_timeout",
+        "running_allocations_update_period",
+        "waiting_for_resources_on_node_timeout",
+    }
+)
+"""Options that are read and checked and change no plan: dead in YTsaurus itself, or about its speed alone."""

@@ -1,0 +1,169 @@
+"""Integral guarantees: what burst and relaxed pools may use beyond their strong guarantee for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from cede.model.times import parse_duration
+from tests.referees.ytsaurus_guarantees import (
+    burst_ratio,
+    flow_ratio,
+    integral_settings,
+    prepare,
+    promise,
+    smallest_part,
+)
+from tests.referees.ytsaurus_shares import Curve, distribute
+from tests.referees.ytsaurus_tree import ONE, ZERO, Amounts, Element, Tree, Vector, add, exact, within
+
+SECOND = 10**6
+STEPS = 60
+
+
+@dataclass
+class Volumes:
+    """What the pools have saved up, in resources times seconds, and the integral shares of the update before."""
+
+    saved: dict[str, Amounts] = field(default_factory=dict)
+    spent: dict[str, Vector] = field(default_factory=dict)
+
+
+def update(tree: Tree, volumes: Volumes | None = None, elapsed: int = 0) -> Volumes:
+    """One fair share update: every element has its share when it is done."""
+    prepare(tree)
+    volumes = volumes or Volumes()
+    _refill(tree, volumes, Fraction(elapsed, SECOND))
+    root = Curve(tree, tree.root)
+    curves = {curve.element: curve for curve in root.below}
+    bursts = [pool for pool in tree.pools if integral_settings(pool).get("guarantee_type") == "burst"]
+    relaxed = [pool for pool in tree.pools if integral_settings(pool).get("guarantee_type") == "relaxed"]
+    for pool in bursts:
+        scaled = burst_ratio(tree, pool) * tree.root.entry["burst_factor"]
+        _raise(curves, pool, beyond(curves, pool, min(scaled, by_volume(tree, pool, volumes))))
+    _relax(tree, curves, relaxed, volumes)
+    distribute(tree, root)
+    for pool in [*bursts, *relaxed]:
+        volumes.spent[pool.name] = pool.integral
+    return volumes
+
+
+def by_volume(tree: Tree, pool: Element, volumes: Volumes) -> Fraction:
+    """How much of the cluster the saved volume pays for during one smooth period."""
+    given = (tree.option("integral_guarantees") or {}).get("smooth_period", 60)
+    return smallest_part(tree, volumes.saved[pool.name]) / Fraction(parse_duration(given), SECOND)
+
+
+def beyond(curves: dict[Element, Curve], pool: Element, ratio: Fraction) -> Vector:
+    """What the pool would use beyond its guarantee, were it raised by the ratio as far as the limits above allow."""
+    curve = curves[pool]
+    room = [
+        max(ZERO, most - have)
+        for most, have in zip(*_narrowest([one for one in pool.path if one.kind == "pool"], curves), strict=True)
+    ]
+    curve.extra = tuple(min(ratio, free) for free in room)
+    curve.forget()
+    used = curve.share(ZERO).value
+    curve.extra = curve.zero
+    curve.forget()
+    return tuple(max(ZERO, one - strong) for one, strong in zip(used, pool.guarantee, strict=True))
+
+
+def _narrowest(pools: list[Element], curves: dict[Element, Curve]) -> tuple[Vector, Vector]:
+    """Of every resource the limit, and what is promised, of the pool on the path with the least between them."""
+    columns = zip(*(zip(one.limits, add(one.guarantee, one.integral), strict=True) for one in pools), strict=True)
+    chosen = [min(column, key=lambda pair: pair[0] - pair[1]) for column in columns]
+    return tuple(most for most, _ in chosen), tuple(have for _, have in chosen)
+
+
+def _raise(curves: dict[Element, Curve], pool: Element, integral: Vector) -> None:
+    """The integral share counts as a guarantee of the pool and of all above it."""
+    root = next(curve for curve in curves.values() if curve.element.kind == "root")
+    for one in [*pool.path, root.element]:
+        one.integral = add(one.integral, integral)
+        curves[one].extra = one.integral
+        curves[one].forget()
+
+
+def _relax(tree: Tree, curves: dict[Element, Curve], pools: list[Element], volumes: Volumes) -> None:
+    """The largest part of what each saved, the same for all, that fits what the others leave at the top."""
+    if not pools:
+        return
+    root = curves[tree.root]
+    used = add(root.zero, *(child.share(ZERO).value for child in root.children))
+    left = tuple(max(ZERO, whole - one) for whole, one in zip(tree.root.limits, used, strict=True))
+
+    def asked(part: Fraction) -> list[Vector]:
+        return [beyond(curves, pool, min(part * by_volume(tree, pool, volumes), _most(tree, pool))) for pool in pools]
+
+    def fits(part: Fraction) -> bool:
+        return within(add(root.zero, *asked(part)), left)
+
+    part = _largest(fits)
+    for pool in pools:
+        ratio = min(part * by_volume(tree, pool, volumes), _most(tree, pool))
+        _raise(curves, pool, beyond(curves, pool, ratio))
+
+
+def _most(tree: Tree, pool: Element) -> Fraction:
+    tree_wide = (tree.option("integral_guarantees") or {}).get("relaxed_share_multiplier_limit", 3)
+    own = integral_settings(pool).get("relaxed_share_multiplier_limit")
+    return flow_ratio(tree, pool) * exact(tree_wide if own is None else own)
+
+
+def _largest(fits: object) -> Fraction:
+    """The largest part in [0, 1] that fits, by bisection; a simple fraction right beside it is taken for it."""
+    assert callable(fits)
+    low, high = ZERO, ONE
+    if fits(high):
+        return high
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    near = low.limit_denominator(10**6)
+    return near if abs(near - low) < Fraction(1, 10**12) and fits(near) else low
+
+
+# -- volumes -----------------------------------------------------------------------------------------------------------
+
+
+def _refill(tree: Tree, volumes: Volumes, seconds: Fraction) -> None:
+    """Saved at the flow, spent at the last integral share; what is above the capacity is kept but does not grow."""
+    given = (tree.option("integral_guarantees") or {}).get("pool_capacity_saturation_period", 86400)
+    period = Fraction(parse_duration(given), SECOND)
+    over: dict[Element, Amounts] = {}
+    pools = [one for one in tree.pools if integral_settings(one).get("guarantee_type") in ("burst", "relaxed")]
+    for pool in pools:
+        flow, spent = promise(tree, pool, "resource_flow"), volumes.spent.get(pool.name)
+        saved = volumes.saved.get(pool.name) or promise(tree, pool, "accumulated_resource_volume")
+        over[pool], volumes.saved[pool.name] = {}, {}
+        for index, name in enumerate(tree.resources):
+            used = spent[index] * tree.total[index] * seconds if spent else ZERO
+            kept = max(ZERO, saved.get(name, ZERO) - used)
+            grown = max(kept, min(kept + flow[name] * seconds, flow[name] * period))
+            volumes.saved[pool.name][name] = grown
+            over[pool][name] = kept + flow[name] * seconds - grown
+    for parent in [tree.root, *tree.pools]:
+        own = integral_settings(parent).get("should_distribute_free_volume_among_children")
+        if tree.option("should_distribute_free_volume_among_children", False) if own is None else own:
+            _hand_over(tree, volumes, [child for child in parent.children if child in over], over, period)
+
+
+def _hand_over(
+    tree: Tree, volumes: Volumes, pools: list[Element], over: dict[Element, Amounts], period: Fraction
+) -> None:
+    """What some could not save goes to their siblings that accept it and have room for it, in proportion to flow."""
+    flows = {pool: promise(tree, pool, "resource_flow") for pool in pools}
+    for name in tree.resources:
+        free = sum((over[pool][name] for pool in pools), ZERO)
+        takers = [
+            pool
+            for pool in pools
+            if integral_settings(pool).get("can_accept_free_volume", True)
+            and volumes.saved[pool.name][name] < flows[pool][name] * period
+        ]
+        weight = sum((flows[pool][name] for pool in takers), ZERO)
+        for pool in takers if weight else ():
+            saved = volumes.saved[pool.name]
+            saved[name] = min(saved[name] + free * flows[pool][name] / weight, flows[pool][name] * period)
+
