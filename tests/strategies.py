@@ -17,7 +17,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from cede.model.cluster import EDITIONS
 from cede.model.quantities import format_quantity
 from tests.strategy_places import flavor_of, members_of, node_names, put, rooms_of
-from tests.strategy_settings import CLUSTER, QUEUE
+from tests.strategy_pools import as_ytsaurus_has_them
+from tests.strategy_settings import CLUSTER, OPERATION, QUEUE
 from tests.strategy_values import FLAVORS, OWNERS, PROJECTS, RESOURCES, Draw, Strategies, times, words
 
 Document = dict[str, Any]
@@ -125,6 +126,8 @@ def draw_queue(
         keys = {key: values for key, values in keys.items() if key not in ("borrowing_limit", "lending_limit")}
     entry |= some(draw, keys)
     settings = QUEUE.get((doctrine or "", edition or ""), {})
+    if doctrine == "ytsaurus":
+        settings = settings | {"below_fair_share_since": times(instants)}
     if len(settings) and draw(st.booleans()):
         entry["settings"] = some(draw, settings)
     return entry
@@ -143,7 +146,7 @@ def _draw_queues(draw: Draw, doctrine: str | None, edition: str | None, instants
         if parent in partitions or draw(st.booleans()):
             entry["partition"] = partitions[name] = partitions.get(parent) or draw(PARTITIONS)
         found.append(entry)
-    return found
+    return as_ytsaurus_has_them(found) if doctrine == "ytsaurus" else found
 
 
 @cache
@@ -217,7 +220,7 @@ def _usage(draw: Draw, entry: Document) -> Document:
     return {f"{key}@{flavor}": format_quantity(nano) for key, nano in total.items()}
 
 
-def _draw_owners(draw: Draw, doctrine: str | None, queues: list[str]) -> Document:
+def _draw_owners(draw: Draw, doctrine: str | None, queues: list[str], instants: bool) -> Document:
     """The sections `apps`, `tenants` and `policies`, as far as there are any."""
     found: Document = {}
     for section in draw(_subsets(3, 3)):
@@ -225,6 +228,8 @@ def _draw_owners(draw: Draw, doctrine: str | None, queues: list[str]) -> Documen
             keys: Strategies = {"weight": words(1, 2.5), "user": words(*OWNERS)}
             keys |= {"queue": st.sampled_from(queues)} if queues else {}
             found["apps"] = [{"name": name, **some(draw, keys)} for name in ("exp-1", "exp-2")]
+            for app in found["apps"] if doctrine == "ytsaurus" else ():
+                app["settings"] = some(draw, OPERATION | {"below_fair_share_since": times(instants)})
         elif section == 1:
             keys = {"max_nodes": COUNTS, "max_workloads": COUNTS, "share": words(0, 0.5), "used": words(0.5, 2)}
             found["tenants"] = [{"name": name, **some(draw, keys | {"burst": words(0.25)})} for name in ("t1", "t2")]
@@ -271,7 +276,7 @@ def clusters(
     names = [f"w{at}" for at in range(draw(st.integers(0, most_workloads)))]
     document["workloads"] = [draw_workload(draw, name, instants, priorities, tidy=tidy) for name in names]
     homes = _homes(document, leaves_only=tidy and doctrine in LEAVES_ONLY)
-    document |= _draw_owners(draw, doctrine, homes)
+    document |= _draw_owners(draw, doctrine, homes, instants)
     for entry in document["nodes"]:
         if homes and rarely(draw, 4):
             entry["home"] = draw(st.sampled_from(homes))

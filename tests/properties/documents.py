@@ -17,6 +17,7 @@ from tests.properties.kueue_clusters import kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
 from tests.properties.kueue_holds import kueue_holds
 from tests.properties.kueue_nodes import kueue_on_nodes
+from tests.properties.ytsaurus_clusters import cluster as ytsaurus_cluster
 from tests.properties.yunikorn_clusters import (
     yunikorn_clusters,
     yunikorn_daemons,
@@ -31,8 +32,14 @@ Document = dict[str, Any]
 EDITIONS = ("bep-1014", "26.8")
 KUEUE = "0.20"
 YUNIKORN = ("laws", "1.9")
-EVERY = (*EDITIONS, KUEUE, *YUNIKORN)
-DOCTRINES = {**dict.fromkeys(EDITIONS, "backendai"), KUEUE: "kueue", **dict.fromkeys(YUNIKORN, "yunikorn")}
+YTSAURUS = ("docs", "25.4")
+EVERY = (*EDITIONS, KUEUE, *YUNIKORN, *YTSAURUS)
+DOCTRINES = {
+    **dict.fromkeys(EDITIONS, "backendai"),
+    KUEUE: "kueue",
+    **dict.fromkeys(YUNIKORN, "yunikorn"),
+    **dict.fromkeys(YTSAURUS, "ytsaurus"),
+}
 SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 
 
@@ -47,13 +54,20 @@ def documents(edition: str) -> SearchStrategy[Document]:
         quotas = [yunikorn_quotas(), yunikorn_rushes()] if edition == "1.9" else []
         drawn = yunikorn_clusters(edition)
         return st.one_of(drawn, drawn, yunikorn_daemons(edition), *quotas, odd_clusters(edition))
+    if edition in YTSAURUS:
+        drawn = st.integers(0, 1_000_000).map(lambda seed: ytsaurus_cluster(seed, edition))
+        return st.one_of(drawn, drawn, drawn, odd_clusters(edition))
     crowded = small_clusters(edition)
     return st.one_of(crowded, crowded, crowded, odd_clusters(edition))
 
 
 def odd_clusters(edition: str) -> SearchStrategy[Document]:
-    """Clusters with a bit of everything that a file may say, decided as the doctrine says."""
-    return clusters(DOCTRINES[edition], edition).map(lambda document: {**document, "selection": "doctrine"})
+    """Clusters with a bit of everything that a file may say, decided as the doctrine says.
+
+    Without nodes nothing happens under YTsaurus.
+    """
+    least = 1 if edition in YTSAURUS else 0
+    return clusters(DOCTRINES[edition], edition, least_nodes=least).map(lambda document: {**document, "selection": "doctrine"})
 
 
 def rechecked() -> SearchStrategy[Document]:

@@ -15,6 +15,7 @@ from hypothesis.strategies import DrawFn
 import cede
 from cede.doctrines.backendai import known as backendai
 from cede.doctrines.kueue import known as kueue
+from cede.doctrines.ytsaurus import asks
 from cede.doctrines.yunikorn import ask, laws
 from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import plan_state
@@ -67,7 +68,7 @@ def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
 def differs(document: Document, options: dict[str, Any]) -> bool:
     decided = cycles(document, **options)
     with ExitStack() as patched:
-        for module in (backendai, kueue, ask, laws):
+        for module in (backendai, kueue, ask, laws, asks):
             patched.enter_context(patch.object(module, "shapes_of", one_by_one))
         return cycles(document, **options) != decided
 

@@ -121,7 +121,7 @@ def _full_host(dice: Random, document: Document) -> None:
     for work in waiting:
         if dice.random() < 0.7:
             work["requests"] = {"gpu": 8, "cpu": dice.choice((0.5, 1))}
-    if dice.random() < 0.85:
+    if waiting and dice.random() < 0.85:
         document["doctrine"]["main_resource"] = "gpu"
         parents = {queue["name"]: queue.get("parent") for queue in document["queues"]}
         path, name = [], waiting[0]["queue"]

@@ -87,11 +87,11 @@ class Cycle:
     # -- one node ----------------------------------------------------------------------------------------------------
 
     def heartbeat(self, machine: Machine) -> None:
-        self.fresh, self.leaving = set(), []
-        for work in self.there(machine, RUNS):
-            if _graceful(work.operation) and self._willing(work) and self._group(work) == "preemptible":
-                self.evict(work, "graceful", None)
-                self.leaving.append(work)
+        self.fresh = set()
+        asked = [work for work in self.there(machine, RUNS) if _graceful(work.operation) and self._willing(work)]
+        self.leaving = [work for work in asked if self._group(work) == "preemptible"]
+        for work in self.leaving:
+            self.evict(work, "graceful", None)
         waits = any(True for _ in self.there(machine, ("reserved",)))
         if not (waits and self.tree.option("disable_scheduling_on_node_with_waiting_allocations", True)):
             self._regular(machine)

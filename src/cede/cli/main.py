@@ -20,7 +20,7 @@ from cede.cli.failures import guarded
 
 SECTIONS = {
     "Commands about cluster files": (
-        *("plan", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench"),
+        *("plan", "shares", "diff", "settle", "lint", "show", "import", "doctrines", "schema", "bench"),
     ),
     "Commands to replay traces": ("simulate", "compare", "generate", "trace"),
     "Commands to run a scheduler": ("serve", "demo"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.output import table, text
+from cede.cli.output import number, table, text
 from cede.model.plan import Plan
 from cede.model.quantities import parse_quantity, say_quantity
 
@@ -16,29 +16,64 @@ if TYPE_CHECKING:
 Entries = Mapping[str, Mapping[str, Any]]
 
 NARROW = 120
+MOST_ENTRIES = 200
 INFINITE = 1e9
+UNBOUNDED = 1000
+"""Wide enough for any table."""
 SHORT = {"dominant_share": "share", "dominant_resource": "of", "borrowing": "borrows", "potential": "at most"}
 """Heads that are narrower than their keys."""
+
+PARTS = {
+    "usage_share": "usage",
+    "fair_share": "fair share",
+    "demand_share": "demand",
+    "strong_guarantee_share": "strong part",
+    "integral_guarantee_share": "integral part",
+}
+"""Parts of the whole by resource, as percent, in the order of reading."""
+STANDING = {"status": "status", "starvation": "starves", "satisfaction": "satisfied", "weight": "weight"}
+WORDS = {
+    "below_fair_share": "below",
+    "non_starving": "no",
+    "starving": "yes",
+    "aggressively_starving": "aggressively",
+}
 
 
 def print_shares(out: Console, made: Plan) -> None:
     """A table for queues, apps and workloads each, where the doctrine says something of them."""
     for section, entries in (made.shares or {}).items():
         if entries:
-            for shown in _tables(section, entries, narrow=out.width < NARROW):
+            first = dict(list(entries.items())[:MOST_ENTRIES])
+            for shown in _tables(out, section, first):
                 out.print(shown)
+                out.print()
+            if len(entries) > MOST_ENTRIES:
+                out.print(
+                    text(f"{number(len(entries) - MOST_ENTRIES, 'more')[:-1]} not shown: --json has them all", "dim")
+                )
                 out.print()
     if not any((made.shares or {}).values()):
         out.print(text(f"{made.doctrine} {made.edition} computes no shares."))
         out.print()
 
 
-def _tables(section: str, entries: Entries, *, narrow: bool) -> list[Table]:
+def _tables(out: Console, section: str, entries: Mapping[str, Any]) -> list[Table]:
     """One table; on a narrow terminal two where there are amounts by resource besides other values."""
+    if not all(isinstance(values, Mapping) for values in entries.values()):
+        return [_words(section, entries)]
+    if any("fair_share" in values for values in entries.values()):
+        whole = _parts_table(section, entries, standing=True, parts=True)
+        if out.measure(whole, options=out.options.update(width=UNBOUNDED)).maximum <= out.width:
+            return [whole]
+        return [
+            _parts_table(section, entries, standing=True, parts=False),
+            _parts_table(section, entries, standing=False, parts=True),
+        ]
     keys = list(dict.fromkeys(key for values in entries.values() for key in values))
     amounts = [key for key in keys if any(isinstance(values.get(key), Mapping) for values in entries.values())]
     scalars = [key for key in keys if key not in amounts]
-    if narrow and scalars and amounts:
+    if out.width < NARROW and scalars and amounts:
         return [_table(section, entries, scalars, []), _table(section, entries, [], amounts)]
     return [_table(section, entries, scalars, amounts)]
 
@@ -58,6 +93,44 @@ def _table(section: str, entries: Entries, scalars: list[str], amounts: list[str
             counted = (text(_amount(resource, values.get(key, {}).get(resource))) for key in amounts)
             made.add_row(*(first if at == 0 else [text("")] * len(first)), text(resource), *counted)
     return made
+
+
+def _words(section: str, entries: Mapping[str, Any]) -> Table:
+    """Things of which there is one word each."""
+    made = table(section, "group")
+    for name, word in entries.items():
+        made.add_row(text(name), text(str(word)))
+    return made
+
+
+def _parts_table(section: str, entries: Entries, *, standing: bool, parts: bool) -> Table:
+    """How things stand to their shares, and the shares by resource: of each the resources it has to do with."""
+    right: dict[str, object] = {"justify": "right"}
+    known = {key for values in entries.values() for key in values}
+    alike = {values.get("weight") for values in entries.values()} <= {1.0}
+    words = [key for key in STANDING if standing and key in known and not (key == "weight" and alike)]
+    shares = [key for key in PARTS if parts and key in known]
+    of = [("resource", {"no_wrap": True})] if parts else []
+    columns = [(STANDING[key], right if key in ("satisfaction", "weight") else {}) for key in words]
+    made = table(section, *columns, *of, *((PARTS[key], right) for key in shares))
+    for name, values in entries.items():
+        first = [text(name), *(text(_scalar(WORDS.get(values.get(key, ""), values.get(key)))) for key in words)]
+        if not parts:
+            made.add_row(*first)
+            continue
+        for at, resource in enumerate(_resources(values, shares) or ["–"]):
+            cells = (text(_percent(values.get(key, {}).get(resource))) for key in shares)
+            made.add_row(*(first if at == 0 else [text("")] * len(first)), text(resource), *cells)
+    return made
+
+
+def _resources(values: Mapping[str, Any], shares: list[str]) -> list[str]:
+    found = dict.fromkeys(resource for key in shares for resource in values.get(key, ()))
+    return [resource for resource in found if any(values.get(key, {}).get(resource) for key in shares)]
+
+
+def _percent(share: object) -> str:
+    return f"{100 * share:.4g}%" if isinstance(share, int | float) else ""
 
 
 def _head(key: str) -> str:

@@ -6,7 +6,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem
 
-BUILT = ("backendai", "kueue", "yunikorn")
+BUILT = ("backendai", "kueue", "yunikorn", "ytsaurus")
 
 
 def doctrine_of(choice: DoctrineChoice | None) -> Doctrine:

@@ -74,7 +74,10 @@ def pool_tree(size: Size) -> dict[str, Any]:
     kinds = [NODES[min(2, int(draw.random() * 2.25))] for _ in range(size.nodes)]
     running = _running(kinds, operations, draw)
     cores = sum(cpu for _, cpu, _ in kinds)
-    waiting, hungry = _waiting(operations, running, draw)
+    held = dict.fromkeys((one.name for one in operations), 0)
+    for entry in running:
+        held[entry["app"]] += 1
+    waiting, hungry = _waiting(operations, held, draw)
     return {
         "cede": 1,
         "now": 0,
@@ -83,8 +86,8 @@ def pool_tree(size: Size) -> dict[str, Any]:
             {"name": f"n{at:05d}", "capacity": _capacity(cpu, gpu), "labels": {kind: "true"}}
             for at, (kind, cpu, gpu) in enumerate(kinds)
         ],
-        "queues": _queues(pools, operations, running, cores, draw),
-        "apps": _apps(operations, pools, hungry, draw),
+        "queues": _queues(pools, running, cores, draw),
+        "apps": _apps(operations, held, hungry, draw),
         "workloads": [*running, *waiting],
     }
 
@@ -118,7 +121,9 @@ def _operations(count: int, pools: list[_Pool], draw: random.Random) -> list[_Op
         pool = draw.choice(leaves) if draw.random() < 0.9 else draw.randrange(len(pools))
         size = 0.0 if draw.random() < 0.1 else draw.lognormvariate(0.0, 1.0)
         found.append(
-            _Operation(f"o{number:05d}", pool, pools[pool].gpu, size, draw.choice((1, 2, 3, 4)), draw.choice((0, 0, 1, 2)))
+            _Operation(
+                f"o{number:05d}", pool, pools[pool].gpu, size, draw.choice((1, 2, 3, 4)), draw.choice((0, 0, 1, 2))
+            )
         )
     if not any(one.gpu and one.size for one in found) or not any(not one.gpu and one.size for one in found):
         raise ValueError(f"{count} operations are too few: both kinds must run")
@@ -167,12 +172,9 @@ def _entry(name: str, owner: _Operation, cpu: int, *, gpu: bool) -> dict[str, An
 
 
 def _waiting(
-    operations: list[_Operation], running: list[dict[str, Any]], draw: random.Random
+    operations: list[_Operation], held: dict[str, int], draw: random.Random
 ) -> tuple[list[dict[str, Any]], set[str]]:
-    """Every third operation waits for more, of one or two shapes; those that have little for the more."""
-    held = dict.fromkeys((one.name for one in operations), 0)
-    for entry in running:
-        held[entry["app"]] += 1
+    """Every third operation waits for more, of one or two shapes; everybody who has nothing does."""
     found: list[dict[str, Any]] = []
     hungry: set[str] = set()
     for owner in operations:
@@ -185,9 +187,7 @@ def _waiting(
     return found, hungry
 
 
-def _queues(
-    pools: list[_Pool], operations: list[_Operation], running: list[dict[str, Any]], cores: int, draw: random.Random
-) -> list[dict[str, Any]]:
+def _queues(pools: list[_Pool], running: list[dict[str, Any]], cores: int, draw: random.Random) -> list[dict[str, Any]]:
     """Weights, guarantees that fit into those above, and limits a little above what is used."""
     used = dict.fromkeys(range(len(pools)), 0)
     for entry in running:
@@ -206,6 +206,8 @@ def _queues(
             settings["enable_aggressive_starvation"] = True
         if pool.fifo:
             settings["mode"] = "fifo"
+        if draw.random() < 0.2:
+            settings["below_fair_share_since"] = -draw.randrange(10, 100)
         if draw.random() < 0.3:
             entry["weight"] = draw.choice((0.5, 2, 3, 5, 10))
         promised = int(pool.promised * cores)
@@ -231,16 +233,19 @@ def _promise(pools: list[_Pool], draw: random.Random) -> None:
 
 
 def _apps(
-    operations: list[_Operation], pools: list[_Pool], hungry: set[str], draw: random.Random
+    operations: list[_Operation], held: dict[str, int], hungry: set[str], draw: random.Random
 ) -> list[dict[str, Any]]:
+    """Some weigh more, some are gangs, some have limits of their own; most of those that wait have done so for long."""
     found = []
     for one in operations:
-        entry: dict[str, Any] = {"name": one.name, "queue": pools[one.pool].name}
+        entry: dict[str, Any] = {"name": one.name, "queue": f"p{one.pool:04d}"}
         settings: dict[str, Any] = {}
         if draw.random() < 0.2:
             entry["weight"] = draw.choice((2, 5))
         if draw.random() < 0.05:
             settings["is_gang"] = True
+        if draw.random() < 0.05:
+            settings["resource_limits"] = {"user_slots": held[one.name] + draw.randrange(1, 20)}
         if one.name in hungry and draw.random() < 0.7:
             settings["below_fair_share_since"] = -draw.randrange(10, 600)
         found.append(entry | ({"settings": settings} if settings else {}))

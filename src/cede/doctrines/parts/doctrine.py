@@ -104,3 +104,11 @@ class Doctrine:
     """By how much a queue's limit of a resource column may be exceeded by a start, in counts."""
     plain: Callable[[State, str], Plain | None] | None = None
     """How plain workloads are treated under this edition on this cluster; none where more than that matters."""
+    waived: bool = False
+    """Whoever is preempted uses nothing from that moment on, also if that serves no claimant: it is `preempting`."""
+    kept: Callable[[State, Mapping[str, Any], int | None], dict[str, Any]] | None = None
+    """What of its memory outlives a restart, as plain JSON, empty if nothing does; with a time, as a plan at that time
+    would find it. What it says under `apps`, `queues` and `nodes` in the words of a cluster file, a file of the moment
+    says too."""
+    recalled: Callable[[State, Mapping[str, Any]], dict[str, Any]] | None = None
+    """The memory of which this was kept."""

@@ -12,7 +12,7 @@ from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.groups import GROUPS
 from cede.doctrines.ytsaurus.guarantees import shares_of
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
-from cede.doctrines.ytsaurus.here import Here, shield_of
+from cede.doctrines.ytsaurus.here import Here, others_on, shield_of
 from cede.doctrines.ytsaurus.settings import DOCS, SHIPPED
 from cede.doctrines.ytsaurus.words import (
     amounts,
@@ -28,7 +28,8 @@ from cede.doctrines.ytsaurus.words import (
 from cede.model.plan import Candidate, Decision, Victim, Warning
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE
+from cede.state.columns import NONE, STATES
+from cede.state.state import State
 
 WORDS = {
     rules.SSD.id: "ssd",
@@ -37,10 +38,24 @@ WORDS = {
     rules.FULL_HOST.id: "full-host",
     rules.OVERCOMMIT.id: "overcommit",
     rules.ABORT.id: "overcommit",
+    rules.NO_SLOTS.id: "overcommit",
     rules.LIMITS.id: "limits",
     rules.GRACEFUL.id: "graceful",
 }
 """The doctrine's own word for why somebody goes."""
+TAKEN = {
+    rules.ABORT.id: "; those who are better protected, or older, keep their room first",
+    rules.NO_SLOTS.id: "; nobody stays",
+    rules.GRACEFUL.id: "; all such are asked to leave",
+}
+"""In which order they go, where that is not the newest first."""
+
+
+def not_running(state: State, row: int) -> Candidate:
+    """Somebody who holds room but cannot be taken."""
+    name = state.work_names[row]
+    rule = rules.NOT_RUNNING
+    return Candidate(name, "not-eligible", rule.id, rule.because(who=name, state=STATES[int(state.work.state[row])]))
 
 
 class Answers:
@@ -83,7 +98,8 @@ class Answers:
         names = [state.work_names[int(here.rows[at])] for at in taken.victims]
         who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, taken.victims, strict=True))
         why = f"{self._short(taken)}; {operation_name(update, operation)} may preempt: {clock_of(update, operation)}"
-        why += f" ({self._shares(operation)}); it takes {who}"
+        used, fair = usage_words(self.beats.numbers, operation, taken.row)
+        why += f" (usage share {used}, fair share {fair}); it takes {who}"
         return Decision(
             state.work_names[taken.row],
             "preempt",
@@ -109,14 +125,9 @@ class Answers:
         left = np.where(missing > 0, free, 0)
         return f"{name} has {amounts(self.update, left)} free of the {amounts(self.update, missing)} asked for"
 
-    def _shares(self, operation: int) -> str:
-        used, fair = usage_words(self.beats.numbers, operation)
-        return f"usage share {used}, fair share {fair}"
-
     def _place(self, here: Here, at: int) -> str:
         facts = facts_of(self.beats.numbers, here, at)
-        group = GROUPS[int(here.group[at])]
-        return f"{facts['operation']} uses {facts['before']} before it, fair share {facts['fair']}: {group}"
+        return f"{facts['counted']}, fair share {facts['fair']}: {facts['group']}"
 
     def _warnings(self, taken: Taken) -> tuple[Warning, ...]:
         """Those among the victims that the document would have spared."""
@@ -149,7 +160,7 @@ class Answers:
             over = -self.beats.without_leaving(taken.node, taken.free)
             facts["short"] = amounts(self.update, over)
         if taken.over is not None:
-            facts |= self._limit(int(here.operation[first]), *taken.over)
+            facts |= self._limit(int(here.operation[first]), *taken.over, taken.used)
         return Decision(
             None,
             "preempt",
@@ -159,14 +170,13 @@ class Answers:
             candidates=self._candidates(taken) if self.cycle.explain else None,
         )
 
-    def _limit(self, operation: int, pool: int, resource: int) -> dict[str, object]:
+    def _limit(self, operation: int, pool: int, resource: int, used: int) -> dict[str, object]:
         numbers = self.beats.numbers
-        used = numbers.usage[operation] if pool == NONE else numbers.pool_usage[pool]
         most = numbers.op_limits[operation] if pool == NONE else numbers.limits[pool]
         return {
             "owner": owner_name(self.update, operation, pool),
             "resource": resource_name(self.update, resource),
-            "used": quantity(self.update, resource, int(used[resource])),
+            "used": quantity(self.update, resource, used),
             "limit": quantity(self.update, resource, int(most[resource])),
         }
 
@@ -178,26 +188,24 @@ class Answers:
         assert here is not None
         assert taken.rule is not None
         by_name = sorted(range(len(here)), key=lambda at: self.state.work_names[int(here.rows[at])])
-        return tuple(self.verdict(here, at, taken, taken.rule) for at in by_name)
+        found = [self.verdict(here, at, taken, taken.rule) for at in by_name]
+        found += [not_running(self.state, row) for row in others_on(self.beats.numbers, taken.node)]
+        return tuple(sorted(found, key=lambda one: one.workload))
 
     def verdict(self, here: Here, at: int, taken: Taken, by: Rule) -> Candidate:
         """What became of one allocation on the node, and why."""
         numbers = self.beats.numbers
         name = self.state.work_names[int(here.rows[at])]
-        facts = dict(facts_of(numbers, here, at))
         if at in taken.victims:
-            if taken.row != NONE:
-                facts["operation"] = operation_name(self.update, int(self.beats.asks.operation[taken.kind]))
-                facts["clock"] = clock_of(self.update, int(self.beats.asks.operation[taken.kind]))
-            facts |= {"node": self.state.node_names[taken.node], "short": "", "limit": "", "age": ""}
-            sentence = f"{self._place(here, at)}; taken newest first"
-            return Candidate(name, "victim", by.id, sentence)
-        ssd = self.beats.ssd_node(taken.node)
-        rule = shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
+            return Candidate(
+                name, "victim", by.id, f"{self._place(here, at)}{TAKEN.get(by.id, '; taken newest first')}"
+            )
+        ssd, anybody = self.beats.ssd_node(taken.node), by is rules.ABORT
+        rule = None if anybody else shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
         if rule is not None:
-            return Candidate(name, "protected", rule.id, rule.because(**facts))
+            return Candidate(name, "protected", rule.id, rule.because(**facts_of(numbers, here, at)))
         rule = rules.SPARED if at in taken.spared and self.cycle.edition == DOCS else rules.NOT_NEEDED
-        return Candidate(name, "not-needed", rule.id, f"{rule.because(**facts)} ({self._place(here, at)})")
+        return Candidate(name, "not-needed", rule.id, f"{rule.because()} ({self._place(here, at)})")
 
     def _account(self, taken: Taken) -> dict[str, Any]:
         """The claimant's shares and those of the pools above it, and where on the node every allocation stands."""

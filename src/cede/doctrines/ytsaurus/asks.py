@@ -31,12 +31,13 @@ class Asks:
         shapes = shapes_of(state, self.rows, unread)
         self.kind_of: dict[int, int] = {}
         firsts: list[int] = []
-        numbers: dict[int, int] = {}
+        numbers: dict[tuple[int, int], int] = {}
+        owners = standing.operation[self.rows].tolist()
         self.queues: list[list[int]] = []
         self.rank: Int64s = np.zeros(len(self.rows), np.int64)
         place: list[int] = []
-        for at, row in enumerate(self.rows.tolist()):
-            number = numbers.setdefault(shapes[row], len(firsts))
+        for at, (row, owner) in enumerate(zip(self.rows.tolist(), owners, strict=True)):
+            number = numbers.setdefault((owner, shapes[row]), len(firsts))
             if number == len(firsts):
                 firsts.append(row)
                 self.queues.append([])

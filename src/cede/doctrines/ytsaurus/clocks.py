@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus.curves import Floats
-from cede.state.columns import NEVER, Bools, Int8s, Int64s
+from cede.state.columns import CHECKPOINTING, NEVER, RUNNING, Bools, Int8s, Int64s
 from cede.state.state import State
 
 if TYPE_CHECKING:
@@ -33,24 +33,50 @@ class Memory:
     nodes: Nodes | None = None
     volumes: dict[str, list[float]] = field(default_factory=dict)
     spent: dict[str, list[float]] = field(default_factory=dict)
+    resources: dict[str, int] = field(default_factory=dict)
+    """What volumes and shares spent are of, in their order: resources and the nano-units that one count of each is."""
     historic: dict[Key, float] = field(default_factory=dict)
     updated: int | None = None
     update: Update | None = None
     following: bool = False
 
+    def copy(self) -> Memory:
+        """The same clocks, for somebody who only asks what would be."""
+        return replace(
+            self,
+            since=dict(self.since),
+            starvation=dict(self.starvation),
+            known=set(self.known),
+            volumes=dict(self.volumes),
+            spent=dict(self.spent),
+            historic=dict(self.historic),
+        )
+
+    def forget_others(self, keys: set[Key]) -> None:
+        """Clocks of elements that exist no more."""
+        self.known &= keys
+        for kept in (self.since, self.starvation, self.historic):
+            for key in kept.keys() - keys:
+                del kept[key]
+
 
 class Nodes:
-    """The clocks of nodes: when preemption was last tried there, since when it holds more than it has."""
+    """The clocks of nodes: when preemption was last tried there, since when it holds more than it has.
+
+    A plan is only a plan: what it tries counts once time has gone on, or once somebody is known to have been preempted
+    for. Until then the same moment may be planned again.
+    """
 
     def __init__(self, state: State) -> None:
         self.tried: Int64s = np.zeros(0, np.int64)
         self.over: Int64s = np.zeros(0, np.int64)
         self.seen: Int64s = np.zeros(0, np.int64)
         """Which state of things it was last tried on, as a number."""
-        self.served: dict[int, int] = {}
-        """When a node last preempted for somebody, if that was carried out."""
-        self.meant: dict[int, str] = {}
-        """Claimants that nodes preempt for by a plan of which nobody knows yet whether it was carried out."""
+        self.trying: Bools = np.zeros(0, np.bool_)
+        """Nodes that tried at the moment of the last plan, `at`."""
+        self.at = UNSET_CLOCK
+        self.meant: dict[int, tuple[str, str]] = {}
+        """The claimant that a node preempts for by that plan, and one of its victims."""
         self.things: object = None
         self.number = 0
         self.catch_up(state)
@@ -62,19 +88,34 @@ class Nodes:
             self.tried = np.concatenate((self.tried, state.nodes.last_preemptive_attempt[known:size]))
             self.over = np.concatenate((self.over, state.nodes.overcommitted_since[known:size]))
             self.seen = np.concatenate((self.seen, np.full(size - known, -1)))
-        for node, name in self.meant.items():
-            row = state.work_index.get(name)
-            if row is None or row not in state.pending:
-                self.served[node] = int(self.tried[node])
+            self.trying = np.concatenate((self.trying, np.zeros(size - known, np.bool_)))
+        self.tried, self.trying = self.settled(state, state.now)
         self.meant.clear()
 
+    def settled(self, state: State, now: int | None) -> tuple[Int64s, Bools]:
+        """When preemption was last tried, as it counts at a time or ever after; and who tried then by a mere plan."""
+        tried, trying = self.tried.copy(), self.trying.copy()
+        later = now is None or now > self.at
+        for node, (claimant, victim) in self.meant.items():
+            if _carried_out(state, claimant, victim):
+                tried[node], trying[node] = self.at, False
+            elif later:
+                trying[node] = False
+        if later:
+            tried[trying] = self.at
+            trying[:] = False
+        return tried, trying
+
+    def attempt(self, nodes: Bools, now: int) -> None:
+        """These try to preempt now, by a plan."""
+        self.at = now
+        self.trying |= nodes
+        self.seen[nodes] = self.number
+
     def ready(self, now: int, backoff: int) -> Bools:
-        """Nodes that may try again. What was tried at this very moment and served nobody was only a plan."""
-        again: Bools = (self.tried == NEVER) | (self.tried == now)
-        again |= now > np.where(self.tried == NEVER, now, self.tried) + backoff
-        for node, at in self.served.items():
-            if at == now:
-                again[node] = False
+        """Nodes that may try again."""
+        again: Bools = now > np.where(self.tried == NEVER, now, self.tried) + backoff
+        again |= self.tried == NEVER
         return again
 
     def look_at(self, things: object) -> int:
@@ -85,6 +126,12 @@ class Nodes:
         return self.number
 
 
+def _carried_out(state: State, claimant: str, victim: str) -> bool:
+    """Whether a preemption was more than a plan: the claimant waits no more, or the victim does not go on."""
+    row, other = state.work_index.get(claimant), state.work_index.get(victim)
+    return row not in state.pending or other is None or state.work.state[other] not in (RUNNING, CHECKPOINTING)
+
+
 def memory_of(cycle: Cycle) -> Memory:
     """The memory of a run of cycles; of a single plan, an empty one."""
     found = cycle.memory.get("ytsaurus")
@@ -93,14 +140,45 @@ def memory_of(cycle: Cycle) -> Memory:
     return found
 
 
-def starve(
-    below: Bools, since: Int64s, before: Int8s, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools
-) -> tuple[Int64s, Int8s]:
-    """Clocks and states after an update. Whoever is not below its share starves no more, at once."""
-    started = np.where(below & (since == UNSET_CLOCK), now, np.where(below, since, UNSET_CLOCK))
-    running = below & (since != UNSET_CLOCK)
-    waited = now - np.where(running, since, now)
-    state = np.where(below, before, NOT).astype(np.int8)
-    state[running & (waited > timeout)] = STARVING
-    state[running & enabled & (waited > aggressive_timeout)] = AGGRESSIVE
-    return started, state
+class Timers:
+    """The clocks of pools, or of operations, as columns; memory is told of what changes."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.keys: list[Key] = []
+        self.since: Int64s = np.zeros(0, np.int64)
+        self.level: Int8s = np.zeros(0, np.int8)
+
+    def extend(self, keys: list[Key], given: list[int | None]) -> None:
+        """These too: with the clocks that memory has of them, or, if it never saw them, those of the file."""
+        memory = self.memory
+        since = [
+            memory.since.get(key, UNSET_CLOCK) if key in memory.known or first is None else first
+            for key, first in zip(keys, given, strict=True)
+        ]
+        self.keys += keys
+        self.since = np.concatenate((self.since, np.array(since, np.int64)))
+        level = [memory.starvation.get(key, NOT) for key in keys]
+        self.level = np.concatenate((self.level, np.array(level, np.int8)))
+        memory.known.update(keys)
+
+    def step(self, below: Bools, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools) -> None:
+        """An update: who is not below its share starves no more, at once; the others when their time is over."""
+        before, level = self.since, self.level
+        running = below & (before != UNSET_CLOCK)
+        waited = now - np.where(running, before, now)
+        self.since = np.where(below, np.where(running, before, now), UNSET_CLOCK)
+        self.level = np.where(below, level, NOT).astype(np.int8)
+        self.level[running & (waited > timeout)] = STARVING
+        self.level[running & enabled & (waited > aggressive_timeout)] = AGGRESSIVE
+        changed = np.flatnonzero((self.since != before) | (self.level != level) | (below & (before == UNSET_CLOCK)))
+        for at in changed.tolist():
+            self._tell(at)
+
+    def _tell(self, at: int) -> None:
+        key, memory = self.keys[at], self.memory
+        if self.since[at] == UNSET_CLOCK:
+            memory.since.pop(key, None)
+            memory.starvation.pop(key, None)
+        else:
+            memory.since[key], memory.starvation[key] = int(self.since[at]), int(self.level[at])

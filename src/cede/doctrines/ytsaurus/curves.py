@@ -179,7 +179,8 @@ def by_suggestion(f: Floats, y: Floats, guarantee: Floats, limits: Floats) -> Cu
     if len(corner):
         s = np.insert(s, corner + 1, s[corner + 1])
         f, y = np.insert(f, corner + 1, f[corner]), np.insert(y, corner + 1, y[corner], axis=0)
-    return _shorter(Curve(f, s, y))
+    full = int(np.searchsorted(s, 1 - ROUNDING, "left")) + 1  # no suggestion is above 1
+    return _shorter(Curve(f[:full], s[:full], y[:full]))
 
 
 def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:

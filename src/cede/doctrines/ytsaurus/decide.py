@@ -84,14 +84,13 @@ class _Plan:
         worth = worth_a_beat(self.beats, may_try, over) & ready
         self._wake_for_backoff(ready & ~may_try, over)
         held = self._waiting_nodes()
-        tried = may_try & ~held
-        self.clocks.tried[tried] = now
-        self.clocks.seen[tried] = self.clocks.number
+        self.clocks.attempt(may_try & ~held, now)
         ranks = state.node_rank()
         for node in sorted(np.flatnonzero(worth).tolist(), key=ranks.__getitem__):
             for taken in self.beats.beat(node, preemptive=bool(may_try[node])):
-                if taken.row != NONE and taken.victims:
-                    self.clocks.meant[node] = state.work_names[taken.row]
+                if taken.row != NONE and taken.victims and taken.here is not None:
+                    victim = int(taken.here.rows[taken.victims[0]])
+                    self.clocks.meant[node] = state.work_names[taken.row], state.work_names[victim]
                 yield self.answers.about(taken)
             if over[node]:
                 yield from self._abort(node)
@@ -140,7 +139,8 @@ class _Plan:
             else:
                 gone.append(at)
         if gone:
-            taken = Taken(node=node, rule=rules.ABORT, victims=gone, here=here)
+            rule = rules.NO_SLOTS if all_go else rules.ABORT
+            taken = Taken(node=node, rule=rule, victims=gone, here=here)
             yield self.answers.about(taken, since=since)
             for at in gone:
                 self.beats.evict(here, at)
@@ -160,10 +160,8 @@ class _Plan:
             update.op_aggressive_timeout,
             AGGRESSIVE,
         )
-        timeouts = np.array([one.timeout for one in pools], np.float64)
-        self._wake_at(update.pool_since, update.pool_starvation, timeouts, STARVING)
-        flags = np.array([one.aggressive_starvation for one in pools], np.bool_)
-        late = np.full(len(pools), float(tree.aggressive_timeout))
+        self._wake_at(update.pool_since, update.pool_starvation, update.pool_timeout, STARVING)
+        flags, late = update.pool_aggressive_enabled, np.full(len(pools), float(tree.aggressive_timeout))
         self._wake_at(np.where(flags, update.pool_since, UNSET_CLOCK), update.pool_starvation, late, AGGRESSIVE)
 
     def _wake_at(self, since: Int64s, state: Int8s, timeout: Floats, level: int) -> None:

@@ -34,7 +34,19 @@ def operation_curves(usage: Floats, demand: Floats, limits: Floats, step: Bools)
     if step.any():
         s[step, 1:-1] = s[step, -1:]  # nothing, up to where all of it is due
     s[s < ROUNDING] = 0.0
+    _end_at_one(s, y)
     return s, y
+
+
+def _end_at_one(s: Floats, y: Floats) -> None:
+    """No suggestion is above 1: what an operation would jump to there it never gets."""
+    full = s >= 1 - ROUNDING
+    rows = np.flatnonzero(full.sum(axis=1) > 1)
+    if len(rows):
+        first = np.argmax(full[rows], axis=1)
+        last = np.minimum(np.arange(s.shape[1])[None, :], first[:, None])
+        y[rows] = y[rows[:, None], last]
+        s[rows] = s[rows[:, None], last]
 
 
 def _levels(usage: Floats, limits: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.doctrines.ytsaurus.check import Audit, tolerated
 from cede.doctrines.ytsaurus.decide import decide
+from cede.doctrines.ytsaurus.keeping import kept, recalled
 from cede.doctrines.ytsaurus.lint import lint
 from cede.doctrines.ytsaurus.options import SETTINGS
 from cede.doctrines.ytsaurus.rules import RULES
@@ -32,4 +33,7 @@ YTSAURUS = Doctrine(
     audit=Audit,
     lint=lint,
     tolerates=tolerated,
+    waived=True,
+    kept=kept,
+    recalled=recalled,
 )

@@ -12,8 +12,8 @@ from cede.state.columns import DOWN, NONE, Bools, Int64s, Rows
 from cede.state.entry import partition_of
 from cede.state.state import State
 
-Key = tuple[int, int]
-"""An operation: the row of its pool, and the code of its app."""
+Key = tuple[int, str]
+"""An operation: its pool, and the name of its app."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Pools:
     def amounts(self, table: Int64s, rows: Rows) -> Int64s:
         """Amounts of workloads, (rows, resources), whatever their flavors."""
         picked = table[:, rows]
+        if not self.folded:
+            return np.zeros((len(rows), 0), np.int64)
         return np.stack([picked[columns].sum(axis=0) for columns in self.folded], axis=1)
 
 
@@ -113,13 +115,12 @@ class Operations:
     def __len__(self) -> int:
         return len(self.names)
 
-    def number(self, pool: int, app: int) -> int:
-        """The operation of this app in this pool, entered if it is new."""
-        found = self.index.get((pool, app))
+    def number(self, pool: int, name: str) -> int:
+        """The operation of this name in this pool, entered if it is new."""
+        found = self.index.get((pool, name))
         if found is None:
             pools = self.pools
-            name = pools.state.apps.names[app]
-            found = self.index[pool, app] = len(self.names)
+            found = self.index[pool, name] = len(self.names)
             self.names.append(name)
             self.pool.append(pool)
             entry = self._entries.get(name)
@@ -130,14 +131,13 @@ class Operations:
     def enter_listed(self) -> None:
         """Operations that the file lists, whether they have work or not."""
         state = self.pools.state
-        known = {code for _, code in self.index}
+        known = {name for _, name in self.index}
         for app in state.static.apps:
-            code = state.apps.code(app.name)
-            if code in known:
+            if app.name in known:
                 continue
             queue = NONE if app.queue is None else state.tree.index[app.queue]
             partition = partition_of(state, queue) if queue != NONE else 0
-            self.number(self.pools.pool_of(queue, partition), code)
+            self.number(self.pools.pool_of(queue, partition), app.name)
 
     @property
     def below(self) -> list[Rows]:

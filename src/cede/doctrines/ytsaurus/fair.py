@@ -189,7 +189,7 @@ class FairShare:
         """The children that jump at their suggestions: all of them, or in order as many as the pool's limits allow."""
         found: list[tuple[bool, int]] = []
         share = self.partial[pool] if bounded else self.share[pool]
-        for is_pool, child in self._in_order(pool):
+        for is_pool, child in self.in_order(pool):
             rise = self._jump_of(is_pool, child)
             if not rise.any():
                 continue
@@ -209,7 +209,8 @@ class FairShare:
         found[found < ROUNDING] = 0.0
         return found
 
-    def _in_order(self, pool: int) -> list[tuple[bool, int]]:
+    def in_order(self, pool: int) -> list[tuple[bool, int]]:
+        """The children of a pool, whether each is a pool, as they come: by name, or as a FIFO pool serves them."""
         if pool in self.fifo:
             return [(False, child) for child in self.fifo[pool].tolist()]
         among = [(self.pools.name(child), 0, child) for child in self.pools.children[pool]]

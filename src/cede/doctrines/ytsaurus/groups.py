@@ -9,6 +9,7 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
+from cede.doctrines.ytsaurus.settings import Amounts
 from cede.doctrines.ytsaurus.standing import NOBODY
 from cede.doctrines.ytsaurus.status import dominates
 from cede.doctrines.ytsaurus.update import Update
@@ -67,9 +68,16 @@ def _below_threshold(update: Update, operation: Rows, counted: Int64s) -> Bools:
     found = np.zeros(len(operation), np.bool_)
     for number in update.with_threshold & set(np.unique(operation).tolist()) if update.with_threshold else ():
         mine = operation == number
-        most = counts_of(update.pools, update.operations.settings[number].threshold, np.inf)
-        found[mine] = (counted[mine] < most).all(axis=1)
+        threshold = update.operations.settings[number].threshold
+        most = counts_of(update.pools, threshold, np.inf)
+        found[mine] = (counted[mine] < most).all(axis=1) & _above_nothing(update, threshold)
     return found
+
+
+def _above_nothing(update: Update, threshold: Amounts) -> bool:
+    """Whether a threshold leaves room below it in resources that nobody has: those that are not counted are used 0."""
+    names = {update.state.units.names[column] for column in update.pools.columns.tolist()}
+    return all(amount > 0 for name, amount in threshold.items() if name not in names)
 
 
 def share_before(update: Update, operation: int, before: Int64s) -> Floats:

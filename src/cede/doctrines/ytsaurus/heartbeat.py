@@ -53,6 +53,8 @@ class Taken:
     """What had to be freed."""
     over: tuple[int, int] | None = None
     """For limits: whose, and of what."""
+    used: int = 0
+    """How much of it was used before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,15 +346,24 @@ class Beats:
         self.numbers.drop(row, int(here.operation[at]))
 
     def _limits(self, node: int, here: Here, stage: Stage, rest: list[int]) -> Iterator[Taken]:
+        """Of whoever is above a limit as many as it takes, newest first; a decision for each owner of a limit."""
+        found: dict[tuple[int, int, int], Taken] = {}
         for at in rest:
-            over = self.numbers.over_limit(int(here.operation[at]))
-            if over is not None:
-                found = Taken(
-                    node=node, rule=rules.LIMITS, victims=[at], here=here, least=stage.least, normal=stage.normal
+            operation = int(here.operation[at])
+            over = self.numbers.over_limit(operation)
+            if over is None:
+                continue
+            pool, resource = over
+            key = (operation if pool == NONE else NONE, pool, resource)
+            if key not in found:
+                used = self.numbers.usage[operation] if pool == NONE else self.numbers.pool_usage[pool]
+                found[key] = Taken(
+                    node=node, rule=rules.LIMITS, here=here, least=stage.least, normal=stage.normal, over=over
                 )
-                found.over = over
-                yield found
-                self.evict(here, at)
+                found[key].used = int(used[resource])
+            found[key].victims.append(at)
+            self.evict(here, at)
+        yield from found.values()
 
 
 def _spare(update: Update) -> tuple[list[int], Int64s]:
@@ -363,8 +374,9 @@ def _spare(update: Update) -> tuple[list[int], Int64s]:
         column = units.index.get(name)
         if column is None:
             continue
-        mentioned = state.nodes.capacity[column, : state.nodes.size].any() or state.work.need[column].any()
-        if mentioned:
+        counted = state.nodes.capacity[column, : state.nodes.size].any() or state.work.need[column].any()
+        odd = [*(node.capacity for node in state.odd_nodes.values()), *state.odd_requests.values()]
+        if counted or any(name in amounts for amounts in odd):
             columns.append(column)
             least.append(-(-nano // units.nano[column]))
     return columns, np.array(least, np.int64)

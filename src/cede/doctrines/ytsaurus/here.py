@@ -13,7 +13,7 @@ from cede.doctrines.ytsaurus.groups import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMP
 from cede.doctrines.ytsaurus.numbers import Numbers
 from cede.doctrines.ytsaurus.standing import progress_of
 from cede.model.rules import Rule
-from cede.state.columns import CHECKPOINTING, RUNNING, Bools, Int64s, Rows
+from cede.state.columns import CHECKPOINTING, PREEMPTING, RESERVED, RUNNING, Bools, Int64s, Rows
 
 SSD_NON, SSD_AGGRESSIVELY, LEVEL_NON, LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE = range(5)
 
@@ -105,6 +105,13 @@ def _gap(numbers: Numbers, works: Rows) -> Int64s:
             asked = sum(int(member[cpu]) for member in state.members_of(int(works[at])))
             found[at] = state.work.usage[cpu, works[at]] < asked
     return found
+
+
+def others_on(numbers: Numbers, node: int) -> list[int]:
+    """Workloads on a node that hold room and do not run: they have not begun, or are leaving."""
+    state = numbers.update.state
+    rows = {int(state.residents.work[resident]) for resident in state.node_residents[node]}
+    return sorted(row for row in rows if state.work.state[row] in (RESERVED, PREEMPTING))
 
 
 def shield_of(numbers: Numbers, here: Here, at: int, least: int, *, normal: bool, ssd: bool) -> Rule | None:

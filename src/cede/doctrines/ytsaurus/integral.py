@@ -81,6 +81,7 @@ class Integrals:
 
     def _collect(self, memory: Memory, elapsed: int) -> dict[int, Floats]:
         """The volume of each pool in amounts times seconds, after so many microseconds; kept for the next time."""
+        self._convert(memory)
         seconds = elapsed / SECOND
         period = self.pools.tree.capacity_period / SECOND
         found: dict[int, Floats] = {}
@@ -99,6 +100,21 @@ class Integrals:
         self._hand_on(found, spare, period)
         memory.volumes = {self.pools.name(pool): volume.tolist() for pool, volume in found.items()}
         return found
+
+    def _convert(self, memory: Memory) -> None:
+        """What was kept in the counts of the cycle before, in those of this one; of a new resource as of the main one."""
+        units, before = self.pools.state.units, memory.resources
+        memory.resources = {units.names[column]: units.nano[column] for column in self.pools.columns.tolist()}
+        if not before or before == memory.resources:
+            return
+        for pool in self.all:
+            name = self.pools.name(pool)
+            if name in memory.volumes:
+                kept = zip(before.items(), memory.volumes[name], strict=True)
+                nanos = {resource: round(count * nano) for (resource, nano), count in kept}
+                spent = dict(zip(before, memory.spent.get(name, ()), strict=False))
+                memory.volumes[name] = self._amounts(pool, nanos).tolist()
+                memory.spent[name] = [spent.get(resource, 0.0) for resource in memory.resources]
 
     def _hand_on(self, volumes: dict[int, Floats], spare: dict[int, Floats], period: float) -> None:
         """What overflows goes to siblings that take it, in proportion to their flow, where the parent says so."""

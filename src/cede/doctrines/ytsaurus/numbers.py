@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.groups import Cut, cut
 from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
 from cede.doctrines.ytsaurus.status import satisfaction
@@ -158,10 +157,3 @@ def _levels(update: Update) -> list[tuple[Rows, Rows]]:
         (np.array(levels[depth], np.intp), np.array([pools.parent[pool] for pool in levels[depth]], np.intp))
         for depth in sorted(levels)
     ]
-
-
-def usage_shares(numbers: Numbers, operation: int) -> Floats:
-    """What an operation uses now, as a share."""
-    one = slice(operation, operation + 1)
-    found: Floats = shares_of(numbers.usage[one].astype(np.float64), numbers.update.totals[one])[0]
-    return found

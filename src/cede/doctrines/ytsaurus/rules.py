@@ -10,7 +10,7 @@ RULES = RuleSet("ytsaurus")
 # -- what starts, and for whom others go -----------------------------------------------------------------------------
 
 STARTS = RULES.admits(
-    "starts", "fits on {nodes} now; of all operations that could start there it is the least satisfied"
+    "starts", "fits on {nodes} now; of all operations that could start there its own is the least satisfied"
 )
 STARVING = RULES.admits(
     "starving", "{operation} starves ({clock}), and {who} runs beyond what the fair share of its operation protects"
@@ -26,14 +26,19 @@ SSD = RULES.admits(
 FULL_HOST = RULES.admits(
     "full-host", "{operation} waits for a whole GPU host ({clock}), and what is lost here is within the allowed penalty"
 )
-OVERCOMMIT = RULES.admits("overcommit", "{node} holds more than it has: {short} too much; {who} is preemptible")
+OVERCOMMIT = RULES.admits(
+    "overcommit", "{node} holds more than it has, {short} too much; of what is preemptible there the newest goes: {who}"
+)
 ABORT = RULES.admits(
     "overcommit-abort",
-    "{node} holds more than it has for {age}, longer than the {limit} allowed; {who} does not fit beside the others",
+    "{node} holds more than it has for {age}, longer than the {limit} allowed; no room beside the others for {who}",
 )
-LIMITS = RULES.admits("limits", "{owner} holds {used} {resource}, above its limit of {limit}; {who} is preemptible")
+NO_SLOTS = RULES.admits("no-slots", "{node} offers no user slots: all that runs there goes ({who})")
+LIMITS = RULES.admits(
+    "limits", "{owner} holds {used} {resource}, above its limit of {limit}; of what is preemptible here goes {who}"
+)
 GRACEFUL = RULES.admits(
-    "graceful", "{who} belongs to {operation}, which asks for graceful preemption, and runs beyond its fair share"
+    "graceful", "asked to leave, beyond the fair share of an operation that wants graceful preemption: {who}"
 )
 
 # -- who stays -------------------------------------------------------------------------------------------------------
@@ -52,17 +57,20 @@ STARVES_ITSELF = RULES.protects(
 OPTED_OUT = RULES.protects("opted-out", "{who} asks not to be preempted")
 PROTECTED = RULES.protects(
     "non-preemptible",
-    "before it {operation} uses {before}, which is below {part} of its fair share {fair}{threshold}: non-preemptible",
+    "{counted}, which is below {low} of its fair share {fair}{threshold}: non_preemptible",
 )
 ONLY_AGGRESSIVE = RULES.protects(
     "aggressively-preemptible",
-    "before it {operation} uses {before}, not below {low} but below {high} of its fair share {fair}: only aggressive "
-    "preemption takes it",
+    "{counted}, {between} its fair share {fair}: only aggressive preemption takes it",
 )
 AGGRESSIVE_FORBIDDEN = RULES.protects(
-    "aggressive-forbidden", "{operation} may not be preempted aggressively (allow_aggressive_preemption, or a gang)"
+    "aggressive-forbidden", "{counted}, {between} its fair share {fair}, and {forbidden}"
 )
-SSD_SHIELD = RULES.protects("ssd-shield", "{who} holds an SSD of this node, which only SSD work may take from it")
+SSD_SHIELD = RULES.protects(
+    "ssd-shield",
+    "{who} holds an SSD of this node and is {group}: of such only what is aggressively_preemptible goes, and only for "
+    "SSD work that starves aggressively",
+)
 NOT_NEEDED = RULES.orders("not-needed", "may be preempted, but enough is freed without it")
 SPARED = RULES.orders("spared", "was among those taken first, but is not needed beside the others", DOCS)
 TOO_LITTLE = RULES.orders("too-little", "may be preempted, but all that may be taken on {node} is not enough")
@@ -71,53 +79,69 @@ TOO_LITTLE = RULES.orders("too-little", "may be preempted, but all that may be t
 
 NOT_STARVING = RULES.waits(
     "not-starving",
-    "{short}, and {operation} may not preempt: it is {starvation} (usage share {usage}, fair share {fair}{clock})",
+    "no node has room for it ({short}), and {operation} may not preempt: {standing}",
 )
-NO_ROOM = RULES.waits("no-room", "{short}; {operation} is {starvation}, but no node has enough to take: {victims}")
+NO_ROOM = RULES.waits(
+    "no-room",
+    "no node has room for it ({short}); {operation} may preempt ({clock}), but on no node may it take enough",
+)
 BACKOFF = RULES.waits(
     "backoff",
-    "{short}; preemption was tried on {nodes} {age} ago, and preemptive_scheduling_backoff is {limit}",
+    "no node has room for it ({short}); preemption was tried on {nodes} {age} ago, and preemptive_scheduling_backoff "
+    "is {limit}",
 )
 ONE_A_HEARTBEAT = RULES.waits(
-    "one-per-heartbeat", "{short}; each node preempts for one allocation in a heartbeat, and this one was not the first"
+    "one-per-heartbeat",
+    "no node has room for it ({short}); a node preempts for one allocation in a heartbeat, and on {nodes} another was "
+    "first",
 )
-NODE_WAITS = RULES.waits("node-waits", "{short}; {nodes} waits for room for {who}, and starts nothing until it has it")
+NODE_WAITS = RULES.waits(
+    "node-waits", "on {nodes} room is held for {who}, which waits for it, and until it has it nothing else starts there"
+)
 AT_LIMIT = RULES.waits("at-limit", "{owner} holds {used} {resource} of its limit {limit}, and this asks for {asked}")
-MAY_NOT = RULES.waits("may-not-preempt", "{short}, and it asks never to preempt others")
+MAY_NOT = RULES.waits("may-not-preempt", "no node has room for it ({short}), and it asks never to preempt others")
 NO_SPARE = RULES.waits(
-    "min-spare", "it fits, but {nodes} has less left than min_spare_allocation_resources_on_node asks for"
+    "min-spare",
+    "it fits, but {nodes} has {free} free, less than min_spare_allocation_resources_on_node asks for: {least}",
 )
 NEXT = RULES.waits(
-    "next-heartbeat", "{nodes} has room for it now, which came after its heartbeat: the next one is near"
+    "next-heartbeat", "there is room for it on {nodes} now, which came after the heartbeat: the next one may start it"
 )
-TENANT = RULES.waits("tenant", "its tenant holds as much as it may")
+TENANT = RULES.waits("tenant", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}")
 LATER = RULES.waits("less-satisfied-first", "what was free went to operations that are less satisfied than {operation}")
-NOT_RUN = RULES.waits("operation-waits", "{operation} does not run yet: {owner} has its {limit} running operations")
+NOT_RUN = RULES.waits(
+    "operation-waits", "{operation} does not run yet: {owner} may run {limit} at once, and others came first"
+)
 BEHIND_FIFO = RULES.waits(
-    "fifo-limit", "{operation} is not among the first {limit} of its FIFO pool, which alone are scheduled"
+    "fifo-limit", "only the first {limit} of its FIFO pool are scheduled, and {operation} is not among them"
 )
 GRACEFUL_IDLE = RULES.waits(
     "graceful-normal",
     "{operation} asks for graceful preemption and is not below its fair share: it starts nothing more",
 )
-NO_NODES = RULES.waits("no-nodes", "no ready node takes it: {matching} of its kind, none of them ready and unreserved")
-FILTERED = RULES.waits("tag-filter", "no ready node of its kind has the tags that {operation} asks for: {filter}")
+NO_NODES = RULES.waits("no-nodes", "none of the nodes that match it ({matching}) is ready and free to use")
+FILTERED = RULES.waits("tag-filter", "no node that it may use has the tags that {operation} asks for: {filter}")
 NO_CLUSTER = RULES.waits("no-cluster", "the file has no nodes, and without nodes there are no shares and no heartbeats")
-SPREAD = RULES.waits("one-node", "a heartbeat starts all members of a workload on one node, and it asks to be spread")
 
 # -- who is refused --------------------------------------------------------------------------------------------------
 
-TOO_BIG = RULES.refuses("too-big", "fits no node even if that were empty: {short}")
+TOO_BIG = RULES.refuses("too-big", "fits no node even if that were empty (all its members stand on one): {short}")
+SPREAD = RULES.refuses("one-node", "all members of a workload start on one node, and it asks to be spread")
 NO_MATCH = RULES.refuses("no-such-node", "no node has what it asks for: {wanted}")
-NEVER = RULES.refuses("above-limit", "asks for {asked} {resource}, {owner} may never have more than {limit}")
-TOO_MANY = RULES.refuses("too-many-operations", "{operation} is refused: {owner} has its {limit} operations")
+NEVER = RULES.refuses("above-limit", "asks for {asked} {resource}, and {owner} may never hold more than {limit}")
+NEVER_TENANT = RULES.refuses(
+    "above-tenant-limit", "asks for {asked} {what}, and {owner} may never hold more than {limit}"
+)
+TOO_MANY = RULES.refuses(
+    "too-many-operations", "{operation} is refused: {owner} may have {limit} operations, and others came first"
+)
 OUT_OF_RANGE = RULES.refuses(
-    "priority-range", "priority {priority} is outside of {low} to {high}, which {owner} may use"
+    "priority-range", "priority {priority} is outside {low}..{high}, the range that {owner} may use"
 )
 FIXED = RULES.refuses("priority-fixed", "priority {priority} is not {default}, the only one that {owner} may use")
 
 # -- what the document promises --------------------------------------------------------------------------------------
 
 SUPERFLUOUS = RULES.warns(
-    "smallest-set", "the document takes the smallest set: {who} is preempted although {others} would be enough", SHIPPED
+    "smallest-set", "the document takes the smallest set: {others} would be enough, without {who}", SHIPPED
 )

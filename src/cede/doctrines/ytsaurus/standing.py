@@ -12,6 +12,7 @@ from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, RESERVED, SUSPE
 from cede.state.state import State
 
 IDLE, HOLDS, WAITS = range(3)
+SMALL = 256
 NOBODY: Rows = np.zeros(0, np.intp)
 
 
@@ -54,10 +55,14 @@ class Standing:
         state = self.state
         work, size = state.work, state.work.size
         known: Rows = np.flatnonzero(work.state[:size] != GONE)
-        pools, numbers = self.pools, self.operations
+        pools, numbers, names = self.pools, self.operations, state.work_names
         keys = np.stack((work.queue[known], work.partition[known], work.app[known])).astype(np.int64)
+        keys[2] = np.where(keys[2] == NONE, -2 - known, keys[2])  # who names no app is one by itself
         found, which = np.unique(keys, axis=1, return_inverse=True)
-        own = [numbers.number(pools.pool_of(int(queue), int(partition)), int(app)) for queue, partition, app in found.T]
+        own = [
+            numbers.number(pools.pool_of(queue, partition), state.apps.names[app] if app >= 0 else names[-2 - app])
+            for queue, partition, app in found.T.tolist()
+        ]
         self.operation[known] = np.array(own, np.intp)[which.reshape(-1)] if own else NONE
         numbers.enter_listed()
         self._grow()
@@ -130,6 +135,9 @@ class Standing:
         state, journal = self.state, self.state.journal
         if journal.reshaped != self.reshaped or not journal.follows or read_pools(state) is not self.pools:
             return None
+        alive = int((self.counts[:, HOLDS] + self.counts[:, WAITS] > 0).sum())
+        if len(self.operations) > SMALL + 2 * (alive + len(state.static.apps)):
+            return None  # most of them ended
         rows = {row if row >= 0 else ~row for row in journal.rows}
         journal.rows.clear()
         size = state.work.size
@@ -153,7 +161,8 @@ class Standing:
             self.operation[row], self.kind[row] = NONE, IDLE
             return {before} - {NONE}
         pool = self.pools.pool_of(int(work.queue[row]), int(work.partition[row]))
-        now = self.operations.number(pool, int(work.app[row]))
+        app = self.state.apps.name(int(work.app[row])) or self.state.work_names[row]
+        now = self.operations.number(pool, app)
         self._grow()
         self.operation[row], self.kind[row] = now, self._kind(row)
         self.amount[row] = self.pools.amounts(work.usage, np.array([row]))[0]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.clocks import NOT, UNSET_CLOCK, Key, Memory, starve
+from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Timers
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.fair import FairShare
 from cede.doctrines.ytsaurus.guarantees import limits_of, limits_of_operation, shares_of, strong, weights_of
 from cede.doctrines.ytsaurus.integral import Integrals
 from cede.doctrines.ytsaurus.running import fifo_order, memory_sizes, running_operations, slots_in_fifo
-from cede.doctrines.ytsaurus.settings import Operation, Pool
 from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
-from cede.state.columns import NONE, Bools, Int8s, Int64s, Rows
+from cede.state.columns import NONE, Bools, Int64s, Rows
 from cede.state.state import State
 
 
@@ -26,7 +24,7 @@ class Update:
     def __init__(self, state: State, memory: Memory, *, keep: bool = True) -> None:
         self.state = state
         if not keep:
-            memory = replace(memory, since=dict(memory.since), starvation=dict(memory.starvation))
+            memory = memory.copy()
         self.standing = Standing(state)
         self.pools, self.operations = self.standing.pools, self.standing.operations
         self.fair = FairShare(self.pools, self.operations, improved=self.pools.tree.improved)
@@ -34,7 +32,8 @@ class Update:
         self.integrals = Integrals(self.pools)
         self.strong, self.burst_factors = strong(self.pools, self.limits, self.integrals.burst_of_trees())
         self.fair.limits = self.limits
-        self.fair.weights = weights_of(self.pools, self.strong, self.integrals.flows())
+        self.weights = weights_of(self.pools, self.strong, self.integrals.flows())
+        self.fair.weights = self.weights
         self.fair.guarantee = self.strong.copy()
         resources = len(self.pools.columns)
         self.op_limits: Floats = np.ones((0, resources))
@@ -42,9 +41,21 @@ class Update:
         self.with_threshold: set[int] = set()
         self._memory_sizes = memory_sizes(self.pools)
         self.running: Bools = np.zeros(0, np.bool_)
+        self.limits_demand: set[int] = set()
         self.steps: Bools = np.zeros(0, np.bool_)
+        self.op_tolerance: Floats = np.zeros(0)
+        self.op_patience: Floats = np.zeros(0)
+        self.op_weights: Floats = np.zeros(0)
+        self.op_aggressive_enabled: Bools = np.zeros(0, np.bool_)
+        self.op_clocks = Timers(memory)
+        self.pool_clocks = Timers(memory)
+        self.pool_clocks.extend(self.pool_keys(), [one.since for one in self.pools.settings])
+        self.pool_tolerance = np.array([one.tolerance for one in self.pools.settings])
+        self.pool_timeout = np.array([one.timeout for one in self.pools.settings], np.float64)
+        self.pool_aggressive_enabled = np.array([one.aggressive_starvation for one in self.pools.settings], np.bool_)
         self._entered = 0
         self.run(memory, range(len(self.operations)))
+        memory.forget_others({*self.op_clocks.keys, *self.pool_clocks.keys})
 
     # -- the update ----------------------------------------------------------------------------------------------
 
@@ -55,9 +66,9 @@ class Update:
         self.running, self.refused = running_operations(self.standing)
         again |= set(np.flatnonzero(self.running[: len(before)] != before).tolist())
         self._enter(np.array(sorted(again), np.intp))
-        self._weigh(memory)
         elapsed = 0 if memory.updated is None else self.state.now - memory.updated
         self._usages()
+        self._weigh(memory, elapsed)
         added = self.integrals.shares(self.fair, self.strong, self.burst_factors, memory, elapsed)
         if added is not None:
             guarantee = self.strong + added
@@ -69,24 +80,32 @@ class Update:
         memory.updated = self.state.now
         self.op_fair, self.pool_fair = self.fair.op_share, self.fair.share
         self.op_promised = self.fair.promised() if self._promises() else np.zeros_like(self.op_fair)
-        self._judge(memory)
+        self._judge()
 
     def _enter_new(self) -> set[int]:
-        """Operations that came since: their limits and totals."""
+        """Operations that came since: their settings as columns."""
         new = range(self._entered, len(self.operations))
         if not new:
             return set()
         limits, totals = [self.op_limits], [self.totals]
-        for number in new:
-            settings: Operation = self.operations.settings[number]
+        settings = self.operations.settings[self._entered :]
+        for number, own in zip(new, settings, strict=True):
             partition = self.pools.tree_of[self.operations.pool[number]]
-            limits.append(limits_of_operation(self.pools, partition, settings)[None, :])
+            limits.append(limits_of_operation(self.pools, partition, own)[None, :])
             totals.append(self.pools.total[partition].astype(np.float64)[None, :])
-            if settings.threshold:
+            if own.threshold:
                 self.with_threshold.add(number)
+            if own.limits_demand:
+                self.limits_demand.add(number)
         self.op_limits, self.totals = np.concatenate(limits), np.concatenate(totals)
+        self.steps = np.append(self.steps, [own.step for own in settings])
+        self.op_tolerance = np.append(self.op_tolerance, [own.tolerance for own in settings])
+        self.op_patience = np.append(self.op_patience, [float(own.timeout) for own in settings])
+        self.op_weights = np.append(self.op_weights, [1.0 if own.weight is None else own.weight for own in settings])
+        above = [self.pools.settings[self.operations.pool[number]] for number in new]
+        self.op_aggressive_enabled = np.append(self.op_aggressive_enabled, [one.aggressive_starvation for one in above])
+        self.op_clocks.extend([self.op_key(number) for number in new], [own.since for own in settings])
         self._entered = len(self.operations)
-        self.steps = self.operations.mask("step")
         return set(new)
 
     def _enter(self, rows: Rows) -> None:
@@ -94,10 +113,9 @@ class Update:
         self.op_usage = shares_of(self.standing.usage.astype(np.float64), self.totals)
         asked = np.where(self.running[:, None], self.standing.waiting, 0) + self.standing.usage
         self.op_demand = shares_of(asked.astype(np.float64), self.totals)
-        for number in rows.tolist():
-            if self.operations.settings[number].limits_demand:
-                most = np.maximum(self.op_limits[number], self.op_usage[number])
-                self.op_demand[number] = np.minimum(self.op_demand[number], most)
+        for number in self.limits_demand:
+            most = np.maximum(self.op_limits[number], self.op_usage[number])
+            self.op_demand[number] = np.minimum(self.op_demand[number], most)
         limits = self._best_allocation(rows, asked[rows])
         self.fair.enter(rows, self.op_usage[rows], self.op_demand[rows], limits, self.steps[rows])
 
@@ -120,16 +138,39 @@ class Update:
             limits[cut[here], memory] = np.minimum(limits[cut[here], memory], most)
         return limits
 
-    def _weigh(self, memory: Memory) -> None:
+    def _weigh(self, memory: Memory, elapsed: int) -> None:
         """Weights of operations, and the order of FIFO pools."""
-        weights = np.array([1.0 if one.weight is None else one.weight for one in self.operations.settings])
-        self.fair.op_weights = weights
+        weights = self.op_weights.copy()
+        self._lighten(memory, weights, elapsed)
         for pool, settings in enumerate(self.pools.settings):
             if settings.fifo:
                 order = fifo_order(self.standing, self.operations.below[pool], settings, weights)
                 if not np.array_equal(order, self.fair.fifo.get(pool, ())):
                     self.fair.fifo[pool] = order
                     self.fair.touch([pool])
+        changed = np.flatnonzero(weights[: len(self.fair.op_weights)] != self.fair.op_weights[: len(weights)])
+        self.fair.touch({self.operations.pool[number] for number in changed.tolist()})
+        self.fair.op_weights = weights
+
+    def _lighten(self, memory: Memory, weights: Floats, elapsed: int) -> None:
+        """Where a pool asks for it, whoever used much lately weighs less: by half for the whole cluster."""
+        own = self.weights.copy()
+        for pool, settings in enumerate(self.pools.settings):
+            if settings.historic_period is None:
+                continue
+            kept = 0.5 ** (elapsed / settings.historic_period) if settings.historic_period else 0.0
+            for child in self.operations.below[pool].tolist():
+                used = float(self.op_usage[child].max(initial=0.0))
+                first = self.operations.settings[child].historic
+                weights[child] *= 0.5 ** _average(memory, self.op_clocks.keys[child], first, used, kept)
+            for child in self.pools.children[pool]:
+                used = float(self.pool_usage[child].max(initial=0.0))
+                own[child] *= 0.5 ** _average(
+                    memory, self.pool_clocks.keys[child], self.pools.settings[child].historic, used, kept
+                )
+        changed = np.flatnonzero(own != self.fair.weights).tolist()
+        self.fair.weights = own
+        self.fair.touch({self.pools.parent[pool] for pool in changed})
 
     def _usages(self) -> None:
         """Usage and demand of pools: sums of what is below them."""
@@ -150,20 +191,18 @@ class Update:
 
     # -- who is below, who starves -------------------------------------------------------------------------------
 
-    def _judge(self, memory: Memory) -> None:
+    def _judge(self) -> None:
         waiting = self.standing.counts[:, WAITS] > 0
         self.schedulable = self.running & waiting & slots_in_fifo(self.standing, self.fair.fifo, self.running)
         self.op_local = satisfaction(self.op_usage, self.op_fair, self.op_demand)
         self.pool_local = satisfaction(self.pool_usage, self.pool_fair, self.pool_demand)
-        tolerance = np.array([one.tolerance for one in self.operations.settings])
-        tolerance = np.where(covered(self.op_fair, self.op_demand), 1.0, tolerance)
+        tolerance = np.where(covered(self.op_fair, self.op_demand), 1.0, self.op_tolerance)
         self.op_below = self.schedulable & below_share(self.op_usage, self.op_fair, self.op_demand, tolerance)
         if self.pools.tree.absolute_tolerance:
             self.op_below &= covered(self.op_fair, self.op_demand) | self._misses_one()
-        pool_tolerance = np.array([one.tolerance for one in self.pools.settings])
-        self.pool_below = below_share(self.pool_usage, self.pool_fair, self.pool_demand, pool_tolerance)
+        self.pool_below = below_share(self.pool_usage, self.pool_fair, self.pool_demand, self.pool_tolerance)
         self.pool_below[self.pools.size :] = False
-        self._clock(memory)
+        self._clock()
         self._priorities()
 
     def _misses_one(self) -> Bools:
@@ -176,82 +215,23 @@ class Update:
         least[~np.isfinite(least)] = 0.0
         return dominates(self.op_fair - self.op_usage, least, self.op_fair, self.op_demand)
 
-    def _clock(self, memory: Memory) -> None:
+    def _clock(self) -> None:
         tree, now = self.pools.tree, self.state.now
-        keys = self.op_keys()
-        given = [one.since for one in self.operations.settings]
-        pending = self.standing.counts[:, WAITS]
-        part = np.minimum(1.0, pending / tree.timeout_coefficient)
-        timeout = np.array([one.timeout for one in self.operations.settings], np.float64) * part
-        aggressive = np.full(len(keys), float(tree.aggressive_timeout)) * part
-        enabled = np.array([self._enabled(pool) for pool in self.operations.pool], np.bool_)
-        self.op_since, self.op_starvation = self._starve(
-            memory, keys, given, self.op_below, timeout, aggressive, enabled
-        )
-        pools = self.pools.settings
+        part = np.minimum(1.0, self.standing.counts[:, WAITS] / tree.timeout_coefficient)
+        self.op_timeout, self.op_aggressive_timeout = self.op_patience * part, tree.aggressive_timeout * part
+        self.op_clocks.step(self.op_below, now, self.op_timeout, self.op_aggressive_timeout, self.op_aggressive_enabled)
+        self.op_since, self.op_starvation = self.op_clocks.since, self.op_clocks.level
         below = self.pool_below if tree.pool_starvation else np.zeros_like(self.pool_below)
-        self.pool_since, self.pool_starvation = self._starve(
-            memory,
-            self.pool_keys(),
-            [one.since for one in pools],
-            below,
-            np.array([one.timeout for one in pools], np.float64),
-            np.full(len(pools), float(tree.aggressive_timeout)),
-            np.array([one.aggressive_starvation for one in pools], np.bool_),
-        )
-        alive = {*keys, *self.pool_keys()}
-        for kept in (memory.since, memory.starvation):
-            for key in kept.keys() - alive:
-                del kept[key]
-        memory.known = alive
-        self.op_timeout, self.op_aggressive_timeout = timeout, aggressive
-        self.op_aggressive_enabled = enabled
-        self.now = now
+        late = np.full(len(below), float(tree.aggressive_timeout))
+        self.pool_clocks.step(below, now, self.pool_timeout, late, self.pool_aggressive_enabled)
+        self.pool_since, self.pool_starvation = self.pool_clocks.since, self.pool_clocks.level
 
-    def _enabled(self, pool: int) -> bool:
-        settings: Pool = self.pools.settings[pool]
-        return settings.aggressive_starvation
-
-    def _starve(
-        self,
-        memory: Memory,
-        keys: list[Key],
-        given: list[int | None],
-        below: Bools,
-        timeout: Floats,
-        aggressive: Floats,
-        enabled: Bools,
-    ) -> tuple[Int64s, Int8s]:
-        """Clocks from memory, or, of what was not seen before, from the file; and memory brought up to date."""
-        known = memory.known
-        since = np.array(
-            [
-                memory.since.get(key, UNSET_CLOCK) if key in known or first is None else first
-                for key, first in zip(keys, given, strict=True)
-            ],
-            np.int64,
-        )
-        before = np.array([memory.starvation.get(key, NOT) for key in keys], np.int8)
-        since, state = starve(below, since, before, self.state.now, timeout, aggressive, enabled)
-        for key, clock, level in zip(keys, since.tolist(), state.tolist(), strict=True):
-            if clock == UNSET_CLOCK:
-                memory.since.pop(key, None)
-                memory.starvation.pop(key, None)
-            else:
-                memory.since[key], memory.starvation[key] = clock, level
-        return since, state
-
-    def op_keys(self) -> list[Key]:
-        name = self.pools.name
-        return [(name(pool), own) for pool, own in zip(self.operations.pool, self.operations.names, strict=True)]
+    def op_key(self, number: int) -> Key:
+        return self.pools.name(self.operations.pool[number]), self.operations.names[number]
 
     def pool_keys(self) -> list[Key]:
-        names = self.state.partitions.names
-        size = self.pools.size
-        return [
-            (self.pools.name(pool),) if pool < size else (names[pool - size], "", "")
-            for pool in range(len(self.pools.settings))
-        ]
+        roots = [(partition, "", "") for partition in self.state.partitions.names]
+        return [*((self.pools.name(pool),) for pool in range(self.pools.size)), *roots]
 
     def _priorities(self) -> None:
         """What each operation may use: nothing, preemption, or aggressive preemption, for itself or for its pools."""
@@ -265,3 +245,11 @@ class Update:
             level = np.maximum(level, inherited[np.array(self.operations.pool, np.intp)])
         level[~self.schedulable] = NOT
         self.op_priority = level
+
+
+def _average(memory: Memory, key: Key, first: float | None, used: float, kept: float) -> float:
+    """The usage of late, the present one counting the more the longer it lasts."""
+    before = memory.historic.get(key, first)
+    found = (before or 0.0) * kept + used * (1 - kept)
+    memory.historic[key] = found
+    return found

@@ -12,24 +12,34 @@ from cede.doctrines.parts.candidates import held_back
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible
+from cede.doctrines.parts.limits import broken, hopeless, limits_of, nodes_over
 from cede.doctrines.parts.misses import nearest_miss
 from cede.doctrines.parts.outcomes import decision, matches_nothing, too_big, wanted
 from cede.doctrines.parts.policies import breach_of
 from cede.doctrines.parts.shapes import about
 from cede.doctrines.parts.shortage import shortage
 from cede.doctrines.ytsaurus import rules
-from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, STARVATION, UNSET_CLOCK, Nodes
+from cede.doctrines.ytsaurus.answers import not_running
+from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, Nodes
 from cede.doctrines.ytsaurus.heartbeat import Beats
-from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_NON, LEVEL_PREEMPTIBLE, SSD_AGGRESSIVELY, shield_of
+from cede.doctrines.ytsaurus.here import (
+    LEVEL_AGGRESSIVELY,
+    LEVEL_NON,
+    LEVEL_PREEMPTIBLE,
+    SSD_AGGRESSIVELY,
+    others_on,
+    shield_of,
+)
 from cede.doctrines.ytsaurus.numbers import UNLIMITED
 from cede.doctrines.ytsaurus.words import (
+    amounts,
     clock_of,
     facts_of,
     operation_name,
     owner_name,
     quantity,
     resource_name,
-    usage_words,
+    standing_of,
 )
 from cede.model.plan import Candidate, Decision, Miss
 from cede.model.rules import Rule
@@ -112,9 +122,11 @@ class Waits:
         if breach is not None:
             rule = rules.FIXED if breach.fixed else rules.OUT_OF_RANGE
             return decision(state, row, "refuse", rule, **breach.facts)
-        hopeless = self._hopeless(kind)
-        if hopeless is not None:
-            return hopeless
+        above = self._hopeless(kind)
+        if above is not None:
+            return above
+        if state.work.placement[row] == SPREAD and state.work.members[row] > 1:
+            return decision(state, row, "refuse", rules.SPREAD)
         if matches_nothing(state, self.asks.claim(kind)):
             return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
         return too_big(state, self.claim(kind), rules.TOO_BIG)
@@ -133,6 +145,9 @@ class Waits:
             if over:
                 facts = self._limit_facts(operation, pool, over[0], int(asked[over[0]]), most)
                 return decision(self.state, self._row(kind), "refuse", rules.NEVER, **facts)
+        row = self._row(kind)
+        for limit in hopeless([one for one in limits_of(self.state, row) if one.tenant != NONE]):
+            return decision(self.state, row, "refuse", rules.NEVER_TENANT, **limit.facts(self.state))
         return None
 
     def _full_pool(self, operation: int, setting: str) -> dict[str, object]:
@@ -151,8 +166,6 @@ class Waits:
             return self._wait(kind, rules.NOT_RUN, explained=False, **self._full_pool(operation, "max_running"))
         if not update.schedulable[operation]:
             return self._wait(kind, rules.BEHIND_FIFO, operation=name, limit=update.pools.tree.fifo_schedulable)
-        if self.state.work.placement[self._row(kind)] == SPREAD and self.state.work.members[self._row(kind)] > 1:
-            return self._wait(kind, rules.SPREAD)
         if self.beats.idle[operation]:
             return self._wait(kind, rules.GRACEFUL_IDLE, operation=name)
         return None
@@ -187,8 +200,15 @@ class Waits:
                 facts["used"] = quantity(self.update, over[0], int(used[over[0]]))
                 return self._wait(kind, rules.AT_LIMIT, explained=False, **facts)
         if not self.beats.within_own(kind):
-            return self._wait(kind, rules.TENANT)
+            return self._wait(kind, rules.TENANT, explained=False, **self._tenant(self._row(kind)))
         return None
+
+    def _tenant(self, row: int) -> dict[str, object]:
+        """The limit of its tenant that this one would exceed."""
+        over = broken([one for one in limits_of(self.state, row) if one.tenant != NONE])
+        most = over[0] if over else nodes_over(self.state, row, [])
+        assert most is not None
+        return most.facts(self.state)
 
     def _limit_facts(self, operation: int, pool: int, resource: int, asked: int, most: Int64s) -> dict[str, object]:
         return {
@@ -210,11 +230,20 @@ class Waits:
                 return self._wait(kind, rules.NODE_WAITS, nodes=self._names(fits), who=self._held_on(fits[0]))
             bare = [node for node in fits if not self.beats.has_spare(free[:, node])]
             if bare == fits:
-                return self._wait(kind, rules.NO_SPARE, nodes=self._names(fits))
+                return self._wait(kind, rules.NO_SPARE, explained=False, **self._bare(fits[0], free))
             return self._wait(kind, rules.NEXT, nodes=self._names([node for node in fits if node not in bare]))
         if self._priority(kind) == NOT and feasible(claim, claim.need, self.free_at_first).any():
             return self._wait(kind, rules.LATER, operation=operation_name(self.update, int(self.asks.operation[kind])))
         return None
+
+    def _bare(self, node: int, free: Int64s) -> dict[str, object]:
+        """What a node has, of what it should have to be looked at."""
+        columns, least = self.beats.spare
+        asked = np.zeros(len(self.state.units), np.int64)
+        asked[columns] = least
+        has = np.where(asked > 0, free[:, node], 0)
+        name = self.state.node_names[node]
+        return {"nodes": name, "free": amounts(self.update, has), "least": amounts(self.update, asked)}
 
     def _without_room(self, kind: int) -> Decision:
         """No node has room for it: whether it may preempt, and why that did not help."""
@@ -268,18 +297,12 @@ class Waits:
 
     def _facts(self, kind: int) -> dict[str, object]:
         operation = int(self.asks.operation[kind])
-        used, fair = usage_words(self.beats.numbers, operation)
-        since = self.update.op_since[operation]
-        clock = f"; {clock_of(self.update, operation)}" if since != UNSET_CLOCK else ""
-        count = sum(len(self.beats.look_again(node)) for node in self._near(kind)) if self.cycle.told else 0
+        may = self._priority(kind) > NOT
         return {
             "short": shortage(self.state, self.claim(kind)),
             "operation": operation_name(self.update, operation),
-            "starvation": STARVATION[self._priority(kind)],
-            "usage": used,
-            "fair": fair,
-            "clock": clock,
-            "victims": f"{count} run where it looks" if count else "nobody runs where it looks",
+            "clock": clock_of(self.update, operation) if may else "",
+            "standing": "" if may else standing_of(self.beats.numbers, operation),
         }
 
     def _near(self, kind: int) -> list[int]:
@@ -302,6 +325,7 @@ class Waits:
     def _candidates(self, kind: int, cannot: Rule | None, known: Mapping[str, Any]) -> Iterator[Candidate]:
         numbers = self.beats.numbers
         for node in self._near(kind):
+            yield from (not_running(self.state, row) for row in others_on(numbers, node))
             here = self.beats.look_again(node)
             least, normal = self._stage(kind, node)
             for at in range(len(here)):

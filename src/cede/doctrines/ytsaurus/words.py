@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from cede.doctrines.ytsaurus.clocks import STARVATION, UNSET_CLOCK
-from cede.doctrines.ytsaurus.curves import Floats
+from cede.doctrines.ytsaurus.curves import EPSILON, Floats
+from cede.doctrines.ytsaurus.groups import GROUPS
 from cede.doctrines.ytsaurus.guarantees import shares_of
 from cede.doctrines.ytsaurus.here import Here
-from cede.doctrines.ytsaurus.numbers import Numbers, usage_shares
+from cede.doctrines.ytsaurus.numbers import Numbers
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.quantities import show_quantity
 from cede.model.times import show_duration
-from cede.state.columns import NONE, STATES, Int64s
+from cede.state.columns import NONE, Int64s
 
 
 def percent(share: float) -> str:
@@ -60,16 +61,27 @@ def operation_name(update: Update, operation: int) -> str:
 
 def clock_of(update: Update, operation: int) -> str:
     """Whose starvation an operation's right to preempt comes from, and since when."""
-    pools, now = update.pools, update.state.now
-    if update.op_starvation[operation]:
-        return f"below its fair share for {show_duration(now - int(update.op_since[operation]))}"
-    for pool in pools.paths[update.operations.pool[operation]]:
-        if update.pool_starvation[pool]:
-            since = show_duration(now - int(update.pool_since[pool]))
-            return f"its pool {pools.name(pool)} is below its fair share for {since}"
-    if update.op_since[operation] != UNSET_CLOCK:
-        return f"below its fair share for {show_duration(now - int(update.op_since[operation]))}"
-    return "not below its fair share"
+    pools, now, level = update.pools, update.state.now, update.op_priority[operation]
+    if update.op_starvation[operation] < level:
+        for pool in pools.paths[update.operations.pool[operation]]:
+            if update.pool_starvation[pool] == level:
+                since = show_duration(now - int(update.pool_since[pool]))
+                return f"its pool {pools.name(pool)} is below its fair share for {since}"
+    return f"below its fair share for {show_duration(now - int(update.op_since[operation]))}"
+
+
+def standing_of(numbers: Numbers, operation: int) -> str:
+    """Why an operation does not starve: how it stands to its fair share, and how long until it would."""
+    update = numbers.update
+    used, fair = usage_words(numbers, operation)
+    since = int(update.op_since[operation])
+    if since == UNSET_CLOCK:
+        tolerance = update.operations.settings[operation].tolerance
+        less = f" (tolerance {percent(tolerance)})" if tolerance < 1 else ""
+        return f"its usage share {used} is not below its fair share {fair}{less}"
+    waited = show_duration(update.state.now - since)
+    timeout = show_duration(int(update.op_timeout[operation]))
+    return f"its usage share {used} is below its fair share {fair} for {waited}, and it starves after {timeout}"
 
 
 def owner_name(update: Update, operation: int, pool: int) -> str:
@@ -83,25 +95,36 @@ def facts_of(numbers: Numbers, here: Here, at: int) -> Mapping[str, object]:
     state, tree = update.state, update.pools.tree
     row, operation = int(here.rows[at]), int(here.operation[at])
     fair = update.op_fair[operation]
-    before = shares_of(here.before[at].astype(np.float64), update.totals[operation])
-    settings = update.operations.settings[operation]
-    threshold = ", or below its usage threshold" if settings.threshold else ""
+    own = update.standing.amount[row] if tree.bound_is_preemptible else 0
+    counted = shares_of((here.before[at] + own).astype(np.float64), update.totals[operation])
+    settings, name = update.operations.settings[operation], operation_name(update, operation)
+    small = ", ".join(f"{one} {show_quantity(one, nano)}" for one, nano in sorted(settings.threshold.items()))
+    gang = settings.gang and not tree.aggressive_for_gangs
     return {
         "who": state.work_names[row],
-        "operation": operation_name(update, operation),
-        "before": shown(update, before, fair),
+        "operation": name,
+        "counted": f"{'with' if tree.bound_is_preemptible else 'before'} it {name} uses {shown(update, counted, fair)}",
         "fair": shown(update, fair),
-        "part": percent(tree.aggressive_satisfaction),
         "low": percent(tree.aggressive_satisfaction),
-        "high": percent(tree.satisfaction),
-        "threshold": threshold,
+        "between": _between(update, operation),
+        "threshold": f", or below its usage threshold ({small})" if small else "",
+        "forbidden": "it is a gang, which aggressive preemption spares here" if gang else "its pool forbids to take it",
+        "group": GROUPS[int(here.group[at])],
         "starvation": STARVATION[int(update.op_starvation[operation])],
-        "state": STATES[int(state.work.state[row])],
     }
 
 
-def usage_words(numbers: Numbers, operation: int) -> tuple[str, str]:
-    """What an operation uses and what it should have."""
+def _between(update: Update, operation: int) -> str:
+    """How usage stands to the fair share of an operation where only aggressive preemption takes from it."""
+    tree = update.pools.tree
+    if (np.abs(update.op_fair[operation] - update.op_demand[operation]) <= EPSILON).all():
+        return f"not below {percent(tree.aggressive_satisfaction)} of what it asks for, which is no more than"
+    return f"not below {percent(tree.aggressive_satisfaction)} but below {percent(tree.satisfaction)} of"
+
+
+def usage_words(numbers: Numbers, operation: int, without: int = NONE) -> tuple[str, str]:
+    """What an operation uses, as it was before one of its workloads started, and what it should have."""
     update = numbers.update
-    fair, used = update.op_fair[operation], usage_shares(numbers, operation)
-    return shown(update, used, fair), shown(update, fair, used)
+    used = numbers.usage[operation] - (0 if without == NONE else update.standing.amount[without])
+    fair, share = update.op_fair[operation], shares_of(used.astype(np.float64), update.totals[operation])
+    return shown(update, share, fair), shown(update, fair, share)

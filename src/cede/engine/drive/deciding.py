@@ -9,6 +9,7 @@ from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.keeping import moment_of
 from cede.engine.drive.lane_pass import look
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
@@ -20,7 +21,6 @@ from cede.model.lifecycle import WAITING, Signal
 from cede.model.plan import Decision, Plan
 from cede.model.times import about
 from cede.state.admission import admitted_parts
-from cede.state.snapshot import snapshot
 
 MOST_PLANS = 16
 """In one step. What is left is decided in the next, which follows at once."""
@@ -67,7 +67,7 @@ def _the_long_way(roll: Roll) -> int | None:
         first = next((decision for decision in made.decisions if decision.victims), None)
         if first is not None:
             heads.clear()
-        moment = None if first is None or (wanted is not None and not wanted(first)) else snapshot(roll.state)
+        moment = None if first is None or (wanted is not None and not wanted(first)) else moment_of(roll)
         if not _carry_out(roll, made, moment) and not again:
             roll.dirty = False
             return wakes_at
@@ -156,8 +156,10 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
         hold(roll, job, victims)
     for victim, taken in zip(victims, decision.victims, strict=True):
         if victim.leaving is not None:
-            if job is not None and not makes_way(roll, victim):
-                victim.leaving.claimant = job.name
+            if not makes_way(roll, victim):
+                victim.leaving.claimant = None if job is None else job.name
+                if job is None:
+                    victim.leaving.decision = number
                 roll.touch(victim)
             roll.mark(victim)
             continue

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from cede.engine.drive import asks, rules
 from cede.engine.drive.asks import RefusedError
@@ -29,6 +30,7 @@ from cede.engine.drive.facts import (
 )
 from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.keeping import kept_of, moment_of, recall
 from cede.engine.drive.leaving import (
     checkpoint_failed,
     checkpoint_overdue,
@@ -46,7 +48,6 @@ from cede.engine.events import NodeMarked, apply
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
 from cede.model.times import show_duration
-from cede.state.snapshot import snapshot
 from cede.state.state import State
 
 Seen = Began | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated
@@ -60,6 +61,8 @@ class Driver:
         self._roll = Roll(document, now, ways)
         self._roll.open_lane()
         self._wakes_at: int | None = now
+        self._kept: Mapping[str, Any] = {}
+        """What must outlive a restart, as it was told last."""
 
     @classmethod
     def restore(
@@ -70,9 +73,10 @@ class Driver:
         *,
         next_decision: int = 1,
         node_states: dict[str, str] | None = None,
+        kept: Mapping[str, Any] | None = None,
         ways: Ways = LIVE,
     ) -> Driver:
-        """The driver that had these jobs under way when it was last heard of."""
+        """The driver that had these jobs under way when it was last heard of, and `kept` this in memory."""
         driver = cls(document, now, ways)
         roll = driver._roll
         roll.lane = None  # everybody is seated in the columns, and the lane opened when they are
@@ -89,6 +93,8 @@ class Driver:
             driver._seat(job)
         roll.next_decision = next_decision
         roll.open_lane()
+        driver._kept = kept or {}
+        recall(roll, driver._kept)
         return driver
 
     def _seat(self, job: Job) -> None:
@@ -120,11 +126,11 @@ class Driver:
     def snapshot(self, at: int | None = None) -> ClusterFile:
         """This moment as a cluster file; with a later time, nothing else having happened."""
         if at is None or at <= self._roll.state.now:
-            return snapshot(self._roll.state)
+            return moment_of(self._roll)
         before = self._roll.state.now
         self._roll.state.now = at
         try:
-            return snapshot(self._roll.state)
+            return moment_of(self._roll)
         finally:
             self._roll.state.now = before
 
@@ -155,9 +161,17 @@ class Driver:
             self._wakes_at = decide(roll)
             if roll.step.refused:
                 self._turn_away(facts)
+            if roll.ways.keeps:
+                self._keep()
         due, wakes = roll.next_due(), self._wakes_at
         roll.step.wakes_at = wakes if due is None else due if wakes is None else min(due, wakes)
         return roll.step
+
+    def _keep(self) -> None:
+        """The step says what must outlive a restart, if that is not what was said before."""
+        kept = kept_of(self._roll)
+        if kept != self._kept:
+            self._kept = self._roll.step.kept = kept
 
     def _turn_away(self, facts: Sequence[Fact]) -> None:
         """Workloads of this step that can never run are not taken in."""
@@ -199,7 +213,7 @@ class Driver:
             case PutQueue():
                 asks.put_queue(roll, fact)
             case Restarted():
-                roll.memory.clear()
+                recall(roll, kept_of(roll))
                 roll.dirty = True
                 look_again(roll)
             case Began() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():

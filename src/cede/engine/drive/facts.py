@@ -147,7 +147,7 @@ class PutQueue:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The driver was made again from its records: what its doctrine remembered from cycle to cycle is gone."""
+    """The driver was made again from its records: of what its doctrine remembered only that is left which it keeps."""
 
 
 Fact = (

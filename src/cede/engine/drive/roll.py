@@ -359,8 +359,8 @@ def as_entered(job: Job) -> Workload:
 def word_of(roll: Roll, job: Job) -> str:
     """The contract's word for a workload that has its room.
 
-    `preempting` overlaps with what is reserved, so only those are called so that make way for a hold; whoever leaves
-    for another reason fills its room until it has left.
+    `preempting` overlaps with what is reserved, so only those are called so that make way for a hold, or for nobody
+    under a doctrine that waives what they use; whoever leaves for another reason fills its room until it has left.
     """
     if job.phase is Phase.HELD:
         return "reserved"
@@ -368,7 +368,7 @@ def word_of(roll: Roll, job: Job) -> str:
         return "running"
     if job.phase is Phase.CHECKPOINTING and job.leaving is None:
         return "running"  # it goes on afterwards: saving must not keep others from its room
-    return "preempting" if makes_way(roll, job) else "checkpointing"
+    return "preempting" if makes_way(roll, job) or is_waived(roll, job) else "checkpointing"
 
 
 def makes_way(roll: Roll, job: Job) -> bool:
@@ -376,3 +376,9 @@ def makes_way(roll: Roll, job: Job) -> bool:
     claimant = None if job.leaving is None else job.leaving.claimant
     held = None if claimant is None else roll.held.get(claimant)
     return held is not None and job.name in held.waits_for
+
+
+def is_waived(roll: Roll, job: Job) -> bool:
+    """Whether a decision that serves nobody sent it away, and the doctrine counts on it no more."""
+    leaving = job.leaving
+    return roll.doctrine.waived and leaving is not None and leaving.claimant is None and leaving.decision is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Order
@@ -73,3 +75,5 @@ class Step:
     plans: int = 0
     wakes_at: int | None = None
     """When the driver wants to be called again though nothing happened."""
+    kept: Mapping[str, Any] | None = None
+    """What the doctrine remembers that must outlive a restart, as plain JSON; none: the same as after the last step."""

@@ -28,6 +28,8 @@ class Ways:
     (strict), or who does not delay it (easy)."""
     moments: Callable[[Decision], bool] | None = None
     """Of which preempting decisions the cluster of that moment is kept; none: of all."""
+    keeps: bool = True
+    """Every step says what the doctrine remembers that must outlive a restart, if that changed."""
 
 
 LIVE = Ways()

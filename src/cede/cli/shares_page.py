@@ -1,0 +1,171 @@
+"""Share curves as one page that needs nothing else: the tree as bars, a plot for every pool, and the numbers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Any
+
+from cede.cli.output import listed
+from cede.cli.shares_panels import Panel, panels
+from cede.model.plan import Plan
+from cede.sim.report.markup import Markup, data, element, join
+
+LEAD = (
+    "A pool offers its children more and more, until together they come to what the pool itself gets: there the dashed "
+    "lines cross, and what each child has at that place is its share. A child begins at its guarantee and goes up to "
+    "what it asks for or may have. A FIFO pool serves one operation after the other."
+)
+BARS = {
+    "strong": "fair share by strong guarantee",
+    "integral": "by integral guarantee",
+    "weight": "by weight",
+    "demand": "demand",
+    "usage": "usage",
+}
+COLUMNS = ("", "weight", "suggestion", "fair share", "usage", "demand", "guarantee", "limit", "satisfaction", "status")
+
+STYLE = """\
+.bar select { min-width: 160px; }
+.stripe { display: inline-block; width: 3px; height: 14px; background: var(--text); }
+.stripe { margin-right: 8px; vertical-align: -2px; }
+.legend i.demand { background: transparent; border: 1px solid var(--muted); }
+.numbers td, .numbers th { white-space: nowrap; padding: 4px 11px; }
+#numbers .scroll { max-height: 80vh; overflow: auto; }
+.note { color: var(--muted); font-size: 13px; margin: 10px 0 0; }
+"""
+
+
+def page(curves: Mapping[str, Any], resource: str, source: str, made: Plan) -> str:
+    """The whole document; `resource` is shown first. The same curves give the same bytes."""
+    report, own = files("cede.sim.report"), files("cede.cli")
+    # The one bundle that the package carries; its licence is in its first lines, which stay.
+    plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
+    scripts = [plotly, own.joinpath("shares_plot.js").read_text(encoding="utf-8")]
+    title = f"Shares in {source}"
+    head = join(
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", Markup(report.joinpath("report.css").read_text(encoding="utf-8") + STYLE)),
+    )
+    body = join(
+        _header(title, curves, made),
+        element("main", _choices(curves, resource), _tree(), _pools(), _numbers()),
+        element("footer", "Made by cede. This page is complete in itself and loads nothing."),
+        data(_data(curves, resource), "shares"),
+        *(element("script", Markup(script)) for script in scripts),
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
+
+
+def _policy(scripts: list[str]) -> str:
+    """Only these scripts run, and nothing is fetched, whatever the page may hold."""
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
+
+
+def _data(curves: Mapping[str, Any], resource: str) -> dict[str, Any]:
+    """What the script draws from."""
+    left_out = ("curve", "sum")
+    return {
+        "resource": resource,
+        "elements": [{key: one[key] for key in one if key not in left_out} for one in curves["elements"]],
+        "panels": {name: [_panel(one) for one in panels(curves, name)] for name in curves["resources"]},
+    }
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    words = {"title": panel.title, "along": panel.along, "offered": panel.offered}
+    return asdict(panel) | words
+
+
+def _header(title: str, curves: Mapping[str, Any], made: Plan) -> Markup:
+    kinds = [one["kind"] for one in curves["elements"]]
+    starving = [one["name"] for one in curves["elements"] if one["starvation"] != "non_starving"]
+    several = len(curves["trees"]) > 1
+    facts = [
+        ("Doctrine", f"{made.doctrine} {made.edition}"),
+        ("Now", str(made.now)),
+        *((f"In all in {one['name']}" if several else "In all", _amounts(one["total"])) for one in curves["trees"]),
+        ("Pools", str(kinds.count("pool"))),
+        ("Operations", str(kinds.count("operation"))),
+        ("Starving", listed(starving) or "nobody"),
+    ]
+    shown = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    return element("header", element("h1", title), element("dl", *shown, class_="facts"))
+
+
+def _amounts(total: Mapping[str, str]) -> str:
+    return ", ".join(f"{amount} {name}" for name, amount in total.items())
+
+
+def _choices(curves: Mapping[str, Any], resource: str) -> Markup:
+    """What to look at: a resource, and a pool with all below it."""
+    names = [element("option", name, value=name, selected=name == resource) for name in curves["resources"]]
+    parents = {one["parent"] for one in curves["elements"]}
+    below = [
+        element("option", "\N{NO-BREAK SPACE}" * 3 * one["depth"] + _called(one), value=place)
+        for place, one in enumerate(curves["elements"])
+        if place in parents
+    ]
+    return element(
+        "div",
+        element("label", "Resource", for_="resource"),
+        element("select", *names, id="resource"),
+        element("label", "Pool", for_="pool"),
+        element("select", *below, id="pool"),
+        class_="bar",
+        style="margin-top:26px",
+    )
+
+
+def _called(one: Mapping[str, Any]) -> str:
+    return "the root" if one["kind"] == "root" else str(one["name"])
+
+
+def _tree() -> Markup:
+    signs = {
+        "demand": element("i", class_="demand"),
+        "usage": element("span", class_="stripe"),
+    }
+    legend = [element("li", signs.get(key, element("i", data_part=key)), words) for key, words in BARS.items()]
+    box = element(
+        "figure",
+        element("ul", *legend, class_="legend"),
+        element("div", id="bars", class_="plot", role="img", aria_label="Shares of all pools and operations as bars"),
+        element("p", id="bars-note", class_="note"),
+        class_="figurebox",
+    )
+    return _section("tree", "The tree", box)
+
+
+def _pools() -> Markup:
+    return _section(
+        "pools",
+        "Pool by pool",
+        element("p", LEAD, class_="lead"),
+        element("div", id="panels", class_="plots"),
+        element("p", id="panels-note", class_="note"),
+    )
+
+
+def _numbers() -> Markup:
+    heads = [
+        element("th", name, scope="col", class_="figure" if 0 < at < 9 else None) for at, name in enumerate(COLUMNS)
+    ]
+    made = element("table", element("thead", element("tr", *heads)), element("tbody", id="rows"), class_="numbers")
+    return _section("numbers", "Numbers", element("div", made, class_="scroll", tabindex=0))
+
+
+def _section(name: str, title: str, *inner: str) -> Markup:
+    return element(
+        "section", element("h2", title, id=f"title-{name}"), *inner, id=name, class_="block",
+        aria_labelledby=f"title-{name}",
+    )  # fmt: skip
