@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +50,8 @@ class World:
         self.ended: dict[str, Job] = {}
         self.stored: dict[str, Job] = {}
         """The records as a store would have them: of every step what it says has changed."""
+        self.kept: Mapping[str, Any] = {}
+        """The same for what the doctrine remembers."""
         self.restarts = 0
 
     def feed(self, *facts: Fact, after: float = 0) -> Step:
@@ -59,6 +62,7 @@ class World:
         step = self.driver.feed(at, facts)
         self.steps.append(step)
         self.stored |= {name: copy_of(job) for name, job in step.changed.items()}
+        self.kept = self.kept if step.kept is None else json.loads(json.dumps(step.kept))
         self.ended |= {name: job for name, job in step.changed.items() if name not in self.driver.jobs}
         self.obey(step.orders)
         return step
@@ -137,7 +141,12 @@ class World:
         words = {name: NODE_STATES[state.nodes.state[row]] for name, row in state.node_index.items()}
         number = max((made.number for step in self.steps for made in step.decisions), default=0) + 1
         self.driver = Driver.restore(
-            self.document, int(self.seconds * SECOND), jobs, next_decision=number, node_states=words
+            self.document,
+            int(self.seconds * SECOND),
+            jobs,
+            next_decision=number,
+            node_states=words,
+            kept=self.kept,
         )
         self.obey(self.driver.outstanding())
 

@@ -18,6 +18,7 @@ import cede
 from tests.properties.ytsaurus_clusters import cluster
 from tests.referees.ytsaurus_heartbeat import plan
 from tests.referees.ytsaurus_integral import update
+from tests.referees.ytsaurus_settle import settle
 from tests.referees.ytsaurus_states import Clocks, groups, judge, satisfaction
 from tests.referees.ytsaurus_tree import Element, Tree, Vector, trees
 
@@ -95,6 +96,20 @@ def plan_differences(document: Document, decisions: list[Document]) -> Iterator[
             yield f"victim {name}: {reasons.get(name)}, referee {expected_reason}"
 
 
+def settle_differences(document: Document, cycles: int = 8, interval: int = 4) -> list[str]:
+    """Who is preempted in which cycle, and who runs in the end."""
+    made = cede.settle(cede.load(deepcopy(document)), cycles=cycles, interval=interval).to_dict()
+    wanted = settle(document, interval, made["cycles"])
+    got = {(one["at"], one["victim"], one["claimant"]) for one in made["preemptions"]}
+    running = {name: sorted(nodes) for name, nodes in made["running"].items()}
+    expected = {name: sorted(nodes) for name, nodes in wanted.running.items()}
+    found = [f"settle: only here {one}" for one in sorted(got - set(wanted.preemptions), key=str)]
+    found += [f"settle: referee {one}" for one in sorted(set(wanted.preemptions) - got, key=str)]
+    if running != expected:
+        found.append(f"settle: running {running}, referee {expected}")
+    return found
+
+
 # -- the hunt ----------------------------------------------------------------------------------------------------------
 
 
@@ -140,17 +155,24 @@ def _paths(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
                 yield from _paths(inner, (*path, key))
 
 
-def verdict(document: Document) -> str:
+def verdict(document: Document, compare: Callable[[Document], list[str]] = differences) -> str:
     """How a document that can be read differs: in shares, in the plan, or by a failure; empty if it does not."""
     try:
         cede.load(deepcopy(document))
     except Exception:  # noqa: BLE001 - where too much is left out, it is no cluster any more
         return ""
     try:
-        found = differences(document)
+        found = compare(document)
     except Exception as error:  # noqa: BLE001 - a failure is a finding
         return type(error).__name__
     return found[0].split()[0].partition(".")[0] if found else ""
+
+
+def _told(document: Document, compare: Callable[[Document], list[str]]) -> list[str]:
+    try:
+        return compare(document)
+    except Exception as error:  # noqa: BLE001 - a failure is a finding
+        return [str(error)]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -160,23 +182,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--edition", choices=EDITIONS)
     parser.add_argument("--trait", action="append")
+    parser.add_argument("--settle", action="store_true", help="several cycles instead of one")
     parser.add_argument("--all", action="store_true", help="count all that differ instead of stopping at the first")
     given = parser.parse_args(arguments)
+    compare = settle_differences if given.settle else differences
     counted, seeds = Counter[str](), []
     for seed in range(given.first, given.first + given.many):
         edition = given.edition or EDITIONS[seed % 2]
         document = cluster(seed, edition, given.trait)
-        kind = verdict(document)
+        kind = verdict(document, compare)
         if not kind:
             continue
         seeds.append(seed)
         if given.all:
             counted[kind] += 1
             continue
-        small = smallest(document, lambda made: verdict(made) == kind)
+        small = smallest(document, lambda made: verdict(made, compare) == kind)
         print(yaml.safe_dump(small, sort_keys=False, default_flow_style=None, width=140))
         print(f"# seed {seed}, edition {edition}: {kind}")
-        for line in differences(small):
+        for line in _told(small, compare):
             print("#", line)
         return 1
     print(f"{given.many - len(seeds)} of {given.many} clusters are decided alike")

@@ -5,7 +5,7 @@ Only quantities, times and tag filters are parsed by the project's own code. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -208,7 +208,7 @@ def trees(document: Document) -> list[Tree]:
         if name is not None:
             queues.setdefault(name, {"name": name})
     found = {entry.get("partition", "default") for entry in [*document.get("nodes", []), *queues.values()]}
-    return [_tree(document, queues, partition) for partition in sorted(found or {"default"})]
+    return [_tree(document, queues, partition) for partition in sorted(found | {"default"})]
 
 
 def top_of(queues: Mapping[str, Document], name: str) -> Document:
@@ -228,7 +228,7 @@ def _tree(document: Document, queues: Mapping[str, Document], partition: str) ->
             pool.parent = pools[pool.entry.get("parent")]
             pool.parent.children.append(pool)
     now = parse_time(document.get("now", 0))
-    works = _works(document, pools, now)
+    works = _works(document, pools, now, [name for name in pools if name is not None or partition == "default"])
     for element in root.below:
         element.children.sort(key=lambda child: (child.name, child.kind == "operation"))
     named = [document_part.get(key) or {} for document_part in document.get("nodes", []) for key in ("capacity",)]
@@ -246,8 +246,11 @@ def _machine(entry: Document) -> Machine:
     return Machine(entry["name"], entry, {name: room.get(name, ZERO) - occupied.get(name, ZERO) for name in room | occupied})
 
 
-def _works(document: Document, pools: Mapping[str | None, Element], now: int) -> list[Work]:
-    """All work of the tree, each under its operation; a listed operation needs no work."""
+def _works(
+    document: Document, pools: Mapping[str | None, Element], now: int, mine: Collection[str | None]
+) -> list[Work]:
+    """All work of the tree, each under its operation; a listed operation needs no work, and what has no queue is of
+    the default partition."""
     listed = {entry["name"]: entry for entry in document.get("apps", [])}
     operations: dict[tuple[str, str | None], Element] = {}
 
@@ -260,14 +263,14 @@ def _works(document: Document, pools: Mapping[str | None, Element], now: int) ->
 
     works = []
     for entry in document["workloads"]:
-        if entry.get("queue") in pools:
+        if entry.get("queue") in mine:
             operation = operation_of(entry.get("app", entry["name"]), entry.get("queue"))
             works.append(_work(entry, operation, now))
             operation.works.append(works[-1])
             operation.started = min(operation.started, works[-1].submitted)
     busy = {app for app, _ in operations}
     for app, entry in listed.items():
-        if app not in busy and entry.get("queue") in pools:
+        if app not in busy and entry.get("queue") in mine:
             operation_of(app, entry.get("queue"))
     return works
 

@@ -197,8 +197,9 @@ def _end(fifo: bool, x: Sequence[float], y: Sequence[float], offer: float, last:
 
 
 def percent(share: float) -> str:
-    """A share as a part of a hundred."""
-    return f"{100 * share:.4g}%"
+    """A share as a part of a hundred, as exactly as a picture can show it."""
+    hundredths = f"{100 * share:.2f}".rstrip("0").rstrip(".")
+    return f"{hundredths}%" if hundredths != "0" else f"{100 * share:.1g}%"
 
 
 def height_at(x: Sequence[float], y: Sequence[float], place: float) -> float:

@@ -89,10 +89,10 @@
       xaxis: axis({ range: [0, Math.max(Math.min(Math.max(...of("demand_share")) * 1.04, 110), most)], ticksuffix: "%", title: { text: `share of ${plain(name)}` } }),
       yaxis: axis({ range: [all.length - 0.4, -0.6], showgrid: false, showticklabels: false, ticks: "", fixedrange: true, automargin: false }),
     }), CONFIG);
-    const left = places.length - concerned.length;
+    const others = places.length - concerned.length;
     note("bars-note", [
       concerned.length > rows.length ? `${rows.length} of ${concerned.length} are shown; choose a pool further down.` : "",
-      left ? `Without ${left} that have nothing to do with ${name}.` : "",
+      others ? `Without ${others} that have nothing to do with ${name}.` : "",
     ].join(" "));
   }
   const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

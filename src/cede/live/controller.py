@@ -206,6 +206,7 @@ class Controller:
             saved.jobs,
             next_decision=saved.next_decision,
             node_states=dict(saved.node_states),
+            kept=saved.kept,
             ways=self._ways,
         )
         self._metrics.restore(saved.jobs)
@@ -268,7 +269,7 @@ class Controller:
             decided = time.perf_counter()
             self._deciding_s = decided - began
             self._wakes_at = step.wakes_at
-            if not facts and not step.changed and not step.decisions:
+            if not facts and not step.changed and not step.decisions and step.kept is None:
                 return
             try:
                 entry = self._entry(step, taken)

@@ -21,6 +21,7 @@ from fastapi import FastAPI
 from cede import __version__
 from cede.engine.catalog import check_selection, doctrine_of
 from cede.engine.clock import WallClock
+from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
 from cede.live.api.app import close_app, create_app
 from cede.live.api.server import Server
@@ -247,6 +248,7 @@ class LiveServer:
         document = self._given
         if document is None:
             document = saved.document or machine_document(self._nodes)
+        document = undated(document)
         doctrine_of(document.doctrine)
         check_selection(document.selection)
         if document.workloads:

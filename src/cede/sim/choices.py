@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Self
 
 from cede.engine.cluster import Cluster
+from cede.engine.drive.doctrine_terms import merged, times_of
 from cede.engine.drive.terms import Terms
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.sim.assuming import Assumed
@@ -69,7 +70,8 @@ def asked(trace: Trace, cluster: Cluster, choices: Choices, settings: Mapping[st
     begin = begin_of(trace)
     until = spans.moment("until", choices.until, begin, trace.origin)
     habits = Habits(spans.us("start_delay", choices.start_delay, 0), spans.us("stop_time", choices.stop_time, 0))
-    terms = Terms(grace_period=spans.us("grace", choices.grace, Terms().grace_period))
+    grace = spans.maybe("grace", choices.grace)
+    terms = Terms(**merged(times_of(cluster.document), {} if grace is None else {"grace_period": grace}))
     by = spans.us("shake_by", choices.shake_by, 0)
     assumed = Assumed(
         choices.checkpoint,

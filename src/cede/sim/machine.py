@@ -50,6 +50,8 @@ class Attempt:
     cause: str = ""
     lost_node: bool = False
     saved: bool = False
+    told: int = 0
+    """Up to when of its own checkpoints was told."""
     turn: int = 0
     """What it does next, by a number that is used once: anything else on the agenda of its job is off."""
 
@@ -60,6 +62,7 @@ class Machine:
     def __init__(self, records: Records, habits: Habits) -> None:
         self.records = records
         self.habits = habits
+        self._origin = records.trace.origin or 0
         self.agenda: list[tuple[int, int, int, int]] = []
         """When, what, which job, and which turn of its attempt."""
         self.attempts: dict[int, Attempt] = {}
@@ -174,6 +177,19 @@ class Machine:
                 facts.extend(self._leave(attempt, name, now))
         return facts
 
+    def saves(self, now: int) -> list[Fact]:
+        """The last checkpoint of each that saves by itself at its interval, if it was not told yet."""
+        facts: list[Fact] = []
+        intervals, names = self.records.checkpoint_interval, self.records.names
+        for job, attempt in self.attempts.items():
+            interval = intervals[job]
+            if interval and attempt.stopped is None and now - attempt.works_from >= interval:
+                last = now - (now - attempt.works_from) % interval
+                if last > attempt.told:
+                    attempt.told = last
+                    facts.append(Checkpointed(names[job], attempt.number, at=last + self._origin))
+        return facts
+
     def settle(self, now: int) -> None:
         """Those that wrote a checkpoint and were not told to go work on."""
         for attempt in self._written:
@@ -191,7 +207,7 @@ class Machine:
             if attempt.kept > base and attempt.stopped is not None:
                 since = attempt.kept - base
                 when = attempt.stopped - (attempt.worked - since)
-                facts.append(Checkpointed(name, attempt.number, at=when))
+                facts.append(Checkpointed(name, attempt.number, at=when + self._origin))
         self._gone(attempt, now, HOW.get(attempt.cause, "failed") if not attempt.lost_node else "node")
         facts.append(
             Exited(

@@ -20,6 +20,8 @@ from cede.sim.wishes import Wishes
 Watch = Callable[[int, int, int], bool]
 """Told the time, how many jobs were submitted and how many ended; whether to go on."""
 
+READS_CHECKPOINTS = frozenset({"ytsaurus"})
+"""Doctrines that decide by when somebody saved last: they are told of checkpoints that nobody asked for."""
 BETWEEN = 256
 """Steps from one look at the watch to the next."""
 
@@ -53,13 +55,15 @@ class Replay:
             instants=origin is not None,
             backfill=backfill,
             moments=self._wants_moment,
+            keeps=False,
         )
         self._entries = entries
+        self._saves = document.doctrine is not None and document.doctrine.name in READS_CHECKPOINTS
         self._there = len(there)
         now = self.begin + self.origin
         found = [(job, one) for job, one in enumerate(there) if one.started is not None]
         self.driver = Driver.restore(
-            on_clock(document, now - int(document.now)),
+            on_clock(document, now - int(document.now), instants=origin is not None),
             now,
             [one.record(entries.entry(job), entries.terms(job), self.origin) for job, one in found],
             ways=ways,
@@ -118,6 +122,8 @@ class Replay:
         self.now = at
         machine, records = self.machine, self.records
         facts: list[Fact] = machine.due(at) if machine.agenda and machine.agenda[0][0] <= at else []
+        if self._saves:
+            facts += machine.saves(at)
         if self.wishes.faults:
             self._faults_of(at, facts)
         first = len(facts)

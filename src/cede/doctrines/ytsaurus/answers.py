@@ -20,6 +20,7 @@ from cede.doctrines.ytsaurus.words import (
     facts_of,
     operation_name,
     owner_name,
+    percent,
     quantity,
     resource_name,
     shown,
@@ -209,25 +210,17 @@ class Answers:
 
     def _account(self, taken: Taken) -> dict[str, Any]:
         """The claimant's shares and those of the pools above it, and where on the node every allocation stands."""
-        update, numbers = self.update, self.beats.numbers
+        update, tree = self.update, self.update.pools.tree
         operation = int(self.beats.asks.operation[taken.kind])
-        path = update.pools.paths[update.operations.pool[operation]]
-        used, fair = usage_words(numbers, operation)
-        rule = taken.rule
-        assert rule is not None
+        used, fair = usage_words(self.beats.numbers, operation, taken.row)
+        assert taken.rule is not None
         found: dict[str, Any] = {
-            "stage": WORDS.get(rule.id, "regular"),
+            "stage": WORDS.get(taken.rule.id, "regular"),
             "node": self.state.node_names[taken.node],
+            "thresholds": f"{percent(tree.aggressive_satisfaction)} and {percent(tree.satisfaction)} of the fair share",
             "shares": [
                 {"element": operation_name(update, operation), "usage share": used, "fair share": fair},
-                *(
-                    {
-                        "element": f"pool {update.pools.name(pool)}",
-                        "usage share": shown(update, update.pool_usage[pool], update.pool_fair[pool]),
-                        "fair share": shown(update, update.pool_fair[pool]),
-                    }
-                    for pool in path
-                ),
+                *map(self._pool, update.pools.paths[update.operations.pool[operation]]),
             ],
         }
         here = taken.here
@@ -235,17 +228,23 @@ class Answers:
             found["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
         return found
 
+    def _pool(self, pool: int) -> dict[str, Any]:
+        update = self.update
+        return {
+            "element": f"pool {update.pools.name(pool)}" if pool < update.pools.size else "the root",
+            "usage share": shown(update, update.pool_usage[pool], update.pool_fair[pool]),
+            "fair share": shown(update, update.pool_fair[pool], update.pool_usage[pool]),
+        }
+
     def _row(self, here: Here, at: int, taken: Taken) -> dict[str, Any]:
-        update, tree = self.update, self.update.pools.tree
-        operation = int(here.operation[at])
+        update, operation = self.update, int(here.operation[at])
         before = shares_of(here.before[at].astype(np.float64), update.totals[operation])
         fair = update.op_fair[operation]
         return {
             "workload": self.state.work_names[int(here.rows[at])],
             "operation": update.operations.names[operation],
             "used before it": shown(update, before, fair),
-            "protected below": shown(update, fair * tree.aggressive_satisfaction, fair),
-            "preemptible from": shown(update, fair * tree.satisfaction, fair),
+            "fair share": shown(update, fair, before),
             "group": GROUPS[int(here.group[at])],
             "taken": at in taken.victims,
         }

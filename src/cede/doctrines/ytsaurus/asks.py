@@ -44,7 +44,7 @@ class Asks:
                 place.append(at)
             self.kind_of[row] = number
             self.queues[number].append(row)
-        self._places = {row: at for at, row in enumerate(self.rows.tolist())}
+        self.places = {row: at for at, row in enumerate(self.rows.tolist())}
         self.first = np.array(place, np.int64)
         self.operation: Rows = standing.operation[np.array(firsts, np.intp)] if firsts else np.zeros(0, np.intp)
         self.pool = np.array([update.operations.pool[one] for one in self.operation.tolist()], np.intp)
@@ -80,7 +80,7 @@ class Asks:
         row = self.front(kind)
         self._served[kind] += 1
         if self._served[kind] < len(self.queues[kind]):
-            self.first[kind] = self._places[self.front(kind)]
+            self.first[kind] = self.places[self.front(kind)]
         else:
             self.open[kind] = False
         return row

@@ -29,6 +29,8 @@ class Audit:
         self.used: set[str] = set()
         self.touched: set[int] = set()
         self.gone: set[str] = set()
+        self.asked: set[str] = set()
+        """Those asked to go gracefully, whose room their node does not count on yet."""
         self.came: dict[str, list[str]] = {}
         self._update: Update | None = None
 
@@ -41,6 +43,7 @@ class Audit:
             for node in set(made.nodes):
                 self.came.setdefault(node, []).append(made.workload)
         self.gone |= {victim.workload for victim in made.victims}
+        self.asked |= {victim.workload for victim in made.victims if victim.reason == "graceful"}
 
     def _objections(self, made: Decision) -> Iterator[str]:
         state = self.state
@@ -85,15 +88,20 @@ class Audit:
         if operation in self.touched or victim.reason in ("ssd", "full-host"):
             return
         self.touched.add(operation)
-        part = update.pools.tree.aggressive_satisfaction if victim.reason == "aggressive" else None
-        part = update.pools.tree.satisfaction if part is None else part
+        tree = update.pools.tree
+        hard = victim.reason == "aggressive"
+        if victim.reason == "limits":  # in whichever stage that was
+            hard = any(pool.aggressive_starvation for pool in update.pools.settings)
+            if tree.ssd.enable or tree.full_host.enable:
+                return
+        part = tree.aggressive_satisfaction if hard else tree.satisfaction
         if self._below(update, operation, row, part):
             yield f"{victim.workload} is within the part of its operation's fair share that is protected"
 
     def _below(self, update: Update, operation: int, row: int, part: float) -> bool:
         """Whether what its operation uses before this one is below so much of its share, summed up one by one."""
         state = self.state
-        if update.pools.tree.bound_is_preemptible or settings_threshold(update, operation):
+        if update.pools.tree.bound_is_preemptible or settings_threshold(update, operation) or _remembers(update):
             return False
         key = self._age(row)
         others = np.flatnonzero(update.standing.operation == operation).tolist()
@@ -130,7 +138,7 @@ class Audit:
         leaving = {victim.workload for victim in made.victims}
         for resident in state.node_residents[index]:
             name = state.work_names[int(state.residents.work[resident])]
-            if name not in leaving | self.gone:
+            if name not in leaving | (self.gone - self.asked):
                 free = [a - int(b) for a, b in zip(free, state.residents.amount[:, resident], strict=True)]
         for name in (*self.came.get(node, ()), made.workload):
             for member in state.members_of(state.work_index[name]):
@@ -150,6 +158,11 @@ class Audit:
             if state.residents.node[resident] == node:
                 total = [a + int(b) for a, b in zip(total, state.residents.amount[:, resident], strict=True)]
         return total
+
+
+def _remembers(update: Update) -> bool:
+    """Whether shares depend on what was before, which nobody tells here."""
+    return bool(update.integrals.all) or any(pool.historic_period is not None for pool in update.pools.settings)
 
 
 def settings_threshold(update: Update, operation: int) -> bool:

@@ -24,6 +24,7 @@ ROUNDING = 1e-12
 OVER = 1e-11
 """A limit that is exceeded by less is kept."""
 COLLINEAR = 1e-15
+EDGES = np.array([0.0, 1.0])
 CLASS = 10
 """Weights within a factor of 2**10 are added up together: sums of very different slopes would lose the small ones."""
 
@@ -69,86 +70,97 @@ def nothing(resources: int) -> Curve:
 # -- shares by fit factor: sums of children --------------------------------------------------------------------------
 
 
-def side_by_side(xs: Sequence[Floats], ys: Sequence[Floats], scales: Sequence[float | Floats]) -> tuple[Floats, Floats]:
-    """The sum of polylines whose `x` is stretched by its scale, on [0, 1]; each is one (points,) and (points, R) pair,
-    or a block of equally long ones, (n, points) and (n, points, R) with scales of (n,).
+def side_by_side(xs: Sequence[Floats], ys: Sequence[Floats], scales: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """The sum of polylines whose `x` is stretched by its scale, on [0, 1]; each entry is a block of equally long ones,
+    (n, points) and (n, points, R) with scales of (n,).
     """
-    begin, end, rise, kinds = [], [], [], []
-    base = np.zeros(ys[0].shape[-1])
-    for x, y, scale in zip(xs, ys, scales, strict=True):
-        where = x * (np.asarray(scale)[:, None] if x.ndim > 1 else scale)
-        begin.append(where[..., :-1].ravel())
-        end.append(where[..., 1:].ravel())
-        rise.append((y[..., 1:, :] - y[..., :-1, :]).reshape(-1, y.shape[-1]))
-        base += y[..., 0, :].reshape(-1, y.shape[-1]).sum(axis=0)
-        kind = np.floor(-np.log2(np.asarray(scale, np.float64)) / CLASS).astype(np.int64)
-        kinds.append(np.broadcast_to(kind[..., None], where[..., :-1].shape).ravel())
-    return _add_up(np.concatenate(begin), np.concatenate(end), np.concatenate(rise), base, np.concatenate(kinds))
-
-
-def _add_up(
-    begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: npt.NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """A polyline from segments that rise from `begin` to `end`, added up; `kinds` says whose slopes are of one size."""
+    counts, sizes = [len(x) for x in xs], [x.shape[1] for x in xs]
+    lengths = np.repeat(sizes, counts)
+    scale = np.concatenate(scales)
+    x = np.concatenate([one.ravel() for one in xs]) * np.repeat(scale, lengths)
+    y = np.concatenate([one.reshape(-1, one.shape[-1]) for one in ys])
+    last = np.cumsum(lengths) - 1
+    base = y[last + 1 - lengths].sum(axis=0)
+    rise = y[1:] - y[:-1]
     moves = rise.any(axis=1)
-    begin, end, rise, kinds = begin[moves], end[moves], rise[moves], kinds[moves]
-    step = end - begin <= ROUNDING * end
+    moves[last[:-1]] = False
+    found = np.flatnonzero(moves)
+    kinds = np.floor(-np.log2(scale) / CLASS)
+    several = np.repeat(kinds, lengths)[found] if (kinds != kinds[0]).any() else None
+    return _add_up(x[found], x[found + 1], rise[found], base, several)
+
+
+def _add_up(begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: Floats | None) -> tuple[Floats, Floats]:
+    """A polyline from segments that rise from `begin` to `end`, added up; `kinds` says whose slopes are of one size."""
+    wide = end - begin
+    step = wide <= ROUNDING * end
     if step.any():
         at_once = step & (end <= 0)
         base = base + rise[at_once].sum(axis=0)
         jumps_at, jumps = end[step & ~at_once], rise[step & ~at_once]
-        begin, end, rise, kinds = begin[~step], end[~step], rise[~step], kinds[~step]
+        begin, end, rise, wide = begin[~step], end[~step], rise[~step], wide[~step]
+        kinds = None if kinds is None else kinds[~step]
     else:
         jumps_at, jumps = end[:0], rise[:0]
     count = len(begin)
-    every = np.concatenate((begin, end, jumps_at))
+    every = np.concatenate((begin, end, jumps_at, EDGES))
     order = np.argsort(every, kind="stable")
     sorted_x = every[order]
     new = np.empty(len(order), np.bool_)
-    if not len(order):
-        return np.array([0.0, 1.0]), np.stack((base, base))
     new[0] = True
-    np.greater(np.diff(sorted_x), ROUNDING * sorted_x[1:], out=new[1:])
+    np.greater(sorted_x[1:] - sorted_x[:-1], ROUNDING * sorted_x[1:], out=new[1:])
     firsts = np.flatnonzero(new)
-    where = np.empty(len(order), np.intp)
-    where[order] = np.cumsum(new) - 1
     x = sorted_x[firsts]
-    slope = _slopes(where[:count], where[count : 2 * count], rise / (end - begin)[:, None], kinds, len(x))
-    jump = np.zeros((len(x), rise.shape[1]))
+    change = np.zeros((len(every), rise.shape[1]))
+    np.divide(rise, wide[:, None], out=change[:count])
+    np.negative(change[:count], out=change[count : 2 * count])
+    ends = np.append(firsts[1:], len(order)) - 1
+    slope = _slopes(change, order, ends, count, kinds)
+    growth = (x[1:] - x[:-1])[:, None] * slope[:-1]
+    jump: Floats | None = None
     if len(jumps_at):
-        np.add.at(jump, where[2 * count :], jumps)
-    gaps = np.diff(x)[:, None] * slope[:-1]
-    before = base + np.concatenate((np.zeros((1, rise.shape[1])), np.cumsum(gaps + jump[:-1], axis=0)))
-    return _with_jumps(x, before, jump)
+        where = np.empty(len(order), np.intp)
+        where[order] = np.cumsum(new) - 1
+        jump = np.zeros((len(x), rise.shape[1]))
+        np.add.at(jump, where[2 * count : -len(EDGES)], jumps)
+        growth += jump[:-1]
+    before = np.empty((len(x), rise.shape[1]))
+    before[0] = base
+    np.cumsum(growth, axis=0, out=before[1:])
+    before[1:] += base
+    return (x, before) if jump is None else _with_jumps(x, before, jump)
 
 
-def _slopes(begin: Rows, end: Rows, slope: Floats, kinds: npt.NDArray[np.int64], size: int) -> Floats:
+def _slopes(change: Floats, order: Rows, ends: Rows, count: int, kinds: Floats | None) -> Floats:
     """The slope after each position. What has ended leaves nothing behind, not even what rounding would leave."""
-    total = np.zeros((size, slope.shape[1]))
+    if kinds is None:
+        return _slopes_of_one_size(change, order, ends, count)
+    total = np.zeros((len(ends), change.shape[1]))
     for kind in np.unique(kinds).tolist():
-        mine = kinds == kind
-        active = np.cumsum(np.bincount(begin[mine], minlength=size) - np.bincount(end[mine], minlength=size))
-        idle = active == 0
-        for column in range(slope.shape[1]):
-            weights = slope[mine, column]
-            change = np.bincount(begin[mine], weights, size) - np.bincount(end[mine], weights, size)
-            found = np.cumsum(change)
-            found[idle] = 0.0
-            total[:, column] += np.maximum(found, 0.0)
+        others = np.flatnonzero(kinds != kind)
+        own = change.copy()
+        own[others] = own[count + others] = 0.0
+        total += _slopes_of_one_size(own, order, ends, count)
     return total
 
 
+def _slopes_of_one_size(change: Floats, order: Rows, ends: Rows, count: int) -> Floats:
+    found: Floats = np.cumsum(change[order], axis=0)[ends]
+    np.maximum(found, 0.0, out=found)
+    active = np.zeros(len(change), np.int64)
+    moving = change[:count].any(axis=1)
+    active[:count], active[count : 2 * count] = moving, -moving.astype(np.int64)
+    found[np.cumsum(active[order])[ends] == 0] = 0.0
+    return found
+
+
 def _with_jumps(x: Floats, before: Floats, jump: Floats) -> tuple[Floats, Floats]:
-    """Points in order, two where there is a jump, from 0 to 1."""
+    """Points in order, two where there is a jump."""
     twice = jump.any(axis=1)
     counts = 1 + twice
     at = np.cumsum(counts) - counts
     xs, ys = np.repeat(x, counts), np.repeat(before, counts, axis=0)
     ys[at[twice] + 1] += jump[twice]
-    if xs[0] > 0:
-        xs, ys = np.concatenate(([0.0], xs)), np.concatenate((ys[:1], ys))
-    if xs[-1] < 1:
-        xs, ys = np.concatenate((xs, [1.0])), np.concatenate((ys, ys[-1:]))
     return xs, ys
 
 
@@ -170,17 +182,18 @@ def one_after_another(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def by_suggestion(f: Floats, y: Floats, guarantee: Floats, limits: Floats) -> Curve:
     """How far a suggestion carries: to where the first resource is that much above its guarantee, or at its limit."""
     most = np.minimum(np.maximum(limits, y[0]), y[-1])
-    f, y = _up_to(f, y, most)
+    if (most < y[-1]).any():
+        f, y = _up_to(f, y, most)
     floor = np.minimum(np.maximum(guarantee, y[0]), most)
-    f, y = _with_kinks(f, y, floor)
-    s = np.maximum.accumulate(np.maximum((y - floor).max(axis=1), 0.0))
+    f, y, top = _with_kinks(f, y, floor)
+    s = np.maximum.accumulate(top)
     s[s < ROUNDING] = 0.0
     corner = np.flatnonzero((f[1:] == f[:-1]) & (s[1:] > s[:-1]))
     if len(corner):
         s = np.insert(s, corner + 1, s[corner + 1])
         f, y = np.insert(f, corner + 1, f[corner]), np.insert(y, corner + 1, y[corner], axis=0)
     full = int(np.searchsorted(s, 1 - ROUNDING, "left")) + 1  # no suggestion is above 1
-    return _shorter(Curve(f[:full], s[:full], y[:full]))
+    return Curve(f[:full], s[:full], y[:full])
 
 
 def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
@@ -198,14 +211,13 @@ def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
     return np.append(f[:first], f[first - 1] + part * (f[first] - f[first - 1])), np.vstack((y[:first], end))
 
 
-def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats]:
-    """With points where another resource becomes the one that is furthest above its guarantee."""
-    z = np.column_stack((y - floor, np.zeros(len(y))))
-    top = z.max(axis=1)
+def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats, Floats]:
+    """With points where another resource becomes the one that is furthest above its guarantee; and how far that is."""
+    z, top = _above(y, floor)
     near = z >= (top - ROUNDING)[:, None]
     bent = np.flatnonzero(~(near[1:] & near[:-1]).any(axis=1) & (f[1:] > f[:-1]))
     if not len(bent):
-        return f, y
+        return f, y, top
     low, rise = z[bent], z[bent + 1] - z[bent]
     segments, parts = _envelope(low, rise)
     at = bent[segments]
@@ -213,7 +225,15 @@ def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats]:
     new_y = y[at] + parts[:, None] * (y[at + 1] - y[at])
     order = np.lexsort((parts, at))
     where = at[order] + 1
-    return np.insert(f, where, new_f[order]), np.insert(y, where, new_y[order], axis=0)
+    f, y = np.insert(f, where, new_f[order]), np.insert(y, where, new_y[order], axis=0)
+    return f, y, _above(y, floor)[1]
+
+
+def _above(y: Floats, floor: Floats) -> tuple[Floats, Floats]:
+    """How far each resource is above its floor, with a column of nothing beside; and the furthest of them."""
+    z = np.zeros((len(y), y.shape[1] + 1))
+    np.subtract(y, floor, out=z[:, :-1])
+    return z, z.max(axis=1)
 
 
 def _envelope(low: Floats, rise: Floats) -> tuple[Rows, Floats]:
@@ -237,7 +257,7 @@ def _envelope(low: Floats, rise: Floats) -> tuple[Rows, Floats]:
     return np.concatenate(bundles), np.concatenate(parts)
 
 
-def _shorter(curve: Curve) -> Curve:
+def shorter(curve: Curve) -> Curve:
     """Without points that lie on the line between their neighbours, as far as that is seen at once."""
     f, s, y = curve.f, curve.s, curve.y
     if len(f) < 3:

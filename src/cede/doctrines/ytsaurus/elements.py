@@ -11,6 +11,7 @@ from cede.model.cluster import App
 from cede.state.columns import DOWN, NONE, Bools, Int64s, Rows
 from cede.state.entry import partition_of
 from cede.state.state import State
+from cede.state.units import WHOLE
 
 Key = tuple[int, str]
 """An operation: its pool, and the name of its app."""
@@ -28,6 +29,8 @@ class Pools:
     children: list[list[int]]
     down: list[int]
     paths: list[list[int]]
+    levels: list[tuple[Rows, Rows]]
+    """Pools and their parents, level by level below the roots, so that a whole level is worked out at once."""
     columns: Rows
     """The plain resource columns that shares are counted in."""
     folded: list[list[int]]
@@ -87,7 +90,13 @@ def _read(state: State) -> Pools:
     paths: list[list[int]] = [[] for _ in settings]
     for pool in down:
         paths[pool] = [pool, *(paths[parent[pool]] if parent[pool] != NONE else [])]
-    columns = np.array(state.units.plain, np.intp)
+    levels: dict[int, list[int]] = {}
+    for pool in down[partitions:]:
+        levels.setdefault(len(paths[pool]), []).append(pool)
+    by_level = [
+        (np.array(level, np.intp), np.array([parent[pool] for pool in level], np.intp)) for level in levels.values()
+    ]
+    columns = np.array(state.units.plain or [WHOLE], np.intp)  # a file without resources has shares of nothing
     names = [state.units.names[column] for column in columns]
     folded = [[int(column), *state.units.flavored.get(name, ())] for column, name in zip(columns, names, strict=True)]
     nodes, count = state.nodes, state.nodes.size
@@ -96,7 +105,7 @@ def _read(state: State) -> Pools:
     for partition in range(partitions):
         here = (nodes.partition[:count] == partition) & (nodes.state[:count] != DOWN)
         total[partition] = usable[:, here].sum(axis=1)
-    return Pools(state, tree, settings, parent, trees, children, down, paths, columns, folded, total)
+    return Pools(state, tree, settings, parent, trees, children, down, paths, by_level, columns, folded, total)
 
 
 class Operations:
@@ -111,6 +120,7 @@ class Operations:
         self._entries: dict[str, App] = {app.name: app for app in pools.state.static.apps}
         self._order: Rows | None = None
         self._below: list[Rows] | None = None
+        self._above: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -125,7 +135,7 @@ class Operations:
             self.pool.append(pool)
             entry = self._entries.get(name)
             self.settings.append(operation_of(entry, pools.settings[pool], pools.tree))
-            self._order = self._below = None
+            self._order = self._above = self._below = None
         return found
 
     def enter_listed(self) -> None:
@@ -138,6 +148,13 @@ class Operations:
             queue = NONE if app.queue is None else state.tree.index[app.queue]
             partition = partition_of(state, queue) if queue != NONE else 0
             self.number(self.pools.pool_of(queue, partition), app.name)
+
+    @property
+    def above(self) -> Rows:
+        """The pool of each operation."""
+        if self._above is None:
+            self._above = np.array(self.pool, np.intp)
+        return self._above
 
     @property
     def below(self) -> list[Rows]:

@@ -19,9 +19,11 @@ from cede.doctrines.ytsaurus.curves import (
     by_suggestion,
     nothing,
     one_after_another,
+    shorter,
     side_by_side,
 )
 from cede.doctrines.ytsaurus.demand import operation_curves, shares_at
+from cede.doctrines.ytsaurus.descent import Curves
 from cede.doctrines.ytsaurus.elements import Operations, Pools
 from cede.state.columns import NONE, Bools, Rows
 
@@ -90,7 +92,8 @@ class FairShare:
             return nothing(len(self.pools.columns))
         if self.improved:
             found = self._one_by_one(pool, *found)
-        return by_suggestion(*found, guarantee, self.limits[pool])
+        curve = by_suggestion(*found, guarantee, self.limits[pool])
+        return shorter(curve) if pool in self.fifo else curve
 
     def by_fit(self, pool: int) -> tuple[Floats, Floats] | None:
         """The sum of the children's curves; none for a pool without children."""
@@ -101,19 +104,12 @@ class FairShare:
         if not len(below) and not inner:
             return None
         lightest = self._lightest(pool)
-        xs: list[Floats] = []
-        ys: list[Floats] = []
-        scales: list[float | Floats] = []
-        if len(below):
-            xs.append(self.s[below])
-            ys.append(self.y[below])
-            scales.append(lightest / self.op_weights[below])
-        for child in inner:
-            curve = self.curves[child]
-            xs.append(curve.s)
-            ys.append(curve.y)
-            scales.append(lightest / self.weights[child])
-        return side_by_side(xs, ys, scales)
+        curves = [self.curves[child] for child in inner]
+        return side_by_side(
+            [self.s[below], *(curve.s[None] for curve in curves)],
+            [self.y[below], *(curve.y[None] for curve in curves)],
+            [lightest / self.op_weights[below], lightest / self.weights[inner]],
+        )
 
     def _lightest(self, pool: int) -> float:
         below, inner = self.operations.below[pool], self.pools.children[pool]
@@ -122,13 +118,41 @@ class FairShare:
     # -- from the root down --------------------------------------------------------------------------------------
 
     def _distribute(self) -> None:
-        count = len(self.operations)
-        self.op_suggestion = np.zeros(count)
-        jumps = np.zeros(count, np.bool_)
+        jumps = np.zeros(len(self.operations), np.bool_)
+        self.suggestion[self.pools.size :] = 1.0
+        if self.partial:
+            self._one_at_a_time(jumps)
+        else:
+            self._level_by_level()
+        self.op_share = shares_at(self.s, self.y, self.op_suggestion, beyond=jumps)
+        self.op_share[self.op_share < EPSILON] = 0.0
+        self.share[self.share < EPSILON] = 0.0
+        for root in range(self.pools.size, len(self.pools.settings)):
+            inner = self.share[self.pools.children[root]].sum(axis=0)
+            self.share[root] = inner + self.op_share[self.operations.below[root]].sum(axis=0)
+
+    def _level_by_level(self) -> None:
+        curves = Curves(self.curves)
+        roots = np.arange(self.pools.size, len(self.pools.settings))
+        self.fit[roots], self.share[roots] = curves.at(roots, self.suggestion[roots])
+        above = self.operations.above
+        lightest = np.full(len(self.weights), np.inf)
+        np.minimum.at(lightest, above, self.op_weights)
+        for pools, parents in self.pools.levels:
+            np.minimum.at(lightest, parents, self.weights[pools])
+        for pools, parents in self.pools.levels:
+            suggested = np.minimum(1.0, self.fit[parents] * (self.weights[pools] / lightest[parents]))
+            self.suggestion[pools] = suggested
+            self.fit[pools], self.share[pools] = curves.at(pools, suggested)
+        self.op_suggestion = np.minimum(1.0, self.fit[above] * (self.op_weights / lightest[above]))
+        for pool, order in self.fifo.items():
+            self.op_suggestion[order] = np.clip(self.fit[pool] - np.arange(len(order)), 0.0, 1.0)
+
+    def _one_at_a_time(self, jumps: Bools) -> None:
+        """The same pool by pool, with a mark for operations that have their upper value where they jump."""
+        self.op_suggestion = np.zeros(len(self.operations))
         upper: set[int] = set()
         for pool in self.pools.down:
-            if self.pools.parent[pool] == NONE:
-                self.suggestion[pool] = 1.0
             curve, suggestion = self.curves[pool], float(self.suggestion[pool])
             fit, share = curve.beyond(suggestion) if pool in upper else curve.at(suggestion)
             self.fit[pool], self.share[pool] = fit, share
@@ -140,12 +164,6 @@ class FairShare:
                         upper.add(child)
                     else:
                         jumps[child] = True
-        self.op_share = shares_at(self.s, self.y, self.op_suggestion, beyond=jumps)
-        self.op_share[self.op_share < EPSILON] = 0.0
-        self.share[self.share < EPSILON] = 0.0
-        for root in range(self.pools.size, len(self.pools.settings)):
-            inner = self.share[self.pools.children[root]].sum(axis=0)
-            self.share[root] = inner + self.op_share[self.operations.below[root]].sum(axis=0)
 
     def _suggest(self, pool: int, fit: float, to_pools: Floats, to_operations: Floats) -> None:
         """What a fit factor of this pool suggests to its children."""

@@ -27,16 +27,21 @@ def waits_long(update: Update) -> Bools:
     return found
 
 
-def kinds(asks: Asks, numbers: Numbers) -> Bools:
-    """Kinds that ask for a whole host and keep their operation within its fair share."""
+def ask_for_one(asks: Asks) -> Bools:
+    """Kinds that ask for a whole host."""
+    state = asks.update.state
+    columns = _columns(state)
+    found: Bools = asks.need[columns].sum(axis=0) == GPUS * _one(state, columns)
+    return found
+
+
+def within_share(asks: Asks, numbers: Numbers) -> Bools:
+    """Kinds that keep their operation within its fair share."""
     update, owners = numbers.update, asks.operation
-    columns = _columns(update.state)
-    whole = asks.need[columns].sum(axis=0) == GPUS * _one(update.state, columns)
     total = update.totals[owners].T
     asked = numbers.usage[owners].T + asks.amount
     share = np.divide(asked, total, out=np.zeros_like(total), where=total > 0)
-    inside = (share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0)
-    found: Bools = whole & inside.all(axis=0)
+    found: Bools = np.all((share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0), axis=0)
     return found
 
 

@@ -40,7 +40,17 @@ def cut(update: Update, lists: Sequence[Rows], operations: Sequence[int], amount
         starts = np.cumsum(lengths) - lengths
         filled = np.flatnonzero(lengths)
         before = before - np.repeat(before[starts[filled]], np.array(lengths)[filled], axis=0)
-    return Cut(rows, operation, before, _groups(update, operation, before, before + own))
+    group = _groups(update, operation, before, before + own)
+    if update.pools.tree.bound_is_preemptible and len(rows):
+        group = _from_first(group, lengths)
+    return Cut(rows, operation, before, group)
+
+
+def _from_first(group: Int8s, lengths: Sequence[int]) -> Int8s:
+    """With each list cut only once: behind the first that is not protected nobody is, wherever the sums land."""
+    apart = np.repeat(np.arange(len(lengths)) * len(GROUPS), lengths)
+    found: Int8s = (np.maximum.accumulate(group + apart) - apart).astype(np.int8)
+    return found
 
 
 def _groups(update: Update, operation: Rows, before: Int64s, after: Int64s) -> Int8s:

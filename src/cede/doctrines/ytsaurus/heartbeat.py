@@ -238,15 +238,15 @@ class Beats:
 
     def _full_host(self, node: int, here: Here) -> Iterator[Taken]:
         target = ~self.idle & full_host.waits_long(self.update)
-        if not target.any() or not full_host.is_allowed(self.state, self.tree, here):
+        whole = self.asks.open & full_host.ask_for_one(self.asks) & target[self.asks.operation]
+        if not whole.any() or not full_host.is_allowed(self.state, self.tree, here):
             return
         stage = Stage(rules.FULL_HOST, "full-host", SSD_NON, target)
         open_ = np.flatnonzero(here.open(SSD_NON, normal=False))
         free = self.state.nodes.free[:, node].copy()
-        kinds = full_host.kinds(self.asks, self.numbers)
+        kinds = whole & full_host.within_share(self.asks, self.numbers)
         kind = self._choose(node, free + here.amount[open_].sum(axis=0), target, preemptive=True, kinds=kinds)
-        if kind != NONE:
-            yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
+        yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
 
     def _changed(self, here: Here) -> bool:
         return bool(self.numbers.changed & set(here.operation.tolist()))

@@ -14,7 +14,7 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Nodes
 from cede.doctrines.ytsaurus.update import Update
-from cede.state.columns import GONE, NEVER, NONE, Int64s
+from cede.state.columns import NEVER, NONE, Int64s
 from cede.state.state import State
 
 NAME = "ytsaurus"
@@ -113,10 +113,11 @@ def _operations(state: State, memory: Memory) -> set[Key]:
 
 def _with_work(state: State) -> set[Key]:
     """Operations that have workloads; of the others, what they used of late is forgotten."""
-    work, size = state.work, state.work.size
-    there = work.state[:size] != GONE
-    pairs = np.unique(np.stack((work.queue[:size][there], work.app[:size][there])), axis=1).T.tolist()
-    return {(ROOT if queue == NONE else state.tree.names[queue], state.apps.names[app]) for queue, app in pairs}
+    work, names = state.work, state.tree.names
+    return {
+        (ROOT if (queue := int(work.queue[row])) == NONE else names[queue], state.apps.name(int(work.app[row])) or name)
+        for name, row in state.work_index.items()
+    }
 
 
 def _pools(memory: Memory) -> set[Key]:

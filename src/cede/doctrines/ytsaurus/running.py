@@ -7,7 +7,7 @@ import numpy as np
 from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.elements import Pools
 from cede.doctrines.ytsaurus.settings import Pool
-from cede.doctrines.ytsaurus.standing import HOLDS, WAITS, Standing
+from cede.doctrines.ytsaurus.standing import HOLDS, LEAVES, WAITS, Standing
 from cede.state.columns import DOWN, Bools, Rows
 
 Sizes = dict[int, tuple[Floats, Floats]]
@@ -21,17 +21,17 @@ def running_operations(standing: Standing) -> tuple[Bools, Bools]:
     pools, operations = standing.pools, standing.operations
     size = len(operations)
     running, refused = np.ones(size, np.bool_), np.zeros(size, np.bool_)
-    counts = np.bincount(np.array(operations.pool, np.intp), minlength=len(pools.settings))
-    for pool in reversed(pools.down):
-        if pools.parent[pool] >= 0:
-            counts[pools.parent[pool]] += counts[pool]
+    there = standing.existing()
+    counts = np.bincount(operations.above[there], minlength=len(pools.settings))
+    for below, parents in reversed(pools.levels):
+        np.add.at(counts, parents, counts[below])
     tight = [min(one.max_running, one.max_operations) for one in pools.settings]
-    if (counts <= np.array(tight)).all():
+    if bool(np.all(counts <= np.array(tight))):
         return running, refused
     run, known = [0] * len(pools.settings), [0] * len(pools.settings)
-    holds = standing.counts[:, HOLDS] > 0
+    holds: Bools = np.any(standing.counts[:, [HOLDS, LEAVES]], axis=1)
     first = standing.submitted
-    for number in sorted(range(size), key=lambda one: (not holds[one], first[one], operations.names[one])):
+    for number in sorted(there.tolist(), key=lambda one: (not holds[one], first[one], operations.names[one])):
         path = pools.paths[operations.pool[number]]
         if any(known[pool] >= pools.settings[pool].max_operations for pool in path):
             running[number], refused[number] = False, True

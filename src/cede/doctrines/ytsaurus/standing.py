@@ -8,10 +8,10 @@ import numpy as np
 
 from cede.doctrines.parts.orders import order_of
 from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
-from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, RESERVED, SUSPENDED, Int64s, Rows
+from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, PREEMPTING, RESERVED, SUSPENDED, Int64s, Rows
 from cede.state.state import State
 
-IDLE, HOLDS, WAITS = range(3)
+IDLE, HOLDS, WAITS, LEAVES = range(4)
 SMALL = 256
 NOBODY: Rows = np.zeros(0, np.intp)
 
@@ -41,7 +41,7 @@ class Standing:
         self.amount: Int64s = np.zeros((size, resources), np.int64)
         self.usage: Int64s = np.zeros((0, resources), np.int64)
         self.waiting: Int64s = np.zeros((0, resources), np.int64)
-        self.counts: Int64s = np.zeros((0, 3), np.int64)
+        self.counts: Int64s = np.zeros((0, 4), np.int64)
         self.submitted: dict[int, int] = {}
         self.pending = 0
         self._holders: dict[int, Rows] = {}
@@ -56,14 +56,19 @@ class Standing:
         work, size = state.work, state.work.size
         known: Rows = np.flatnonzero(work.state[:size] != GONE)
         pools, numbers, names = self.pools, self.operations, state.work_names
-        keys = np.stack((work.queue[known], work.partition[known], work.app[known])).astype(np.int64)
-        keys[2] = np.where(keys[2] == NONE, -2 - known, keys[2])  # who names no app is one by itself
-        found, which = np.unique(keys, axis=1, return_inverse=True)
+        apps = state.apps.names
+        above = np.where(work.queue[known] == NONE, pools.size + work.partition[known], work.queue[known]).astype(
+            np.int64
+        )
+        app = work.app[known].astype(np.int64)
+        app = np.where(app == NONE, len(apps) + known, app)  # who names no app is one by itself
+        span = len(apps) + size
+        found, which = np.unique(above * span + app, return_inverse=True)
         own = [
-            numbers.number(pools.pool_of(queue, partition), state.apps.names[app] if app >= 0 else names[-2 - app])
-            for queue, partition, app in found.T.tolist()
+            numbers.number(key // span, apps[key % span] if key % span < len(apps) else names[key % span - len(apps)])
+            for key in found.tolist()
         ]
-        self.operation[known] = np.array(own, np.intp)[which.reshape(-1)] if own else NONE
+        self.operation[known] = np.array(own, np.intp)[which] if own else NONE
         numbers.enter_listed()
         self._grow()
         self.amount[known] = pools.amounts(work.usage, known)
@@ -75,6 +80,8 @@ class Standing:
             self.counts[:, kind] = np.bincount(self.operation[rows], minlength=len(numbers))
             if kind == HOLDS:
                 self._split(rows)
+        leaving = self.operation[known[self.kind[known] == LEAVES]]
+        self.counts[:, LEAVES] = np.bincount(leaving, minlength=len(numbers))
         first = np.full(len(numbers), np.iinfo(np.int64).max)
         np.minimum.at(first, self.operation[known], work.submitted[known])
         self.submitted = dict(enumerate(first.tolist()))
@@ -87,6 +94,14 @@ class Standing:
         for part in np.split(rows[turn], edges):
             if len(part):
                 self._holders[int(self.operation[part[0]])] = part
+
+    def existing(self) -> Rows:
+        """Operations that there still are: with work, in whatever state, or listed."""
+        found = np.bincount(self.operation[self.operation != NONE], minlength=len(self.operations)) > 0
+        if self.state.static.apps:
+            listed = {app.name for app in self.state.static.apps}
+            found |= np.array([name in listed for name in self.operations.names], np.bool_)
+        return np.flatnonzero(found)
 
     def lists_of(self, operations: Iterable[int]) -> list[Rows]:
         """The allocations of each of these operations, in the order of progress, unknown last, then uid."""
@@ -108,6 +123,7 @@ class Standing:
         state = self.state
         code = state.work.state[rows]
         found = np.where((code >= RESERVED) & (code <= CHECKPOINTING), HOLDS, IDLE)
+        found[code == PREEMPTING] = LEAVES
         waits = (code != GONE) & (code <= SUSPENDED)
         if waits.any():
             asked = np.fromiter(state.pending, np.intp, len(state.pending))
@@ -118,6 +134,8 @@ class Standing:
         code = int(self.state.work.state[row])
         if RESERVED <= code <= CHECKPOINTING:
             return HOLDS
+        if code == PREEMPTING:
+            return LEAVES
         return WAITS if row in self.state.pending else IDLE
 
     def _grow(self) -> None:
@@ -126,7 +144,7 @@ class Standing:
             blank = np.zeros((more, self.usage.shape[1]), np.int64)
             self.usage = np.concatenate((self.usage, blank))
             self.waiting = np.concatenate((self.waiting, blank))
-            self.counts = np.concatenate((self.counts, np.zeros((more, 3), np.int64)))
+            self.counts = np.concatenate((self.counts, np.zeros((more, 4), np.int64)))
 
     # -- one by one --------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from cede.doctrines.ytsaurus.integral import Integrals
 from cede.doctrines.ytsaurus.running import fifo_order, memory_sizes, running_operations, slots_in_fifo
 from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
-from cede.state.columns import NONE, Bools, Int64s, Rows
+from cede.state.columns import Bools, Int64s, Rows
 from cede.state.state import State
 
 
@@ -68,7 +68,7 @@ class Update:
         self._enter(np.array(sorted(again), np.intp))
         elapsed = 0 if memory.updated is None else self.state.now - memory.updated
         self._usages()
-        self._weigh(memory, elapsed)
+        self._weigh(memory, elapsed, again)
         added = self.integrals.shares(self.fair, self.strong, self.burst_factors, memory, elapsed)
         if added is not None:
             guarantee = self.strong + added
@@ -87,17 +87,19 @@ class Update:
         new = range(self._entered, len(self.operations))
         if not new:
             return set()
-        limits, totals = [self.op_limits], [self.totals]
         settings = self.operations.settings[self._entered :]
+        partitions = np.array(self.pools.tree_of, np.intp)[self.operations.above[self._entered :]]
+        totals = self.pools.total[partitions].astype(np.float64)
+        limits = shares_of(totals, totals)
         for number, own in zip(new, settings, strict=True):
-            partition = self.pools.tree_of[self.operations.pool[number]]
-            limits.append(limits_of_operation(self.pools, partition, own)[None, :])
-            totals.append(self.pools.total[partition].astype(np.float64)[None, :])
+            if own.limits is not None:
+                at = number - self._entered
+                limits[at] = limits_of_operation(self.pools, int(partitions[at]), own)
             if own.threshold:
                 self.with_threshold.add(number)
             if own.limits_demand:
                 self.limits_demand.add(number)
-        self.op_limits, self.totals = np.concatenate(limits), np.concatenate(totals)
+        self.op_limits, self.totals = np.concatenate((self.op_limits, limits)), np.concatenate((self.totals, totals))
         self.steps = np.append(self.steps, [own.step for own in settings])
         self.op_tolerance = np.append(self.op_tolerance, [own.tolerance for own in settings])
         self.op_patience = np.append(self.op_patience, [float(own.timeout) for own in settings])
@@ -129,7 +131,7 @@ class Update:
         if not len(cut):
             return limits
         each = asked[cut, memory] / asked[cut, slots]
-        trees = np.array([self.pools.tree_of[self.operations.pool[row]] for row in rows[cut].tolist()])
+        trees = np.array(self.pools.tree_of)[self.operations.above[rows[cut]]]
         for partition, (size, count) in sizes.items():
             here = trees == partition
             fit = np.floor(size[None, :] / each[here][:, None] + EPSILON) * count[None, :]
@@ -138,19 +140,20 @@ class Update:
             limits[cut[here], memory] = np.minimum(limits[cut[here], memory], most)
         return limits
 
-    def _weigh(self, memory: Memory, elapsed: int) -> None:
-        """Weights of operations, and the order of FIFO pools."""
+    def _weigh(self, memory: Memory, elapsed: int, again: set[int]) -> None:
+        """Weights of operations, and the order of FIFO pools that something changed in."""
         weights = self.op_weights.copy()
         self._lighten(memory, weights, elapsed)
-        for pool, settings in enumerate(self.pools.settings):
+        changed = np.flatnonzero(weights[: len(self.fair.op_weights)] != self.fair.op_weights[: len(weights)])
+        self.fair.touch({self.operations.pool[number] for number in changed.tolist()})
+        self.fair.op_weights = weights
+        for pool in {self.operations.pool[number] for number in again.union(changed.tolist())}:
+            settings = self.pools.settings[pool]
             if settings.fifo:
                 order = fifo_order(self.standing, self.operations.below[pool], settings, weights)
                 if not np.array_equal(order, self.fair.fifo.get(pool, ())):
                     self.fair.fifo[pool] = order
                     self.fair.touch([pool])
-        changed = np.flatnonzero(weights[: len(self.fair.op_weights)] != self.fair.op_weights[: len(weights)])
-        self.fair.touch({self.operations.pool[number] for number in changed.tolist()})
-        self.fair.op_weights = weights
 
     def _lighten(self, memory: Memory, weights: Floats, elapsed: int) -> None:
         """Where a pool asks for it, whoever used much lately weighs less: by half for the whole cluster."""
@@ -176,14 +179,11 @@ class Update:
         """Usage and demand of pools: sums of what is below them."""
         shape = (len(self.pools.settings), len(self.pools.columns))
         usage, demand = np.zeros(shape), np.zeros(shape)
-        above = np.array(self.operations.pool, np.intp)
-        np.add.at(usage, above, self.op_usage)
-        np.add.at(demand, above, self.op_demand)
-        for pool in reversed(self.pools.down):
-            parent = self.pools.parent[pool]
-            if parent != NONE:
-                usage[parent] += usage[pool]
-                demand[parent] += demand[pool]
+        np.add.at(usage, self.operations.above, self.op_usage)
+        np.add.at(demand, self.operations.above, self.op_demand)
+        for pools, parents in reversed(self.pools.levels):
+            np.add.at(usage, parents, usage[pools])
+            np.add.at(demand, parents, demand[pools])
         self.pool_usage, self.pool_demand = usage, demand
 
     def _promises(self) -> bool:
@@ -237,12 +237,10 @@ class Update:
         """What each operation may use: nothing, preemption, or aggressive preemption, for itself or for its pools."""
         level = self.op_starvation.copy()
         if not self.pools.tree.scope_only_operation:
-            inherited = np.zeros(len(self.pools.settings), np.int8)
-            for pool in self.pools.down:
-                parent = self.pools.parent[pool]
-                above = NOT if parent == NONE else inherited[parent]
-                inherited[pool] = max(int(self.pool_starvation[pool]), int(above))
-            level = np.maximum(level, inherited[np.array(self.operations.pool, np.intp)])
+            inherited = self.pool_starvation.copy()
+            for pools, parents in self.pools.levels:
+                inherited[pools] = np.maximum(inherited[pools], inherited[parents])
+            level = np.maximum(level, inherited[self.operations.above])
         level[~self.schedulable] = NOT
         self.op_priority = level
 

@@ -68,16 +68,15 @@ class Waits:
 
     def decisions(self) -> Iterator[Decision]:
         """In the order of operations, then of submission."""
-        order = self.update.operations.order
-        kinds = sorted(
-            range(len(self.asks)), key=lambda kind: (order[self.asks.operation[kind]], self.asks.first[kind])
-        )
-        for kind in kinds:
+        order, only = self.update.operations.order, self.cycle.only
+        found: list[tuple[int, int, int, Decision]] = []
+        for kind in range(len(self.asks)):
             left = self.asks.left(kind)
-            if not left or (self.cycle.only is not None and self.cycle.only not in left):
-                continue
-            made = self._about(kind)
-            yield from (about(made, self.state.work_names[row]) for row in left)
+            if left and (only is None or only in left):
+                made, turn = self._about(kind), int(order[self.asks.operation[kind]])
+                found += [(turn, self.asks.places[row], row, made) for row in left]
+        for _, _, row, made in sorted(found, key=lambda one: one[:2]):
+            yield about(made, self.state.work_names[row])
 
     def _row(self, kind: int) -> int:
         return self.asks.queues[kind][0]

@@ -75,7 +75,7 @@ def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Sig
     leaving = job.leaving
     assert leaving is not None, "somebody wants it gone"
     leaving.stage = "told"
-    grace = job.terms.grace_period
+    grace = grace_of(roll, job)
     until = roll.now + grace
     if job.phase is Phase.PREEMPTING and job.deadline is not None:
         until = min(until, job.deadline)
@@ -84,6 +84,14 @@ def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Sig
     roll.move(job, signal, rules.TOLD, why=why, limit=show_duration(grace))
     roll.mark(job)
     roll.order(Terminate(job.name, job.attempt, leaving.cause, grace))
+
+
+def grace_of(roll: Roll, job: Job) -> int:
+    """How long it may take from now on to be gone."""
+    most, leaving = job.terms.gone_within, job.leaving
+    if most is None or leaving is None or leaving.hinted is None:
+        return job.terms.grace_period
+    return max(0, min(job.terms.grace_period, leaving.hinted + most - roll.now))
 
 
 def kill(roll: Roll, job: Job) -> None:
@@ -170,7 +178,7 @@ def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool, at: int | None =
     if not leaves:
         tell_to_go(roll, job)
     else:
-        roll.due_at(job, roll.now + job.terms.grace_period)
+        roll.due_at(job, roll.now + grace_of(roll, job))
         roll.mark(job)
 
 

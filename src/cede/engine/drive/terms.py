@@ -18,6 +18,8 @@ class Terms:
     timeout_extension: float = 0.5
     max_deferral: int = 300 * SECOND
     grace_period: int = 30 * SECOND
+    gone_within: int | None = None
+    """From a hint to leave until it is killed, whatever it does; none: as long as the parts of the sequence take."""
     start_timeout: int = 60 * SECOND
     hold_timeout: int | None = None
     """How long room is held; none: as long as the sequence of its victims can take, and a minute."""

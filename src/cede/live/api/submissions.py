@@ -64,7 +64,8 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, na
     if (breach := ground.breach(workload)) is not None:
         raise breach
     protocol, answers, warnings = _protocol(server, body.checkpoint)
-    terms = terms_of(server.config, ground.document, workload.queue, _times(body), answers=answers)
+    app = workload.app or workload.name
+    terms = terms_of(server.config, ground.document, workload.queue, _times(body), app=app, answers=answers)
     task = _task(server, caller, body, workload, terms, protocol, account)
     return Order(Submit(workload, terms), task, (*warnings, *ground.warnings(workload)))
 

@@ -22,7 +22,7 @@ _LIVE = [str(phase) for phase in Phase if phase not in FINAL]
 
 
 def load(connection: Connection) -> Saved:
-    state = connection.execute(select(STATE.c.version, STATE.c.document)).one()
+    state = connection.execute(select(STATE.c.version, STATE.c.document, STATE.c.kept)).one()
     live = select(WORKLOADS.c.job).where(WORKLOADS.c.phase.in_(_LIVE)).order_by(WORKLOADS.c.sequence)
     nodes = connection.execute(select(NODE_STATES.c.node, NODE_STATES.c.state).order_by(NODE_STATES.c.node))
     return Saved(
@@ -31,6 +31,7 @@ def load(connection: Connection) -> Saved:
         jobs=tuple(codec.parse_job(job) for job in connection.execute(live).scalars()),
         next_decision=(connection.execute(select(func.max(DECISIONS.c.number))).scalar() or 0) + 1,
         node_states={row.node: row.state for row in nodes},
+        kept={} if state.kept is None else codec.plain_of(state.kept),
     )
 
 

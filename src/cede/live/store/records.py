@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.job import Job
@@ -65,6 +66,8 @@ class Saved:
     next_decision: int
     node_states: Mapping[str, str]
     """Of nodes whose state was set since the document was given."""
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """What the doctrine remembers, as plain JSON."""
 
 
 @dataclass(frozen=True, slots=True)

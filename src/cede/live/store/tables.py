@@ -27,8 +27,9 @@ STATE = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("version", BigInteger, nullable=False),
     Column("document", Text),
+    Column("kept", Text),
 )
-"""One row: the version, and the cluster without its workloads as it is now."""
+"""One row: the version, the cluster without its workloads as it is now, and what its doctrine remembers."""
 
 CONFIGURATIONS = Table(
     "configurations",

@@ -32,6 +32,7 @@ _NEXT = update(STATE).where(STATE.c.id == 1).values(version=STATE.c.version + 1)
 _VERSION = select(STATE.c.version)
 _DOCUMENT = select(STATE.c.document)
 _SET_DOCUMENT = update(STATE).where(STATE.c.id == 1).values(document=bindparam("body"))
+_SET_KEPT = update(STATE).where(STATE.c.id == 1).values(kept=bindparam("body"))
 _ADD_STEP = insert(STEPS)
 _ADD_WORKLOAD = insert(WORKLOADS)
 _SET_WORKLOAD = update(WORKLOADS).where(WORKLOADS.c.name == bindparam("which"))
@@ -61,6 +62,8 @@ def commit(connection: Connection, entry: Entry) -> int:
     if step.decisions:
         keep_decisions(connection, entry, version)
     _keep_cluster_changes(connection, done)
+    if step.kept is not None:
+        connection.execute(_SET_KEPT, {"body": codec.text_of(step.kept) if step.kept else None})
     if entry.asked:
         rows = [_audit_row(asked, step.at, version) for asked in entry.asked]
         for row, asked in zip(rows, entry.asked, strict=True):

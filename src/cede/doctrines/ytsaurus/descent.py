@@ -1,0 +1,44 @@
+"""Shares read off many curves at once, for the way from the root down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cede.doctrines.ytsaurus.curves import ROUNDING, Curve, Floats, Rows
+
+LEAST = float(np.nextafter(0.0, 1.0))
+
+
+class Curves:
+    """Curves end to end."""
+
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        lengths = np.array([len(curve.s) for curve in curves], np.intp)
+        self.end = np.cumsum(lengths)
+        self.begin = self.end - lengths
+        self.f = np.concatenate([curve.f for curve in curves])
+        self.s = np.concatenate([curve.s for curve in curves])
+        self.y = np.concatenate([curve.y for curve in curves])
+
+    def at(self, which: Rows, suggestion: Floats) -> tuple[Floats, Floats]:
+        """Fit factors and shares of these curves, each under its suggestion: what `Curve.at` says of one."""
+        begin, last = self.begin[which], self.end[which] - 1
+        nothing = suggestion <= 0
+        first = self._first(begin, last + 1, np.where(nothing, LEAST, suggestion * (1 - ROUNDING)))
+        right = np.minimum(np.where(nothing, first - 1, first), last)
+        left = np.where(nothing | (first > last), right, np.maximum(right - 1, begin))
+        low, wide = self.s[left], self.s[right] - self.s[left]
+        part = np.divide(suggestion - low, wide, out=np.ones_like(low), where=wide > 0)
+        part = np.minimum(part, 1.0)
+        fit = self.f[left] + part * (self.f[right] - self.f[left])
+        return fit, self.y[left] + part[:, None] * (self.y[right] - self.y[left])
+
+    def _first(self, low: Rows, high: Rows, wanted: Floats) -> Rows:
+        """The first place from `low` on, before `high`, whose suggestion is not less than wanted; else `high`."""
+        for _ in range(int((high - low).max(initial=1)).bit_length()):
+            middle = (low + high) // 2
+            less = (low < high) & (self.s[np.minimum(middle, len(self.s) - 1)] < wanted)
+            low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
+        return low
