@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs import drawn, drawn_api, drawn_live, drawn_sim
+from docs import drawn, drawn_api, drawn_live, drawn_shares, drawn_sim
 from docs.blocks import ROOT, Block, blocks_of, pages
 from docs.make_images import live_pictures, pictures, stale_pictures
 from docs.terminal import Terminal
@@ -30,6 +30,7 @@ MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
     "docs/concepts/lifecycle.md": drawn_live.lifecycle,
     "docs/concepts/preemption-sequence.md": drawn_live.times,
+    "docs/concepts/ytsaurus.md": lambda: drawn.tables("ytsaurus"),
     "docs/concepts/yunikorn.md": lambda: drawn.tables("yunikorn"),
     "docs/reference/measures.md": drawn_sim.measures,
 }
@@ -40,7 +41,7 @@ def generated() -> dict[str, str]:
     found = {place: draw() for place, draw in WHOLE.items()}
     for place, parts in MARKED.items():
         found[place] = filled((ROOT / place).read_text(encoding="utf-8"), parts())
-    return found | pictures()
+    return found | pictures() | drawn_shares.curves()
 
 
 def filled(page: str, parts: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from cede.cli.main import COMMANDS
 from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM
+from cede.doctrines.ytsaurus.answers import WORDS
 from cede.engine.catalog import BUILT, find
 from cede.engine.drive.rules import RULES as DRIVE_RULES
 from cede.engine.drive.terms import Terms
@@ -23,6 +24,7 @@ from docs.blocks import ROOT
 from docs.commands import ran
 from docs.drawn_api import ROLES
 from docs.drawn_live import ANY_TIME, config_keys
+from docs.drawn_shares import CURVES
 from docs.generate import filled, generated
 from docs.make_images import LIVE_PICTURES, PICTURES, stale_pictures
 from docs.meanings import CONFIGURATION, METRICS, TIMES
@@ -133,6 +135,22 @@ def test_the_guide_to_kueue_explains_every_reason_and_every_rule_that_keeps_a_wo
 
     assert {rule.id for rule in find("kueue").rules if rule.kind in ("waits", "refuses")} - rows == set()
     assert {OWN, RECLAIM, BORROW, FAIR} - rows == set()
+
+
+def test_the_guide_to_ytsaurus_explains_every_reason_and_every_rule_that_keeps_a_workload_out() -> None:
+    guide = (ROOT / "docs/guides/ytsaurus.md").read_text(encoding="utf-8")
+    rows = {name for line in guide.splitlines() if line.startswith("| `") for name in re.findall(r"`([^`]+)`", line)}
+
+    assert {rule.id for rule in find("ytsaurus").rules if rule.kind in ("waits", "refuses")} - rows == set()
+    assert set(WORDS.values()) - rows == set()
+
+
+def test_a_picture_of_share_curves_is_shown_and_needs_nothing_from_elsewhere(drawn: dict[str, str]) -> None:
+    page = drawn["docs/concepts/ytsaurus.md"]
+
+    for place in CURVES:
+        assert f"](../images/{Path(place).name})" in page
+        assert "://" not in drawn[place].replace('xmlns="http://www.w3.org/2000/svg"', "")
 
 
 def _findings(name: str) -> Iterator[str]:

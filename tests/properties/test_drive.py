@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 import cede
+from cede.engine.drive.deciding import MOST_PLANS
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import (
     AskCheckpoint,
@@ -43,7 +44,7 @@ WORDS = {
     Phase.PENDING: {"pending"},
     Phase.SUSPENDED: {"suspended"},
     Phase.HELD: {"reserved"},
-    Phase.STARTING: {"running"},
+    Phase.STARTING: {"running", "preempting"},
     Phase.RUNNING: {"running"},
     Phase.CHECKPOINTING: {"running", "checkpointing", "preempting"},
     Phase.PREEMPTING: {"checkpointing", "preempting"},
@@ -364,6 +365,10 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
         @invariant()
         def plans_are_lawful(self) -> None:
             assert not any(step.problems for step in self.world.steps[-1:])
+
+        @invariant()
+        def deciding_comes_to_an_end(self) -> None:
+            assert all(step.plans < MOST_PLANS for step in self.world.steps[-1:])
 
         @invariant()
         def nobody_is_preempted_twice_for_one_decision(self) -> None:

@@ -12,7 +12,7 @@ from hypothesis.strategies import DataObject
 
 import cede
 from tests.builders import group, node, pending, running, shipped
-from tests.properties.documents import EDITIONS, KUEUE, Document, documents, shuffled
+from tests.properties.documents import EDITIONS, KUEUE, YTSAURUS, Document, documents, shuffled
 from tests.referees.reading import read
 
 INTERVAL_S = 10
@@ -80,6 +80,22 @@ def test_a_run_of_kueue_settles_or_shows_its_loop_and_accounts_for_everybody(doc
     assert Counter([*end.running, *end.pending]) == Counter(workload["name"] for workload in document["workloads"])
     mixed = cede.settle(cede.load(shuffled(document, Random(seed))), cycles=100)
     assert json.dumps(mixed.to_dict()) == json.dumps(end.to_dict())
+
+
+@pytest.mark.parametrize("edition", YTSAURUS)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_run_of_ytsaurus_settles_or_shows_its_loop_and_accounts_for_everybody(edition: str, data: DataObject) -> None:
+    """Operations can take turns for ever; then a state comes back. The order of entries does not matter on the way."""
+    document = data.draw(documents(edition))
+
+    end = cede.settle(cede.load(document), interval=INTERVAL_S, cycles=300)
+
+    assert end.settled or end.loop
+    assert Counter([*end.running, *end.pending]) == Counter(workload["name"] for workload in document["workloads"])
+    mixed = shuffled(document, Random(data.draw(st.integers(0, 99))))
+    again = cede.settle(cede.load(mixed), interval=INTERVAL_S, cycles=300)
+    assert json.dumps(again.to_dict()) == json.dumps(end.to_dict())
 
 
 @pytest.mark.slow

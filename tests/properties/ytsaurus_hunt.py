@@ -16,11 +16,10 @@ import yaml
 
 import cede
 from tests.properties.ytsaurus_clusters import cluster
-from tests.referees.ytsaurus_heartbeat import plan
-from tests.referees.ytsaurus_integral import update
+from tests.referees.ytsaurus_heartbeat import Answer, plan
 from tests.referees.ytsaurus_settle import settle
-from tests.referees.ytsaurus_states import Clocks, groups, judge, satisfaction
-from tests.referees.ytsaurus_tree import Element, Tree, Vector, trees
+from tests.referees.ytsaurus_states import groups, satisfaction
+from tests.referees.ytsaurus_tree import Element, Tree, Vector
 
 Document = dict[str, Any]
 EDITIONS = ("docs", "25.4")
@@ -33,24 +32,22 @@ WHOLE = ("capacity", "requests")
 def differences(document: Document) -> list[str]:
     """Where the plan and the shares are not the referee's."""
     made = cede.plan(cede.load(deepcopy(document)), shares=True).to_dict()
-    return [*share_differences(document, made), *plan_differences(document, made["decisions"])]
+    found: list[str] = []
+    wanted = plan(document, seen=lambda tree: found.extend(share_differences(tree, made)))
+    return [*found, *plan_differences(wanted, made["decisions"])]
 
 
-def share_differences(document: Document, made: Document) -> Iterator[str]:
+def share_differences(tree: Tree, made: Document) -> Iterator[str]:
     """Shares, satisfaction, states and groups, before anything is decided."""
-    for tree in trees(deepcopy(document)):
-        update(tree)
-        judge(tree, Clocks())
-        for element in tree.elements:
-            if element.kind != "root":
-                kind = "queues" if element.kind == "pool" else "apps"
-                got = made[kind].get(element.name, {})
-                yield from _element_differences(tree, element, f"{kind}.{element.name}", got)
-        for operation in tree.operations:
-            for work, group in groups(tree, operation).items():
-                found = made["workloads"].get(work.name)
-                if found != group:
-                    yield f"group of {work.name}: {found}, referee {group}"
+    for element in tree.elements:
+        if element.kind != "root":
+            kind = "queues" if element.kind == "pool" else "apps"
+            yield from _element_differences(tree, element, f"{kind}.{element.name}", made[kind].get(element.name, {}))
+    for operation in tree.operations:
+        for work, group in groups(tree, operation).items():
+            found = made["workloads"].get(work.name)
+            if found != group:
+                yield f"group of {work.name}: {found}, referee {group}"
 
 
 def _element_differences(tree: Tree, element: Element, name: str, got: Document) -> Iterator[str]:
@@ -74,9 +71,8 @@ def _element_differences(tree: Tree, element: Element, name: str, got: Document)
         yield f"{name} weight: {got['weight']}, referee {float(element.weight)}"
 
 
-def plan_differences(document: Document, decisions: list[Document]) -> Iterator[str]:
+def plan_differences(wanted: Answer, decisions: list[Document]) -> Iterator[str]:
     """Actions, nodes, victims with their reasons, and for whom they go."""
-    wanted = plan(deepcopy(document))
     actions = {one["workload"]: one["action"] for one in decisions if one["workload"] is not None}
     for name in sorted(actions.keys() | wanted.actions.keys()):
         if actions.get(name) != wanted.actions.get(name):

@@ -14,8 +14,8 @@ TRAITS = {
     "overcommit": 0.2,
     "node states": 0.1,
     "graceful": 0.12,
-    "ssd": 0.15,
-    "full-host": 0.12,
+    "ssd": 0.18,
+    "full-host": 0.15,
     "gangs": 0.08,
     "improved": 0.0,
     "integral": 0.12,
@@ -114,7 +114,7 @@ def _full_host(dice: Random, document: Document) -> None:
     """The first that waits is owed one whole node of GPUs, the others what is left."""
     document["doctrine"]["default_gpu_full_host_preemption"] = {
         "enable": dice.random() < 0.95,
-        "max_preemption_penalty": dice.choice((0, 100, 360, 1000, 10000, 10000)),
+        "max_preemption_penalty": dice.choice((0, 48, 100, 400, 10000, 10000)),
         "timeout": dice.choice((5, 30, 30, 100, 200)),
     }
     waiting = [work for work in document["workloads"] if work.get("state", "pending") == "pending"]
@@ -134,6 +134,20 @@ def _full_host(dice: Random, document: Document) -> None:
                 queue["guaranteed"] = {"gpu": 8}
             elif queue.get("parent") is None and dice.random() < 0.8:
                 queue["guaranteed"] = {"gpu": 8 * (len(document["nodes"]) - 1)}
+        others = [name for name in parents if name not in path and name not in parents.values()]
+        if others and dice.random() < 0.7:
+            _fill_hosts(dice, document, others)
+
+
+def _fill_hosts(dice: Random, document: Document, queues: list[str]) -> None:
+    """GPU work of many small operations on every node, most of it within its share."""
+    document["workloads"] = [work for work in document["workloads"] if work.get("state", "pending") == "pending"]
+    for node in document["nodes"]:
+        app, queue = f"s-{node['name']}", dice.choice(queues)
+        for number, gpus in enumerate(dice.choice(((4, 4), (4, 4), (2, 4, 2), (8,), (4,)))):
+            work: Document = {"name": f"{node['name']}-{number}", "queue": queue, "app": app, "state": "running"}
+            work |= {"requests": {"gpu": gpus, "cpu": 0.5}, "nodes": [node["name"]]}
+            document["workloads"].append(work | {"started": dice.choice((-3, -6, -6, -20, -50))})
 
 
 def _gangs(dice: Random, document: Document) -> None:
@@ -147,8 +161,20 @@ def _gangs(dice: Random, document: Document) -> None:
 
 
 def _improved(dice: Random, document: Document) -> None:
+    """Gangs of a third, a half or more of the cluster, which mostly do not all fit."""
     _gangs(dice, document)
     document["doctrine"]["enable_improved_fair_share_by_fit_factor_computation"] = True
+    if dice.random() < 0.6:
+        document["workloads"] = []
+    total = sum(node["capacity"]["cpu"] for node in document["nodes"])
+    parents = {queue.get("parent") for queue in document["queues"]}
+    leaves = [queue["name"] for queue in document["queues"] if queue["name"] not in parents]
+    for number in range(dice.choice((2, 3, 4))):
+        name, queue, size = f"g{number}", dice.choice(leaves), dice.choice((0.3, 0.5, 0.6, 0.6))
+        document["apps"].append({"name": name, "queue": queue, "settings": {"is_gang": True}})
+        for index in range(max(1, round(total * size))):
+            work: Document = {"name": f"{name}-{index:02}", "queue": queue, "app": name, "requests": {"cpu": 1}}
+            document["workloads"].append(work | {"submitted": -100 - number})
 
 
 def _integral(dice: Random, document: Document) -> None:

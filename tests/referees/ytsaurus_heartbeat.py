@@ -57,12 +57,18 @@ class Stage:
     may: Callable[[Work], bool] = lambda work: True
 
 
-def plan(document: Document, memory: Memory | None = None, elapsed: int = 0) -> Answer:
-    """The cycle of all partitions."""
+def plan(
+    document: Document,
+    memory: Memory | None = None,
+    elapsed: int = 0,
+    seen: Callable[[Tree], None] = lambda tree: None,
+) -> Answer:
+    """The cycle of all partitions; `seen` is shown each tree as the update leaves it, before anything is decided."""
     answer, memory = Answer(), memory or Memory()
     for tree in trees(document):
         memory.volumes[tree.partition] = update(tree, memory.volumes.get(tree.partition), elapsed)
         judge(tree, memory.clocks)
+        seen(tree)
         cycle = Cycle(tree, answer, memory)
         pending = [work for work in tree.works if work.state in WAITS]
         for machine in tree.machines:

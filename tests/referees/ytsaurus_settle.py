@@ -6,7 +6,6 @@ from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
 
-from cede.model.times import parse_time
 from tests.referees.ytsaurus_heartbeat import Memory, plan
 from tests.referees.ytsaurus_tree import RUNS, Document
 
@@ -32,20 +31,19 @@ def settle(document: Document, interval: float = 1, cycles: int = 1000) -> End:
         entry.setdefault("submitted", start)
     preemptions: list[tuple[int, str, str | None]] = []
     for cycle in range(cycles):
-        document["now"] = start + cycle * interval
-        elapsed = int(interval * SECOND) if cycle else 0
-        answer = plan(document, memory, elapsed)
-        assert parse_time(document["now"]) is not None
+        now = document["now"] = start + cycle * interval
         _leave([entry for entry in works.values() if entry.get("state") == "preempting"])
+        for entry in works.values():
+            if entry.get("state") == "reserved":
+                entry |= {"state": "running", "started": now}
+        answer = plan(document, memory, int(interval * SECOND) if cycle else 0)
         _leave([works[name] for name in answer.reasons])
         preemptions += [(cycle + 1, name, answer.claimants[name]) for name in sorted(answer.reasons)]
         for name, node in answer.nodes.items():
-            entry = works[name]
-            entry |= {"state": "running", "nodes": [node] * entry.get("members", 1), "started": document["now"]}
-        for entry in works.values():
-            if entry.get("state") == "reserved":
-                entry |= {"state": "running", "started": document["now"]}
-    running = {name: entry["nodes"] for name, entry in works.items() if entry.get("state") in RUNS}
+            entry, waits = works[name], answer.actions[name] == "preempt"
+            entry |= {"state": "reserved" if waits else "running", "nodes": [node] * entry.get("members", 1)}
+            entry |= {} if waits else {"started": now}
+    running = {name: entry["nodes"] for name, entry in works.items() if entry.get("state") in (*RUNS, "reserved")}
     counts = Counter(works[name].get("app", name) for name in running)
     return End(running, counts, preemptions, document)
 

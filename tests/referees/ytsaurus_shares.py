@@ -41,6 +41,7 @@ class Curve:
         self.tree, self.element = tree, element
         self.zero: Vector = tuple(ZERO for _ in tree.resources)
         self.extra = self.zero
+        self.idle = not any(element.demand)
         self.step = element.kind == "operation" and _is_step(tree, element)
         ordered = element.children
         self.fifo = element.settings.get("mode") == "fifo"
@@ -130,6 +131,17 @@ class Curve:
             self._walked.append((self.top, self.fit(self.top)))
         return self._walked
 
+    def look(self, f: Fraction) -> Germ:
+        """F at a fit factor, from the piece of the walk that it lies on."""
+        pieces = self.walk()
+        index = max(number for number, (x, _) in enumerate(pieces) if x <= f)
+        x, germ = pieces[index]
+        until = pieces[index + 1][0] if index + 1 < len(pieces) else None
+        if x == f:
+            return germ._replace(until=until)
+        value = tuple(a + (f - x) * b for a, b in zip(germ.after, germ.slope, strict=True))
+        return Germ(value, value, germ.slope, until)
+
     # -- S ---------------------------------------------------------------------------------------------------------
 
     def ends(self) -> tuple[Vector, Vector, list[Fraction]]:
@@ -190,9 +202,11 @@ class Curve:
 
     def share(self, s: Fraction) -> Germ:
         """S at a suggestion."""
+        if self.idle:
+            return Germ(self.zero, self.zero, self.zero, None)
         if s not in self._shares:
             at, after, slope, until = self.fitted(s)
-            value, germ = self.fit(at).value, self.fit(after)
+            value, germ = self.look(at).value, self.look(after)
             if slope == 0:
                 self._shares[s] = Germ(value, germ.value, self.zero, until)
             else:

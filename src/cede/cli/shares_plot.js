@@ -169,10 +169,10 @@
       text: start.map(([share, k]) => `${plain(panel.lines[k].name)} is guaranteed ${percent(share)}`), hovertemplate: "%{text}<extra></extra>",
     });
     const shapes = [
-      { type: "line", x0: offer, x1: offer, y0: 0, y1: 1, yref: "paper", line: { color: colour("text"), width: 1.2, dash: "dash" } },
-      { type: "line", x0: 0, x1: 1, xref: "paper", y0: 100 * panel.share, y1: 100 * panel.share, line: { color: colour("text"), width: 1.2, dash: "dash" } },
+      { type: "line", x0: offer, x1: offer, y0: 0, y1: 1, yref: "paper", line: { color: colour("text"), width: 1.2, dash: "dash" }, layer: "below" },
+      { type: "line", x0: 0, x1: 1, xref: "paper", y0: 100 * panel.share, y1: 100 * panel.share, line: { color: colour("text"), width: 1.2, dash: "dash" }, layer: "below" },
     ];
-    const bound = (share) => shapes.push({ type: "line", x0: 0, x1: 1, xref: "paper", y0: 100 * share, y1: 100 * share, line: { color: colour("muted"), width: 1.2, dash: "dot" } });
+    const bound = (share) => shapes.push({ type: "line", x0: 0, x1: 1, xref: "paper", y0: 100 * share, y1: 100 * share, line: { color: colour("muted"), width: 1.2, dash: "dot" }, layer: "below" });
     if (panel.guarantee > 0) bound(panel.guarantee);
     if (panel.limit < 1 && panel.limit <= panel.top) bound(panel.limit);
     const side = offer > 0.7 * end ? "right" : offer < 0.3 * end ? "left" : "center";

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.output import number, table, text
+from cede.cli.output import table, text
 from cede.model.plan import Plan
 from cede.model.quantities import parse_quantity, say_quantity
 
@@ -49,9 +49,8 @@ def print_shares(out: Console, made: Plan) -> None:
                 out.print(shown)
                 out.print()
             if len(entries) > MOST_ENTRIES:
-                out.print(
-                    text(f"{number(len(entries) - MOST_ENTRIES, 'more')[:-1]} not shown: --json has them all", "dim")
-                )
+                left = len(entries) - MOST_ENTRIES
+                out.print(text(f"{left:,} more not shown: --json has them all", "dim"))
                 out.print()
     if not any((made.shares or {}).values()):
         out.print(text(f"{made.doctrine} {made.edition} computes no shares."))

@@ -12,7 +12,7 @@ def test_an_empty_store_begins_at_version_zero(store: Store) -> None:
     saved = store.load()
 
     assert (saved.version, saved.document, saved.jobs, saved.next_decision) == (0, None, (), 1)
-    assert saved.node_states == {}
+    assert (saved.node_states, saved.kept) == ({}, {})
 
 
 def test_what_was_committed_is_there_after_a_restart(url: str) -> None:
@@ -38,6 +38,28 @@ def test_a_workload_that_ended_is_not_loaded_but_kept(store: Store) -> None:
     assert found is not None
     assert found.job.phase is Phase.COMPLETED
     assert found.task == task()
+
+
+def test_what_a_doctrine_remembers_changes_with_the_step_that_says_so(store: Store) -> None:
+    clocks = {"ytsaurus": {"queues": [{"name": "q", "below_fair_share_since": 5}], "share": 0.1 + 0.2}}
+    store.commit(Entry(0, Step(START, kept=clocks), []))
+    stepped(store, changed=[])
+
+    assert store.load().kept == clocks
+    assert [at for at, _ in store.steps()] == [START, START]
+    with pytest.raises(StaleError):
+        store.commit(Entry(1, Step(START, kept={"ytsaurus": {}}), []))
+    assert store.load().kept == clocks
+    store.commit(Entry(2, Step(START, kept={}), []))
+    assert store.load().kept == {}
+
+
+def test_a_new_cluster_file_leaves_it_as_it_is(store: Store) -> None:
+    store.configure(cluster("n1"))
+    store.commit(Entry(1, Step(START, kept={"ytsaurus": {"updated": 1}}), []))
+    store.configure(cluster("n1", "n2"))
+
+    assert store.load().kept == {"ytsaurus": {"updated": 1}}
 
 
 def test_a_step_made_from_an_old_version_is_refused(store: Store, url: str) -> None:

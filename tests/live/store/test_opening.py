@@ -2,6 +2,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -41,6 +42,22 @@ def test_a_newer_database_is_refused_with_both_revisions_and_left_alone(url: str
     _set_revision(url, HEAD)
     store = Store.open(url)
     assert store.taken("a")
+    store.close()
+
+
+def test_a_store_of_the_first_revision_is_brought_to_the_present_one(url: str) -> None:
+    engine = create_engine(url)
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER))
+    config.set_main_option("path_separator", "os")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(text("UPDATE state SET version = 7"))
+    engine.dispose()
+
+    store = Store.open(url)
+    assert (store.load().version, store.load().kept) == (7, {})
     store.close()
 
 

@@ -85,7 +85,7 @@ CASES: dict[str, Case] = {
     ),
     "limits": Case(
         docs(N4, pool("b", max={"cpu": "1500m"}), *FOUR),
-        "pool b holds 4 cpu, above its limit of 1500m; of what is preemptible here goes b3 and b2",
+        "pool b holds 4 cpu, above its limit of 1500m; preemptible here: b3 and b2",
         None, None,
     ),
     "graceful": Case(
@@ -149,6 +149,12 @@ CASES: dict[str, Case] = {
         "may be preempted, but enough is freed without it (before it operation b uses cpu 50%, fair share cpu "
         "50%: preemptible)",
         "b2",
+    ),
+    "kept": Case(
+        docs(node("n1", cpu=3, overcommitted_since=-16), B, *(running(f"c{n}", queue="b", cpu=1) for n in range(4))),
+        "keeps its room: it fits beside those who are better protected, or older (before it operation c0 uses cpu 0%, "
+        "fair share cpu 25%: non_preemptible)",
+        "c0", None,
     ),
     "spared": Case(
         docs(*WIDE),

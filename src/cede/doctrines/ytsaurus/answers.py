@@ -21,6 +21,7 @@ from cede.doctrines.ytsaurus.words import (
     operation_name,
     owner_name,
     percent,
+    pool_words,
     quantity,
     resource_name,
     shown,
@@ -29,7 +30,7 @@ from cede.doctrines.ytsaurus.words import (
 from cede.model.plan import Candidate, Decision, Victim, Warning
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE, STATES
+from cede.state.columns import NONE, STATES, Int64s
 from cede.state.state import State
 
 WORDS = {
@@ -79,6 +80,11 @@ class Answers:
         claim = self.beats.asks.claim(taken.kind)
         nodes = [taken.node] * int(state.work.members[taken.row])
         sentence = rules.STARTS.because(nodes=state.node_names[taken.node])
+        if taken.here is not None:
+            operation = int(self.beats.asks.operation[taken.kind])
+            sentence += (
+                f"; it may preempt ({clock_of(self.update, operation)}), and so exceed a limit that tolerates it"
+            )
         return Decision(
             state.work_names[taken.row],
             "start",
@@ -99,7 +105,7 @@ class Answers:
         names = [state.work_names[int(here.rows[at])] for at in taken.victims]
         who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, taken.victims, strict=True))
         why = f"{self._short(taken)}; {operation_name(update, operation)} may preempt: {clock_of(update, operation)}"
-        used, fair = usage_words(self.beats.numbers, operation, taken.row)
+        used, fair = usage_words(self.beats.numbers, operation, self._moved(taken, operation=operation))
         why += f" (usage share {used}, fair share {fair}); it takes {who}"
         return Decision(
             state.work_names[taken.row],
@@ -205,14 +211,16 @@ class Answers:
         rule = None if anybody else shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
         if rule is not None:
             return Candidate(name, "protected", rule.id, rule.because(**facts_of(numbers, here, at)))
-        rule = rules.SPARED if at in taken.spared and self.cycle.edition == DOCS else rules.NOT_NEEDED
+        rule = rules.KEPT if anybody else rules.NOT_NEEDED
+        if at in taken.spared and self.cycle.edition == DOCS:
+            rule = rules.SPARED
         return Candidate(name, "not-needed", rule.id, f"{rule.because()} ({self._place(here, at)})")
 
     def _account(self, taken: Taken) -> dict[str, Any]:
         """The claimant's shares and those of the pools above it, and where on the node every allocation stands."""
         update, tree = self.update, self.update.pools.tree
         operation = int(self.beats.asks.operation[taken.kind])
-        used, fair = usage_words(self.beats.numbers, operation, taken.row)
+        used, fair = usage_words(self.beats.numbers, operation, self._moved(taken, operation=operation))
         assert taken.rule is not None
         found: dict[str, Any] = {
             "stage": WORDS.get(taken.rule.id, "regular"),
@@ -220,7 +228,7 @@ class Answers:
             "thresholds": f"{percent(tree.aggressive_satisfaction)} and {percent(tree.satisfaction)} of the fair share",
             "shares": [
                 {"element": operation_name(update, operation), "usage share": used, "fair share": fair},
-                *map(self._pool, update.pools.paths[update.operations.pool[operation]]),
+                *(self._pool(pool, taken) for pool in update.pools.paths[update.operations.pool[operation]]),
             ],
         }
         here = taken.here
@@ -228,13 +236,23 @@ class Answers:
             found["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
         return found
 
-    def _pool(self, pool: int) -> dict[str, Any]:
+    def _pool(self, pool: int, taken: Taken) -> dict[str, Any]:
         update = self.update
-        return {
-            "element": f"pool {update.pools.name(pool)}" if pool < update.pools.size else "the root",
-            "usage share": shown(update, update.pool_usage[pool], update.pool_fair[pool]),
-            "fair share": shown(update, update.pool_fair[pool], update.pool_usage[pool]),
-        }
+        used, fair = pool_words(self.beats.numbers, pool, self._moved(taken, pool=pool))
+        name = f"pool {update.pools.name(pool)}" if pool < update.pools.size else "the root"
+        return {"element": name, "usage share": used, "fair share": fair}
+
+    def _moved(self, taken: Taken, *, operation: int = NONE, pool: int = NONE) -> Int64s:
+        """What the claimant's operation, or a pool above it, used more before this: its victims, less the claimant."""
+        update, here = self.update, taken.here
+        amount = update.standing.amount
+        found: Int64s = -amount[taken.row]
+        for at in taken.victims if here is not None else ():
+            assert here is not None
+            own = int(here.operation[at])
+            if own == operation or pool in update.pools.paths[update.operations.pool[own]]:
+                found = found + amount[here.rows[at]]
+        return found
 
     def _row(self, here: Here, at: int, taken: Taken) -> dict[str, Any]:
         update, operation = self.update, int(here.operation[at])

@@ -29,37 +29,34 @@ class Asks:
         self.rows = rows[turn]
         unread = NOT_READ if state.static.policies else (*NOT_READ, *OWNERS)
         shapes = shapes_of(state, self.rows, unread)
-        self.kind_of: dict[int, int] = {}
         firsts: list[int] = []
         numbers: dict[tuple[int, int], int] = {}
         owners = standing.operation[self.rows].tolist()
         self.queues: list[list[int]] = []
-        self.rank: Int64s = np.zeros(len(self.rows), np.int64)
         place: list[int] = []
         for at, (row, owner) in enumerate(zip(self.rows.tolist(), owners, strict=True)):
             number = numbers.setdefault((owner, shapes[row]), len(firsts))
             if number == len(firsts):
                 firsts.append(row)
-                self.queues.append([])
+                self.queues.append([row])
                 place.append(at)
-            self.kind_of[row] = number
-            self.queues[number].append(row)
-        self.places = {row: at for at, row in enumerate(self.rows.tolist())}
+            else:
+                self.queues[number].append(row)
+        self.places = dict(zip(self.rows.tolist(), range(len(self.rows)), strict=True))
         self.first = np.array(place, np.int64)
-        self.operation: Rows = standing.operation[np.array(firsts, np.intp)] if firsts else np.zeros(0, np.intp)
-        self.pool = np.array([update.operations.pool[one] for one in self.operation.tolist()], np.intp)
-        needs = [np.sum(state.members_of(row), axis=0) for row in firsts]
-        self.need: Int64s = np.stack(needs, axis=1) if needs else np.zeros((len(state.units), 0), np.int64)
-        self.amount: Int64s = (
-            standing.amount[firsts].T if firsts else np.zeros((len(update.pools.columns), 0), np.int64)
-        )
-        self.open: Bools = update.schedulable[self.operation] if firsts else np.zeros(0, np.bool_)
-        self.preempts: Bools = state.work.preempts[firsts] if firsts else np.zeros(0, np.bool_)
+        leading: Rows = np.array(firsts, np.intp)
+        self.operation: Rows = standing.operation[leading]
+        self.pool: Rows = update.operations.above[self.operation]
+        self.need: Int64s = state.work.need[:, leading] * state.work.members[leading]
+        for kind, row in enumerate(firsts):
+            if row in state.parts:
+                self.need[:, kind] = np.sum(state.members_of(row), axis=0)
+        self.amount: Int64s = np.ascontiguousarray(standing.amount[leading].T)
+        spread = (state.work.placement[leading] == SPREAD) & (state.work.members[leading] > 1)
+        self.open: Bools = update.schedulable[self.operation] & ~spread
+        self.preempts: Bools = state.work.preempts[leading]
         self._served = [0] * len(firsts)
         self._claims: dict[int, Claim] = {}
-        for kind, row in enumerate(firsts):
-            if state.work.placement[row] == SPREAD and state.work.members[row] > 1:
-                self.open[kind] = False
 
     def __len__(self) -> int:
         return len(self.queues)

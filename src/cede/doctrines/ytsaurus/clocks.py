@@ -160,6 +160,9 @@ class Timers:
         self.since = np.concatenate((self.since, np.array(since, np.int64)))
         level = [memory.starvation.get(key, NOT) for key in keys]
         self.level = np.concatenate((self.level, np.array(level, np.int8)))
+        for key, clock in zip(keys, since, strict=True):
+            if clock != UNSET_CLOCK:
+                memory.since[key] = clock
         memory.known.update(keys)
 
     def step(self, below: Bools, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools) -> None:

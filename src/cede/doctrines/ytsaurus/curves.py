@@ -207,6 +207,9 @@ def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
     low, high = y[first - 1], y[first]
     crossing = high > most + OVER
     part = float(np.clip((most[crossing] - low[crossing]) / (high[crossing] - low[crossing]), 0, 1).min())
+    if part * (f[first] - f[first - 1]) <= ROUNDING * f[first] and first > 1 and f[first - 1] == f[first - 2]:
+        first = int(np.searchsorted(f, f[first - 1], "left")) + 1  # a jump to the very limit is never over
+        return f[:first], y[:first]
     end = low + part * (high - low)
     return np.append(f[:first], f[first - 1] + part * (f[first] - f[first - 1])), np.vstack((y[:first], end))
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.curves import EPSILON, Floats
-from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
-from cede.doctrines.ytsaurus.settings import Amounts
+from cede.doctrines.ytsaurus.curves import EPSILON
+from cede.doctrines.ytsaurus.guarantees import shares_of
 from cede.doctrines.ytsaurus.standing import NOBODY
 from cede.doctrines.ytsaurus.status import dominates
 from cede.doctrines.ytsaurus.update import Update
@@ -40,7 +39,7 @@ def cut(update: Update, lists: Sequence[Rows], operations: Sequence[int], amount
         starts = np.cumsum(lengths) - lengths
         filled = np.flatnonzero(lengths)
         before = before - np.repeat(before[starts[filled]], np.array(lengths)[filled], axis=0)
-    group = _groups(update, operation, before, before + own)
+    group = groups_of(update, operation, before, before + own)
     if update.pools.tree.bound_is_preemptible and len(rows):
         group = _from_first(group, lengths)
     return Cut(rows, operation, before, group)
@@ -53,13 +52,16 @@ def _from_first(group: Int8s, lengths: Sequence[int]) -> Int8s:
     return found
 
 
-def _groups(update: Update, operation: Rows, before: Int64s, after: Int64s) -> Int8s:
+def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) -> Int8s:
+    """The groups of allocations of these operations: what each one uses before it, and with it; the latter counts only
+    where whoever is on the bound is preemptible, and there a list is cut as a whole.
+    """
     tree = update.pools.tree
     counted = after if tree.bound_is_preemptible else before
     total = update.totals[operation]
     fair, demand = update.op_fair[operation], update.op_demand[operation]
     share = shares_of(counted.astype(np.float64), total)
-    small = _below_threshold(update, operation, counted)
+    small: Bools = (counted < update.op_threshold[operation]).all(axis=1) & update.with_threshold[operation]
     found = np.full(len(operation), PREEMPTIBLE, np.int8)
     whole = (np.abs(fair - demand) <= EPSILON).all(axis=1) & (demand > EPSILON).any(axis=1)
     for group, part in ((AGGRESSIVELY, tree.satisfaction), (NON_PREEMPTIBLE, tree.aggressive_satisfaction)):
@@ -71,25 +73,3 @@ def _groups(update: Update, operation: Rows, before: Int64s, after: Int64s) -> I
             inside |= whole
         found[inside] = group
     return found
-
-
-def _below_threshold(update: Update, operation: Rows, counted: Int64s) -> Bools:
-    """Whether so little is used that the usage threshold of the operation protects it."""
-    found = np.zeros(len(operation), np.bool_)
-    for number in update.with_threshold & set(np.unique(operation).tolist()) if update.with_threshold else ():
-        mine = operation == number
-        threshold = update.operations.settings[number].threshold
-        most = counts_of(update.pools, threshold, np.inf)
-        found[mine] = (counted[mine] < most).all(axis=1) & _above_nothing(update, threshold)
-    return found
-
-
-def _above_nothing(update: Update, threshold: Amounts) -> bool:
-    """Whether a threshold leaves room below it in resources that nobody has: those that are not counted are used 0."""
-    names = {update.state.units.names[column] for column in update.pools.columns.tolist()}
-    return all(amount > 0 for name, amount in threshold.items() if name not in names)
-
-
-def share_before(update: Update, operation: int, before: Int64s) -> Floats:
-    """A sum of the operation's allocations as a share."""
-    return shares_of(before.astype(np.float64), update.totals[operation])

@@ -27,6 +27,17 @@ def counts_of(pools: Pools, amounts: Amounts, fill: float = 0.0) -> Floats:
     return found
 
 
+def threshold_of(pools: Pools, threshold: Amounts) -> Floats | None:
+    """The usage below which nothing is preempted, in counts; none where there is no such thing.
+
+    What is not named has no bound; what is named and not counted at all is used 0, and that must be below it.
+    """
+    names = {pools.state.units.names[column] for column in pools.columns.tolist()}
+    if not threshold or any(amount <= 0 for name, amount in threshold.items() if name not in names):
+        return None
+    return counts_of(pools, threshold, np.inf)
+
+
 def limits_of(pools: Pools) -> Floats:
     """The share that each pool is limited to; 1 of what it is not limited in."""
     tree = pools.state.tree

@@ -184,10 +184,7 @@ class Beats:
             fits &= kinds
         for column in range(len(free)):
             fits &= asks.need[column] <= max(int(free[column]), 0)
-        room = self.numbers.room(preemptive=preemptive)
-        among = np.flatnonzero(fits)
-        if room is not None and len(among):
-            among = among[(asks.amount[:, among] <= room[asks.pool[among]].T).all(axis=0)]
+        among, checked = np.flatnonzero(fits), False
         while len(among):
             owners = asks.operation[among]
             satisfied = self.numbers.satisfaction[owners]
@@ -195,9 +192,13 @@ class Beats:
             operation = int(best[np.argmin(self.update.operations.order[best])])
             mine = among[owners == operation]
             for kind in mine[np.argsort(asks.first[mine], kind="stable")].tolist():
-                if self.may_stand(kind, node) and self.within_own(kind):
+                if self.may_stand(kind, node) and self.within(kind, preemptive=preemptive):
                     return int(kind)
             among = among[owners != operation]
+            room = None if checked else self.numbers.room(preemptive=preemptive)
+            if room is not None:  # the first one was refused: before others are tried, the limits of pools for all
+                among = among[(asks.amount[:, among] <= room[asks.pool[among]].T).all(axis=0)]
+            checked = True
         return NONE
 
     def may_stand(self, kind: int, node: int) -> bool:
@@ -206,6 +207,11 @@ class Beats:
             return False
         wanted = self.update.operations.settings[int(self.asks.operation[kind])].tag_filter
         return wanted is None or wanted.matches(self.labels(node))
+
+    def within(self, kind: int, *, preemptive: bool) -> bool:
+        """Whether all limits allow one more of a kind."""
+        pool, amount = int(self.asks.pool[kind]), self.asks.amount[:, kind]
+        return self.numbers.allows(pool, amount, preemptive=preemptive) and self.within_own(kind)
 
     def within_own(self, kind: int) -> bool:
         """Whether the operation's own limits and its tenant's allow one more."""
@@ -223,7 +229,7 @@ class Beats:
     # -- for whom others go --------------------------------------------------------------------------------------------
 
     def _preemptive(self, node: int) -> Iterator[Taken]:
-        here = self._look(node)
+        here, moves = self._look(node), self.numbers.moves
         for stage in self._stages(node):
             started = False
             for taken in self._stage(node, here, stage):
@@ -231,8 +237,8 @@ class Beats:
                 yield taken
             if started:
                 return
-            if self._changed(here):
-                here = self._look(node)
+            if self.numbers.moves != moves:
+                here, moves = self._look(node), self.numbers.moves
         if self.tree.full_host.enable:
             yield from self._full_host(node, here)
 
@@ -247,9 +253,6 @@ class Beats:
         kinds = whole & full_host.within_share(self.asks, self.numbers)
         kind = self._choose(node, free + here.amount[open_].sum(axis=0), target, preemptive=True, kinds=kinds)
         yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
-
-    def _changed(self, here: Here) -> bool:
-        return bool(self.numbers.changed & set(here.operation.tolist()))
 
     def _stages(self, node: int) -> list[Stage]:
         priority = self.update.op_priority

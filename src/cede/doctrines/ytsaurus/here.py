@@ -13,7 +13,7 @@ from cede.doctrines.ytsaurus.groups import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMP
 from cede.doctrines.ytsaurus.numbers import Numbers
 from cede.doctrines.ytsaurus.standing import progress_of
 from cede.model.rules import Rule
-from cede.state.columns import CHECKPOINTING, PREEMPTING, RESERVED, RUNNING, Bools, Int64s, Rows
+from cede.state.columns import CHECKPOINTING, PREEMPTING, RESERVED, RUNNING, Bools, Int8s, Int64s, Rows
 
 SSD_NON, SSD_AGGRESSIVELY, LEVEL_NON, LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE = range(5)
 
@@ -26,7 +26,7 @@ class Here:
     operation: Rows
     amount: Int64s
     """What each holds on this node, (allocations, columns)."""
-    group: Int64s
+    group: Int8s
     before: Int64s
     """What its operation uses before it, (allocations, resources)."""
     level: Int64s
@@ -56,12 +56,7 @@ def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> Here:
         running &= ~np.isin(works, list(gone))
     residents, works = residents[running], works[running]
     operation = standing.operation[works]
-    groups = numbers.groups(operation.tolist())
-    group, before = np.zeros(len(works), np.int64), np.zeros((len(works), len(update.pools.columns)), np.int64)
-    for at, (row, own) in enumerate(zip(works.tolist(), operation.tolist(), strict=True)):
-        rows, sums, found = groups[own]
-        place = int(np.flatnonzero(rows == row)[0])
-        group[at], before[at] = found[place], sums[place]
+    before, group = numbers.groups(works, operation)
     progress = progress_of(state, works)
     gap = np.where(group < PREEMPTIBLE, _gap(numbers, works), 0)
     turn = order_of(state, works, group, gap, progress)[::-1]

@@ -102,7 +102,7 @@ class Integrals:
         return found
 
     def _convert(self, memory: Memory) -> None:
-        """What was kept in the counts of the cycle before, in those of this one; of a new resource as of the main one."""
+        """What was kept in counts of the cycle before, in those of this one; of a new resource as of the main one."""
         units, before = self.pools.state.units, memory.resources
         memory.resources = {units.names[column]: units.nano[column] for column in self.pools.columns.tolist()}
         if not before or before == memory.resources:

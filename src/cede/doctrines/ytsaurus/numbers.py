@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from cede.doctrines.ytsaurus.groups import Cut, cut
+from cede.doctrines.ytsaurus.groups import Cut, cut, groups_of
 from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
 from cede.doctrines.ytsaurus.status import satisfaction
 from cede.doctrines.ytsaurus.update import Update
-from cede.state.columns import NONE, UNSET, Int64s, Rows
+from cede.state.columns import NONE, UNSET, Int8s, Int64s, Rows
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 DECIMALS = 9
@@ -24,10 +22,9 @@ class Numbers:
         pools = update.pools
         self.usage: Int64s = update.standing.usage.copy()
         self.pool_usage: Int64s = np.zeros((len(pools.settings), len(pools.columns)), np.int64)
-        np.add.at(self.pool_usage, np.array(update.operations.pool, np.intp), self.usage)
-        for pool in reversed(pools.down):
-            if pools.parent[pool] != NONE:
-                self.pool_usage[pools.parent[pool]] += self.pool_usage[pool]
+        np.add.at(self.pool_usage, update.operations.above, self.usage)
+        for below, parents in reversed(pools.levels):
+            np.add.at(self.pool_usage, parents, self.pool_usage[below])
         self.satisfaction = np.round(update.op_local, DECIMALS)
         self.limits, self.tolerated = _limits(update)
         self.op_limits = {
@@ -36,30 +33,37 @@ class Numbers:
             if one.limits is not None
         }
         self.limited = bool((self.limits < UNLIMITED).any())
-        self._levels = _levels(update)
         self._room: dict[bool, Int64s] = {}
-        self.lists: dict[int, Rows] = {}
-        """The allocations of operations that changed in this cycle, in order."""
-        self._cuts: dict[int, tuple[Rows, Int64s, Int64s]] = {}
-        self.changed: set[int] = set()
+        self._paths: dict[int, list[int]] = {}
+        self.lists: dict[int, tuple[Rows, Int64s]] = {}
+        """The allocations of operations that changed in this cycle, in order, and what is used before each."""
+        self.moves = 0
+        """How often something changed in this cycle."""
+        self._most = np.array(list(self.op_limits.values()), np.int64).reshape(-1, len(pools.columns))
+        self._bound: Rows = np.array(list(self.op_limits), np.intp)
 
     # -- what changes ------------------------------------------------------------------------------------------------
 
     def add(self, row: int, operation: int) -> None:
         """This workload starts."""
-        self._list(operation)
-        self.lists[operation] = np.append(self.lists[operation], row)
+        rows, before = self._list(operation)
+        self.lists[operation] = np.append(rows, row), np.concatenate((before, self.usage[operation][None]))
         self._move(row, operation, 1)
 
     def drop(self, row: int, operation: int) -> None:
         """This allocation goes."""
-        self._list(operation)
-        self.lists[operation] = self.lists[operation][self.lists[operation] != row]
+        rows, before = self._list(operation)
+        place = int(np.flatnonzero(rows == row)[0])
+        after = before[place + 1 :] - self.update.standing.amount[row]
+        self.lists[operation] = np.delete(rows, place), np.concatenate((before[:place], after))
         self._move(row, operation, -1)
 
-    def _list(self, operation: int) -> None:
-        if operation not in self.lists:
-            self.lists[operation] = self.update.standing.lists_of([operation])[0]
+    def _list(self, operation: int) -> tuple[Rows, Int64s]:
+        found = self.lists.get(operation)
+        if found is None:
+            [rows] = self.update.standing.lists_of([operation])
+            found = rows, self.update.standing.before[rows]
+        return found
 
     def _move(self, row: int, operation: int, sign: int) -> None:
         update = self.update
@@ -71,8 +75,7 @@ class Numbers:
         used = shares_of(self.usage[one].astype(np.float64), update.totals[one])
         found = satisfaction(used, update.op_fair[one], update.op_demand[one])
         self.satisfaction[operation] = round(float(found[0]), DECIMALS)
-        self._cuts.pop(operation, None)
-        self.changed.add(operation)
+        self.moves += 1
         self._room.clear()
 
     # -- limits --------------------------------------------------------------------------------------------------------
@@ -86,9 +89,26 @@ class Numbers:
             found = self.limits - self.pool_usage
             if preemptive:
                 found = found + self.tolerated
-            for pools, parents in self._levels:
+            for pools, parents in self.update.pools.levels:
                 found[pools] = np.minimum(found[pools], found[parents])
             self._room[preemptive] = found
+        return found
+
+    def allows(self, pool: int, amount: Int64s, *, preemptive: bool) -> bool:
+        """Whether the limits of this pool and of those above it let so much more be used."""
+        if not self.limited or (preemptive and self.update.pools.tree.infinite_overcommit):
+            return True
+        for above in self._limited_above(pool):
+            most = self.limits[above] + self.tolerated[above] if preemptive else self.limits[above]
+            if (self.pool_usage[above] + amount > most).any():
+                return False
+        return True
+
+    def _limited_above(self, pool: int) -> list[int]:
+        found = self._paths.get(pool)
+        if found is None:
+            path = self.update.pools.paths[pool]
+            found = self._paths[pool] = [above for above in path if (self.limits[above] < UNLIMITED).any()]
         return found
 
     def over_limit(self, operation: int) -> tuple[int, int] | None:
@@ -107,24 +127,30 @@ class Numbers:
         """Whether some limit is exceeded at all."""
         if self.limited and bool((self.pool_usage > self.limits).any()):
             return True
-        return any(bool((self.usage[number] > most).any()) for number, most in self.op_limits.items())
+        return bool((self.usage[self._bound] > self._most).any())
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
-    def groups(self, operations: Iterable[int]) -> dict[int, tuple[Rows, Int64s, Int64s]]:
-        """For each operation its allocations in order, the usage before each, and its group."""
-        wanted = list(dict.fromkeys(operations))
-        new = [one for one in wanted if one not in self._cuts]
-        if new:
-            plain = [one for one in new if one not in self.lists]
-            known = dict(zip(plain, self.update.standing.lists_of(plain), strict=True))
-            lists = [self.lists[one] if one in self.lists else known[one] for one in new]
-            found = cut(self.update, lists, new, self.update.standing.amount)
-            end = 0
-            for one, rows in zip(new, lists, strict=True):
-                begin, end = end, end + len(rows)
-                self._cuts[one] = rows, found.before[begin:end], found.group[begin:end].astype(np.int64)
-        return {one: self._cuts[one] for one in wanted}
+    def groups(self, rows: Rows, operation: Rows) -> tuple[Int64s, Int8s]:
+        """What the operation of each of these allocations uses before it, and its group."""
+        if self.update.pools.tree.bound_is_preemptible:
+            return self._whole_lists(rows, operation)
+        standing = self.update.standing
+        owners = operation.tolist()
+        standing.lists_of(dict.fromkeys(owners))
+        before = standing.before[rows]
+        for at, own in enumerate(owners):
+            if own in self.lists:
+                among, sums = self.lists[own]
+                before[at] = sums[np.flatnonzero(among == rows[at])[0]]
+        return before, groups_of(self.update, operation, before, before + standing.amount[rows])
+
+    def _whole_lists(self, rows: Rows, operation: Rows) -> tuple[Int64s, Int8s]:
+        owners = sorted(set(operation.tolist()))
+        found = cut(self.update, [self._list(own)[0] for own in owners], owners, self.update.standing.amount)
+        by_row = np.argsort(found.rows)
+        at = by_row[np.searchsorted(found.rows, rows, sorter=by_row)]
+        return found.before[at], found.group[at]
 
     def all_groups(self) -> Cut:
         """The groups of everybody as the cycle began."""
@@ -144,16 +170,3 @@ def _limits(update: Update) -> tuple[Int64s, Int64s]:
         if pools.settings[pool].overcommit:
             tolerated[pool] = counts_of(pools, pools.settings[pool].overcommit).astype(np.int64)
     return limits, tolerated
-
-
-def _levels(update: Update) -> list[tuple[Rows, Rows]]:
-    """Pools and their parents, level by level from the top, so that a whole level is worked out at once."""
-    pools = update.pools
-    levels: dict[int, list[int]] = {}
-    for pool in pools.down:
-        if pools.parent[pool] != NONE:
-            levels.setdefault(len(pools.paths[pool]), []).append(pool)
-    return [
-        (np.array(levels[depth], np.intp), np.array([pools.parent[pool] for pool in levels[depth]], np.intp))
-        for depth in sorted(levels)
-    ]

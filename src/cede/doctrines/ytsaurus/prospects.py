@@ -25,9 +25,9 @@ def worth_a_beat(beats: Beats, may_try: Bools, over: Bools) -> Bools:
     exceeding = beats.numbers.any_over()
     if not (wanting.any() or exceeding):
         return found
-    discount, exceeded = _takeable(beats)
+    discount, exceeded = _takeable(beats, exceeding=exceeding)
     claims = beats.asks.open & wanting[beats.asks.operation]
-    return found | (may_try & (_room_for(beats, free + discount, claims) | (exceeded if exceeding else False)))
+    return found | (may_try & (_room_for(beats, free + discount, claims) | exceeded))
 
 
 def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
@@ -42,7 +42,7 @@ def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
     return found
 
 
-def _takeable(beats: Beats) -> tuple[Int64s, Bools]:
+def _takeable(beats: Beats, *, exceeding: bool) -> tuple[Int64s, Bools]:
     """What could be taken on each node at the most, and where allocations stand of whoever is above a limit."""
     state, update = beats.state, beats.update
     size = state.nodes.size
@@ -63,8 +63,10 @@ def _takeable(beats: Beats) -> tuple[Int64s, Bools]:
     for column in range(len(state.units)):
         if column != WHOLE or residents.amount[column, here].any():
             np.add.at(discount[column], on, residents.amount[column, here])
-    over = np.array([beats.numbers.over_limit(one) is not None for one in range(len(update.operations))], np.bool_)
     exceeded = np.zeros(size, np.bool_)
+    if not exceeding:
+        return discount, exceeded
+    over = np.array([beats.numbers.over_limit(one) is not None for one in range(len(update.operations))], np.bool_)
     exceeded[on[over[update.standing.operation[works[here]]]]] = True
     return discount, exceeded
 

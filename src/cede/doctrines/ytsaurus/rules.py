@@ -34,9 +34,7 @@ ABORT = RULES.admits(
     "{node} holds more than it has for {age}, longer than the {limit} allowed; no room beside the others for {who}",
 )
 NO_SLOTS = RULES.admits("no-slots", "{node} offers no user slots: all that runs there goes ({who})")
-LIMITS = RULES.admits(
-    "limits", "{owner} holds {used} {resource}, above its limit of {limit}; of what is preemptible here goes {who}"
-)
+LIMITS = RULES.admits("limits", "{owner} holds {used} {resource}, above its limit of {limit}; preemptible here: {who}")
 GRACEFUL = RULES.admits(
     "graceful", "asked to leave, beyond the fair share of an operation that wants graceful preemption: {who}"
 )
@@ -72,6 +70,7 @@ SSD_SHIELD = RULES.protects(
     "SSD work that starves aggressively",
 )
 NOT_NEEDED = RULES.orders("not-needed", "may be preempted, but enough is freed without it")
+KEPT = RULES.orders("kept", "keeps its room: it fits beside those who are better protected, or older")
 SPARED = RULES.orders("spared", "was among those taken first, but is not needed beside the others", DOCS)
 TOO_LITTLE = RULES.orders("too-little", "may be preempted, but all that may be taken on {node} is not enough")
 

@@ -39,10 +39,14 @@ class Standing:
         self.operation: Rows = np.full(size, NONE, np.intp)
         self.kind = np.zeros(size, np.int8)
         self.amount: Int64s = np.zeros((size, resources), np.int64)
+        self.before: Int64s = np.zeros((size, resources), np.int64)
+        """What its operation uses before each one that holds room, in the order of `lists_of`, once that is known."""
         self.usage: Int64s = np.zeros((0, resources), np.int64)
         self.waiting: Int64s = np.zeros((0, resources), np.int64)
         self.counts: Int64s = np.zeros((0, 4), np.int64)
         self.submitted: dict[int, int] = {}
+        self._came: Int64s = np.zeros(size, np.int64)
+        """When each was submitted, as it counts in the start of its operation."""
         self.pending = 0
         self._holders: dict[int, Rows] = {}
         self._lists: dict[int, Rows] = {}
@@ -71,8 +75,8 @@ class Standing:
         self.operation[known] = np.array(own, np.intp)[which] if own else NONE
         numbers.enter_listed()
         self._grow()
-        self.amount[known] = pools.amounts(work.usage, known)
         self.kind[known] = self._kinds(known)
+        self.amount[known] = self._amounts(known)
         self.pending = len(state.pending)
         for kind, table in ((HOLDS, self.usage), (WAITS, self.waiting)):
             rows = known[self.kind[known] == kind]
@@ -83,8 +87,18 @@ class Standing:
         leaving = self.operation[known[self.kind[known] == LEAVES]]
         self.counts[:, LEAVES] = np.bincount(leaving, minlength=len(numbers))
         first = np.full(len(numbers), np.iinfo(np.int64).max)
+        self._came[known] = work.submitted[known]
         np.minimum.at(first, self.operation[known], work.submitted[known])
         self.submitted = dict(enumerate(first.tolist()))
+
+    def _amounts(self, rows: Rows) -> Int64s:
+        """What each counts for: what it uses, or, as long as it waits, what it asks for."""
+        work = self.state.work
+        found = self.pools.amounts(work.usage, rows)
+        for at in np.flatnonzero(work.usage_given[rows] & (self.kind[rows] == WAITS)).tolist():
+            asked = np.sum(self.state.members_of(int(rows[at])), axis=0)
+            found[at] = asked[self.pools.columns]
+        return found
 
     def _split(self, rows: Rows) -> None:
         """Who holds room, by operation."""
@@ -114,6 +128,8 @@ class Standing:
             own = self.operation[rows]
             turn = order_of(self.state, rows, own, progress_of(self.state, rows))
             rows, own = rows[turn], own[turn]
+            sums = np.cumsum(self.amount[rows], axis=0) - self.amount[rows]
+            self.before[rows] = sums - sums[np.searchsorted(own, own)]
             begins = np.searchsorted(own, new), np.searchsorted(own, new, "right")
             for one, begin, end in zip(new, *begins, strict=True):
                 self._lists[one] = rows[begin:end]
@@ -163,7 +179,9 @@ class Standing:
             more = size - len(self.kind)
             self.operation = np.concatenate((self.operation, np.full(more, NONE, np.intp)))
             self.kind = np.concatenate((self.kind, np.zeros(more, np.int8)))
-            self.amount = np.concatenate((self.amount, np.zeros((more, self.amount.shape[1]), np.int64)))
+            self._came = np.concatenate((self._came, np.zeros(more, np.int64)))
+            blank = np.zeros((more, self.amount.shape[1]), np.int64)
+            self.amount, self.before = np.concatenate((self.amount, blank)), np.concatenate((self.before, blank))
         touched: set[int] = set()
         for row in rows:
             touched |= self._move(row)
@@ -177,16 +195,26 @@ class Standing:
             self._count(row, before, int(self.kind[row]), -1)
         if work.state[row] == GONE:
             self.operation[row], self.kind[row] = NONE, IDLE
+            self._begin(before, int(self._came[row]))
             return {before} - {NONE}
         pool = self.pools.pool_of(int(work.queue[row]), int(work.partition[row]))
         app = self.state.apps.name(int(work.app[row])) or self.state.work_names[row]
         now = self.operations.number(pool, app)
         self._grow()
         self.operation[row], self.kind[row] = now, self._kind(row)
-        self.amount[row] = self.pools.amounts(work.usage, np.array([row]))[0]
+        self.amount[row] = self._amounts(np.array([row]))[0]
         self._count(row, now, int(self.kind[row]), 1)
+        was, self._came[row] = int(self._came[row]), work.submitted[row]
+        if before != now or was != self._came[row]:
+            self._begin(before, was)
         self.submitted[now] = min(self.submitted.get(now, np.iinfo(np.int64).max), int(work.submitted[row]))
         return {before, now} - {NONE}
+
+    def _begin(self, operation: int, gone: int) -> None:
+        """An operation lost a workload that was submitted then: it starts with the first of those that are left."""
+        if operation != NONE and gone <= self.submitted[operation]:
+            left = self._came[self.operation == operation]
+            self.submitted[operation] = int(left.min(initial=np.iinfo(np.int64).max))
 
     def _count(self, row: int, operation: int, kind: int, sign: int) -> None:
         if kind == HOLDS:

@@ -9,9 +9,17 @@ import numpy as np
 from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Timers
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.fair import FairShare
-from cede.doctrines.ytsaurus.guarantees import limits_of, limits_of_operation, shares_of, strong, weights_of
+from cede.doctrines.ytsaurus.guarantees import (
+    limits_of,
+    limits_of_operation,
+    shares_of,
+    strong,
+    threshold_of,
+    weights_of,
+)
 from cede.doctrines.ytsaurus.integral import Integrals
 from cede.doctrines.ytsaurus.running import fifo_order, memory_sizes, running_operations, slots_in_fifo
+from cede.doctrines.ytsaurus.settings import Amounts
 from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
 from cede.state.columns import Bools, Int64s, Rows
@@ -38,7 +46,8 @@ class Update:
         resources = len(self.pools.columns)
         self.op_limits: Floats = np.ones((0, resources))
         self.totals: Floats = np.zeros((0, resources))
-        self.with_threshold: set[int] = set()
+        self.with_threshold: Bools = np.zeros(0, np.bool_)
+        self.op_threshold: Floats = np.zeros((0, resources))
         self._memory_sizes = memory_sizes(self.pools)
         self.running: Bools = np.zeros(0, np.bool_)
         self.limits_demand: set[int] = set()
@@ -95,8 +104,6 @@ class Update:
             if own.limits is not None:
                 at = number - self._entered
                 limits[at] = limits_of_operation(self.pools, int(partitions[at]), own)
-            if own.threshold:
-                self.with_threshold.add(number)
             if own.limits_demand:
                 self.limits_demand.add(number)
         self.op_limits, self.totals = np.concatenate((self.op_limits, limits)), np.concatenate((self.totals, totals))
@@ -107,8 +114,24 @@ class Update:
         above = [self.pools.settings[self.operations.pool[number]] for number in new]
         self.op_aggressive_enabled = np.append(self.op_aggressive_enabled, [one.aggressive_starvation for one in above])
         self.op_clocks.extend([self.op_key(number) for number in new], [own.since for own in settings])
+        self._thresholds([own.threshold for own in settings])
         self._entered = len(self.operations)
         return set(new)
+
+    def _thresholds(self, given: list[Amounts]) -> None:
+        """Usage thresholds of operations; most have their pool's, which is worked out once."""
+        found = np.zeros((len(given), self.op_threshold.shape[1]))
+        there = np.zeros(len(given), np.bool_)
+        known: dict[int, Floats | None] = {}
+        for at, amounts in enumerate(given):
+            if amounts:
+                if id(amounts) not in known:
+                    known[id(amounts)] = threshold_of(self.pools, amounts)
+                own = known[id(amounts)]
+                if own is not None:
+                    found[at], there[at] = own, True
+        self.op_threshold = np.concatenate((self.op_threshold, found))
+        self.with_threshold = np.append(self.with_threshold, there)
 
     def _enter(self, rows: Rows) -> None:
         """The curves of these operations."""

@@ -317,7 +317,7 @@ class Waits:
             return made
         cannot = None if rule is rules.NO_ROOM else rule
         found = {one.workload: one for one in self._candidates(kind, cannot, known)}
-        misses = self._misses(kind, found) if self.cycle.misses else ()
+        misses = self._misses(kind, found, cannot) if self.cycle.misses else ()
         shown = tuple(found[name] for name in sorted(found)) if self.cycle.explain else None
         return replace(made, nearest_miss=misses, candidates=shown)
 
@@ -338,15 +338,34 @@ class Waits:
                     other = rules.TOO_LITTLE
                     yield Candidate(name, "not-needed", other.id, other.because(node=self.state.node_names[node]))
 
-    def _misses(self, kind: int, found: Mapping[str, Candidate]) -> tuple[Miss, ...]:
+    def _misses(self, kind: int, found: Mapping[str, Candidate], cannot: Rule | None) -> tuple[Miss, ...]:
         """The fewest whose going would have made room, and what protects each."""
-        rows = nearest_miss(self.state, self.claim(kind), [])
+        rows = self._open_to(kind) or nearest_miss(self.state, self.claim(kind), [])
         missed = []
         for row in rows:
             name = self.state.work_names[row]
             one = found.get(name)
             if one is None or one.rule == rules.TOO_LITTLE.id:
                 missed.append(Miss(name, None, "no rule protects it alone"))
+            elif cannot is not None and one.rule == cannot.id:
+                missed.append(Miss(name, None, "nothing protects it, but the claimant may not preempt"))
             else:
                 missed.append(Miss(name, one.rule, one.why))
         return tuple(missed)
+
+    def _open_to(self, kind: int) -> list[int]:
+        """Whom it would take if it might preempt: on the first node where that is enough, as few as do, the newest."""
+        claim = self.claim(kind)
+        assert claim.need is not None
+        need = claim.need[claim.columns]
+        for node in self._near(kind):
+            if self._could(kind, node):
+                here = self.beats.look_again(node)
+                least, normal = self._stage(kind, node)
+                taken = np.flatnonzero(here.open(least, normal=normal)).tolist()
+                free, held = self.state.nodes.free[claim.columns, node], here.amount[:, claim.columns]
+                for at in reversed(taken.copy()):
+                    if (free + held[[one for one in taken if one != at]].sum(axis=0) >= need).all():
+                        taken.remove(at)
+                return [int(here.rows[at]) for at in taken]
+        return []

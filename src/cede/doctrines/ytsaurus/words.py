@@ -122,9 +122,17 @@ def _between(update: Update, operation: int) -> str:
     return f"not below {percent(tree.aggressive_satisfaction)} but below {percent(tree.satisfaction)} of"
 
 
-def usage_words(numbers: Numbers, operation: int, without: int = NONE) -> tuple[str, str]:
-    """What an operation uses, as it was before one of its workloads started, and what it should have."""
+def usage_words(numbers: Numbers, operation: int, more: Int64s | int = 0) -> tuple[str, str]:
+    """What an operation uses, and so much more, and what it should have."""
     update = numbers.update
-    used = numbers.usage[operation] - (0 if without == NONE else update.standing.amount[without])
+    used = numbers.usage[operation] + more
     fair, share = update.op_fair[operation], shares_of(used.astype(np.float64), update.totals[operation])
+    return shown(update, share, fair), shown(update, fair, share)
+
+
+def pool_words(numbers: Numbers, pool: int, more: Int64s | int = 0) -> tuple[str, str]:
+    """The same of a pool."""
+    update = numbers.update
+    total = update.pools.total[update.pools.tree_of[pool]].astype(np.float64)
+    fair, share = update.pool_fair[pool], shares_of((numbers.pool_usage[pool] + more).astype(np.float64), total)
     return shown(update, share, fair), shown(update, fair, share)

@@ -107,6 +107,8 @@ def because(job: Job) -> str:
     leaving = job.leaving
     if leaving is None:
         return ""
+    if leaving.cause == "preempt" and leaving.claimant is None:
+        return f"{leaving.rule} sends it away"
     return CAUSES[leaving.cause].format(claimant=leaving.claimant or "nobody", by=leaving.by or "somebody")
 
 

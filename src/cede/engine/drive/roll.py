@@ -364,11 +364,12 @@ def word_of(roll: Roll, job: Job) -> str:
     """
     if job.phase is Phase.HELD:
         return "reserved"
+    if makes_way(roll, job) or is_waived(roll, job):
+        return "preempting"
     if job.phase in (Phase.STARTING, Phase.RUNNING):
         return "running"
-    if job.phase is Phase.CHECKPOINTING and job.leaving is None:
-        return "running"  # it goes on afterwards: saving must not keep others from its room
-    return "preempting" if makes_way(roll, job) or is_waived(roll, job) else "checkpointing"
+    # One that goes on afterwards: saving must not keep others from its room.
+    return "running" if job.phase is Phase.CHECKPOINTING and job.leaving is None else "checkpointing"
 
 
 def makes_way(roll: Roll, job: Job) -> bool:
