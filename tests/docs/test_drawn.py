@@ -71,7 +71,7 @@ def test_every_key_of_the_configuration_has_a_meaning(drawn: dict[str, str]) -> 
 
     assert set(keys) == set(CONFIGURATION)
     assert [key for key in keys if f"| `{key}` |" not in drawn["docs/reference/config.md"]] == []
-    assert {part.name for part in fields(Terms)} - {"answers"} == set(TIMES)
+    assert {part.name for part in fields(Terms)} - {"answers", "gone_within"} == set(TIMES)
 
 
 def test_every_series_is_drawn_and_every_remark_is_about_one(drawn: dict[str, str]) -> None:
@@ -155,10 +155,11 @@ def test_a_picture_of_share_curves_is_shown_and_needs_nothing_from_elsewhere(dra
 
 def _findings(name: str) -> Iterator[str]:
     """Names of findings in the doctrine's source, where they stand as plain text."""
-    source = (ROOT / f"src/cede/doctrines/{name}/lint.py").read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(f"{name}.lint."):
-            yield node.value
+    for page in sorted((ROOT / f"src/cede/doctrines/{name}").glob("lint*.py")):
+        for node in ast.walk(ast.parse(page.read_text(encoding="utf-8"))):
+            plain = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if plain and node.value.startswith(f"{name}.lint."):
+                yield node.value
 
 
 def test_a_page_without_the_marker_is_an_error() -> None:

@@ -109,6 +109,26 @@ CLUSTERS: dict[str, dict[str, Any]] = {
                 "name": "ytsaurus",
                 "edition": edition,
                 "fair_share_starvation_timeout": 1,
+                "preemptive_scheduling_backoff": 1,
+                "enable_aggressive_starvation": True,
+                "fair_share_aggressive_starvation_timeout": 20,
+            },
+            "nodes": [{"name": "n", "count": 2, "capacity": {"cpu": 4}}],
+            "queues": [
+                {"name": "pool", "guaranteed": {"cpu": 8}},
+                {"name": "q", "parent": "pool", "guaranteed": {"cpu": 5}},
+                {"name": "r", "parent": "pool", "guaranteed": {"cpu": 3}},
+            ],
+        }
+        for edition in ("docs", "25.4")
+    },
+    **{
+        f"ytsaurus {edition}": {
+            "cede": 1,
+            "doctrine": {
+                "name": "ytsaurus",
+                "edition": edition,
+                "fair_share_starvation_timeout": 1,
                 "fair_share_aggressive_starvation_timeout": 20,
                 "enable_aggressive_starvation": True,
                 "preemptive_scheduling_backoff": 0.5,
@@ -365,6 +385,15 @@ def machine_of(data: dict[str, Any]) -> type[RuleBasedStateMachine]:
         @invariant()
         def plans_are_lawful(self) -> None:
             assert not any(step.problems for step in self.world.steps[-1:])
+
+        @precondition(lambda _: document.doctrine is not None and document.doctrine.name == "ytsaurus")
+        @invariant()
+        def the_file_of_a_moment_decides_the_same(self) -> None:
+            """Of other doctrines a file does not say all that they remember."""
+            for made in [made for step in self.world.steps[-1:] for made in step.decisions if made.decision.victims]:
+                assert made.cluster is not None
+                again = cede.plan(cede.load(dump_document(made.cluster)), misses=False)
+                assert made.decision == next(one for one in again.decisions if one.victims)
 
         @invariant()
         def deciding_comes_to_an_end(self) -> None:

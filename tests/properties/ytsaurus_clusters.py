@@ -220,10 +220,12 @@ def _tree(dice: Random, resources: list[str]) -> Document:
             found[key] = dice.choice(values)
     if dice.random() < 0.3:
         least = found.get("aggressive_preemption_satisfaction_threshold", 0.2)
-        found["preemption_satisfaction_threshold"] = dice.choice((max(least, 0.99), max(least, 0.8), 1.2, max(least, 0.5)))
+        found["preemption_satisfaction_threshold"] = dice.choice(
+            (max(least, 0.99), max(least, 0.8), 1.2, max(least, 0.5))
+        )
     if dice.random() < 0.15:
-        values = ({"user_slots": 0}, {"user_slots": 2}, {"cpu": 1}, {"cpu": 2, "user_slots": 3}, {"cpu": 100})
-        found["non_preemptible_resource_usage_threshold"] = dice.choice(values)
+        thresholds = ({"user_slots": 0}, {"user_slots": 2}, {"cpu": 1}, {"cpu": 2, "user_slots": 3}, {"cpu": 100})
+        found["non_preemptible_resource_usage_threshold"] = dice.choice(thresholds)
     return found
 
 

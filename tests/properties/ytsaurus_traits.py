@@ -1,4 +1,4 @@
-"""What only some clusters have: limits, overcommit, graceful work, SSD nodes, full hosts, gangs, labels and the like."""
+"""What only some clusters have: limits, overcommit, graceful work, SSD nodes, full hosts, gangs and the like."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ TRAITS = {
     "ssd": 0.18,
     "full-host": 0.15,
     "gangs": 0.08,
-    "improved": 0.0,
+    "improved": 0.04,
     "integral": 0.12,
     "inferred weights": 0.1,
+    "historic weights": 0.05,
     "promised": 0.15,
     "labels": 0.15,
     "tag filters": 0.1,
@@ -196,6 +197,17 @@ def _inferred_weights(dice: Random, document: Document) -> None:
     document["doctrine"]["infer_weight_from_guarantees_share_multiplier"] = dice.choice((1, 2, 10))
 
 
+def _historic_weights(dice: Random, document: Document) -> None:
+    parents = {queue.get("parent") for queue in document["queues"]}
+    for queue in document["queues"]:
+        queue["settings"]["historic_usage_share"] = dice.choice((0, 0.25, 0.5, 1, 1))
+        if queue["name"] in parents or dice.random() < 0.7:
+            queue["settings"]["historic_usage_aggregation_period"] = "1h"
+    for app in document["apps"]:
+        if dice.random() < 0.8:
+            app["settings"]["historic_usage_share"] = dice.choice((0, 0.25, 0.5, 1, 1))
+
+
 def _promised(dice: Random, document: Document) -> None:
     for queue in document["queues"]:
         if dice.random() < 0.5:
@@ -301,6 +313,7 @@ _ADD: dict[str, Callable[[Random, Document], None]] = {
     "improved": _improved,
     "integral": _integral,
     "inferred weights": _inferred_weights,
+    "historic weights": _historic_weights,
     "promised": _promised,
     "labels": _labels,
     "tag filters": _tag_filters,

@@ -76,22 +76,20 @@ def fifo_order(tree: Tree, pool: Element) -> list[Element]:
 
 def _weigh_up(tree: Tree, element: Element) -> None:
     element.usage = tree.usage_share(element)
-    if element.kind == "operation":
-        waiting: Amounts = {}
-        for work in element.waiting if element.running else ():
-            for name, amount in work.need.items():
-                waiting[name] = waiting.get(name, ZERO) + amount
-        demand = add(tree.vector(element.used()), tree.vector(waiting))
-        element.demand = tree.ratio(demand)
-    else:
-        element.demand = add(*([child.demand for child in element.children] or [element.usage]))
     limit = element.limit if element.kind != "root" else {}
     element.limits = tuple(
         (min(limit.get(name, whole), whole) / whole if whole else ZERO)
         for name, whole in zip(tree.resources, tree.total, strict=True)
     )
-    if element.kind == "operation":
-        element.limits = least(element.limits, _best_allocation(tree, dict(zip(tree.resources, demand, strict=True))))
+    if element.kind != "operation":
+        element.demand = add(*([child.demand for child in element.children] or [element.usage]))
+        return
+    demand = element.used()
+    for work in element.waiting if element.running else ():
+        for name, amount in work.need.items():
+            demand[name] = demand.get(name, ZERO) + amount
+    element.demand = tree.ratio(tree.vector(demand))
+    element.limits = least(element.limits, _best_allocation(tree, demand))
 
 
 def _best_allocation(tree: Tree, demand: Amounts) -> Vector:
@@ -182,7 +180,9 @@ def promise(tree: Tree, pool: Element, key: str) -> Amounts:
 
 def smallest_part(tree: Tree, amounts: Amounts) -> Fraction:
     """The least share of any resource that the cluster has."""
-    return min((amounts[name] / whole for name, whole in zip(tree.resources, tree.total, strict=True) if whole), default=ZERO)
+    return min(
+        (amounts[name] / whole for name, whole in zip(tree.resources, tree.total, strict=True) if whole), default=ZERO
+    )
 
 
 def burst_ratio(tree: Tree, pool: Element) -> Fraction:
@@ -201,6 +201,14 @@ def flow_ratio(tree: Tree, pool: Element) -> Fraction:
 
 
 def weight_of(tree: Tree, element: Element) -> Fraction:
+    """Less for what was used before, where the parent remembers it."""
+    weight = _own_weight(tree, element)
+    if element.parent is None or element.parent.settings.get("historic_usage_aggregation_period") is None:
+        return weight
+    return weight * Fraction(2 ** -float(element.settings.get("historic_usage_share") or 0))
+
+
+def _own_weight(tree: Tree, element: Element) -> Fraction:
     given = element.settings.get("weight")
     given = element.entry.get("weight") if given is None else given
     if given is not None:

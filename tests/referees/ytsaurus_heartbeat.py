@@ -9,6 +9,7 @@ from fractions import Fraction
 from cede.model.tag_filters import parse_tag_filter
 from cede.model.times import parse_duration, parse_time
 from tests.referees.ytsaurus_integral import Volumes, update
+from tests.referees.ytsaurus_room import Room
 from tests.referees.ytsaurus_states import (
     GROUPS,
     STARVES,
@@ -20,10 +21,22 @@ from tests.referees.ytsaurus_states import (
     local_satisfaction,
     priority_of,
 )
-from tests.referees.ytsaurus_tree import RUNS, WAITS, ZERO, Amounts, Document, Element, Machine, Tree, Work, amounts_of, exact, trees
+from tests.referees.ytsaurus_tree import (
+    RUNS,
+    WAITS,
+    ZERO,
+    Amounts,
+    Document,
+    Element,
+    Machine,
+    Tree,
+    Work,
+    amounts_of,
+    exact,
+    trees,
+)
 
 LEVELS = ("ssd_non_preemptible", "ssd_aggressively_preemptible", *GROUPS)
-SPARE = {"user_slots": 1, "cpu": 1, "memory": 256 * 2**20}
 GONE = "gone"
 
 
@@ -54,21 +67,22 @@ class Stage:
     word: str
     target: str
     lowest: str
-    may: Callable[[Work], bool] = lambda work: True
+    may: Callable[[Work], bool] | None = None
 
 
 def plan(
     document: Document,
     memory: Memory | None = None,
     elapsed: int = 0,
-    seen: Callable[[Tree], None] = lambda tree: None,
+    seen: Callable[[Tree], None] | None = None,
 ) -> Answer:
     """The cycle of all partitions; `seen` is shown each tree as the update leaves it, before anything is decided."""
     answer, memory = Answer(), memory or Memory()
     for tree in trees(document):
         memory.volumes[tree.partition] = update(tree, memory.volumes.get(tree.partition), elapsed)
         judge(tree, memory.clocks)
-        seen(tree)
+        if seen is not None:
+            seen(tree)
         cycle = Cycle(tree, answer, memory)
         pending = [work for work in tree.works if work.state in WAITS]
         for machine in tree.machines:
@@ -80,15 +94,15 @@ def plan(
     return answer
 
 
-class Cycle:
+class Cycle(Room):
     """The heartbeats of one tree, each on what the ones before it left."""
 
     def __init__(self, tree: Tree, answer: Answer, memory: Memory) -> None:
-        self.tree, self.answer, self.memory = tree, answer, memory
+        super().__init__(tree)
+        self.answer, self.memory = answer, memory
         self.docs = tree.option("edition", "docs") == "docs"
         self.place = {element: index for index, element in enumerate(tree.elements)}
         self.fresh: set[Work] = set()
-        self.leaving: list[Work] = []
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -112,10 +126,10 @@ class Cycle:
         high = [one for one in ready if on and dominates(one, one.promised, self.tree.usage_share(one))]
         for stage in (high, [one for one in ready if one not in high]):
             active = list(stage)
-            while active and self._spare(self.free(machine)):
+            while active and self.spares(self.free(machine)):
                 operation = self._neediest(active)
                 free = self.free(machine)
-                found = [w for w in operation.waiting if self._fits(w, machine, free) and self._allowed(w)]
+                found = [w for w in operation.waiting if self.fits(w, machine, free) and self.allowed(w)]
                 if found:
                     self.start(found[0], machine)
                     self.answer.actions[found[0].name] = "start"
@@ -129,9 +143,9 @@ class Cycle:
             stages += [Stage("ssd", "ssd_aggressive", LEVELS[1]), Stage("ssd", "ssd_normal", LEVELS[2])]
         stages += [Stage("aggressive", "aggressive", LEVELS[3]), Stage("starving", "normal", LEVELS[4])]
         for stage in stages:
-            if stage.target == "normal" or stage.target in ranks.values():
-                if self._stage(machine, stage, [one for one, rank in ranks.items() if rank == stage.target]):
-                    return
+            among = [one for one, rank in ranks.items() if rank == stage.target]
+            if (among or stage.target == "normal") and self._stage(machine, stage, among):
+                return
         whole = [one for one in self.tree.operations if self._full_host(one)]
         if whole and self._cheap(machine):
             self._stage(machine, Stage("full-host", "full-host", LEVELS[0], self._within_share), whole)
@@ -139,7 +153,7 @@ class Cycle:
     def _overcommit(self, machine: Machine) -> None:
         """Too much for too long: the most protected and oldest stay, as many as fit."""
         slots = amounts_of(machine.entry.get("capacity")).get("user_slots")
-        over = not self._holds(machine, ())
+        over = not self.holds(machine, ())
         since = machine.entry.get("overcommitted_since")
         if over and machine.name not in self.memory.over_since:
             self.memory.over_since[machine.name] = self.tree.now if since is None else parse_time(since)
@@ -149,12 +163,12 @@ class Cycle:
             works.sort(key=lambda work: self._rank_of_victim(work, self._group(work)))
             out = set(works)
             for work in works:
-                if slots == 0 or not self._holds(machine, out - {work}):
+                if slots == 0 or not self.holds(machine, out - {work}):
                     continue
                 out.remove(work)
             for work in out:
                 self.evict(work, "overcommit", None)
-        if self._holds(machine, ()):
+        if self.holds(machine, ()):
             self.memory.over_since.pop(machine.name, None)
 
     # -- a preemptive stage --------------------------------------------------------------------------------------------
@@ -168,9 +182,9 @@ class Cycle:
         free = self.free(machine)
 
         def enough(gone: Collection[Work]) -> bool:
-            freed = self._sum(gone, machine)
+            freed = self.taken(gone, machine)
             short = any(free.get(name, ZERO) + freed.get(name, ZERO) < amount for name, amount in need.items())
-            return not short and self._holds(machine, gone, set(need))
+            return not short and self.holds(machine, gone, set(need))
 
         taken: list[Work] = []
         while not enough(taken) and len(taken) < len(order):
@@ -185,7 +199,7 @@ class Cycle:
             self.start(claimant, machine)
             self.answer.actions[claimant.name] = "preempt" if taken else "start"
         for work in order:
-            if work not in taken and any(self._over(one) for one in work.operation.path):
+            if work not in taken and any(self.over(one) for one in work.operation.path):
                 self.evict(work, "limits", None)
         return claimant is not None
 
@@ -193,13 +207,13 @@ class Cycle:
         self, machine: Machine, stage: Stage, victims: Collection[Work], among: Iterable[Element]
     ) -> Work | None:
         active = list(among)
-        freed, free = self._sum(victims, machine), self.free(machine)
+        freed, free = self.taken(victims, machine), self.free(machine)
         room = {name: free.get(name, ZERO) + freed.get(name, ZERO) for name in free | freed}
-        while active and self._spare(room):
+        while active and self.spares(room):
             operation = self._neediest(active)
             for work in operation.waiting:
-                willing = work.entry.get("preempts", True) and stage.may(work)
-                if willing and self._fits(work, machine, room) and self._allowed(work, preemptive=True):
+                willing = work.entry.get("preempts", True) and (stage.may is None or stage.may(work))
+                if willing and self.fits(work, machine, room) and self.allowed(work, preemptive=True):
                     return work
             active.remove(operation)
         return None
@@ -215,7 +229,10 @@ class Cycle:
         starves = operation.starvation in STARVES
         shielded = (
             _graceful(operation)
-            or (stage.target == "normal" and any(not one.settings.get("allow_normal_preemption", True) for one in operation.pools))
+            or (
+                stage.target == "normal"
+                and any(not one.settings.get("allow_normal_preemption", True) for one in operation.pools)
+            )
             or (starves and not self.tree.option("allow_preemption_from_starving_operations", False))
         )
         high = LEVELS.index(group) >= LEVELS.index(stage.lowest)
@@ -253,7 +270,9 @@ class Cycle:
         if work.gpus != 8:
             return False
         tree, used = self.tree, work.operation.used()
-        most = dict(zip(tree.resources, (a * b for a, b in zip(work.operation.share, tree.total, strict=True)), strict=True))
+        most = dict(
+            zip(tree.resources, (a * b for a, b in zip(work.operation.share, tree.total, strict=True)), strict=True)
+        )
         return all(used.get(name, ZERO) + amount <= most[name] for name, amount in work.need.items() if amount)
 
     # -- who and where -------------------------------------------------------------------------------------------------
@@ -290,87 +309,6 @@ class Cycle:
         given = machine.entry.get("last_preemptive_attempt")
         last = self.memory.attempts.get(machine.name, None if given is None else parse_time(given))
         return last is None or self.tree.now > last + self.tree.duration("preemptive_scheduling_backoff", 5)
-
-    # -- room and limits -----------------------------------------------------------------------------------------------
-
-    def there(self, machine: Machine, states: Collection[str]) -> list[Work]:
-        return [work for work in self.tree.works if work.state in states and machine.name in work.nodes]
-
-    def _sum(self, works: Iterable[Work], machine: Machine) -> Amounts:
-        """What some take of a node."""
-        total: Amounts = {}
-        for work in works:
-            part = Fraction(work.nodes.count(machine.name), len(work.nodes))
-            for name, amount in work.need.items():
-                total[name] = total.get(name, ZERO) + amount * part
-        return total
-
-    def free(self, machine: Machine) -> Amounts:
-        used = self._sum(self.there(machine, RUNS), machine)
-        leaving = self._sum([*self.there(machine, ("preempting",)), *self.leaving], machine)
-        held = self._sum(self.there(machine, ("reserved",)), machine)
-        names = machine.room | used | leaving | held
-        return {
-            name: machine.room.get(name, ZERO) - used.get(name, ZERO) - max(leaving.get(name, ZERO), held.get(name, ZERO))
-            for name in names
-        }
-
-    def _holds(self, machine: Machine, gone: Collection[Work], but: Collection[str] = ()) -> bool:
-        """Whether the node is large enough for all that stay there, some resources aside."""
-        stays = [work for work in self.there(machine, (*RUNS, "reserved")) if work not in gone]
-        used = self._sum(stays, machine)
-        return all(amount <= machine.room.get(name, ZERO) for name, amount in used.items() if name not in but)
-
-    def _spare(self, room: Amounts) -> bool:
-        given = self.tree.option("min_spare_allocation_resources_on_node")
-        least = amounts_of(SPARE if given is None else given)
-        return all(room.get(name, ZERO) >= amount for name, amount in least.items() if name in self.tree.resources)
-
-    def _fits(self, work: Work, machine: Machine, room: Amounts) -> bool:
-        enough = all(room.get(name, ZERO) >= amount for name, amount in work.need.items() if amount)
-        return enough and self._may_use(work, machine) and machine.entry.get("reserved_for") in (None, work.name)
-
-    def _may_use(self, work: Work, machine: Machine) -> bool:
-        limits = work.entry.get("constraints") or {}
-        labels = machine.entry.get("labels", {})
-        return (
-            work.entry.get("required_node") in (None, machine.name)
-            and (not limits.get("nodes") or machine.name in limits["nodes"])
-            and all(labels.get(key) == value for key, value in (limits.get("labels") or {}).items())
-            and not (work.entry.get("placement") == "spread" and work.entry.get("members", 1) > 1)
-        )
-
-    def _allowed(self, work: Work, *, preemptive: bool = False) -> bool:
-        """Whether no limit of the operation or of a pool above it would be exceeded."""
-        for one in work.operation.path:
-            limit, used = one.limit, one.used()
-            if preemptive and one.kind == "pool":
-                if self.tree.option("enable_infinite_resource_limits_overcommit", False):
-                    continue
-                more = amounts_of(one.settings.get("resource_limits_overcommit_tolerance"))
-                limit = {name: most + more.get(name, ZERO) for name, most in limit.items()}
-            if any(used.get(name, ZERO) + work.need.get(name, ZERO) > most for name, most in limit.items()):
-                return False
-        return True
-
-    def _over(self, element: Element) -> bool:
-        used = element.used()
-        return any(used.get(name, ZERO) > most for name, most in element.limit.items())
-
-    def never(self, work: Work) -> bool:
-        """Whether the workload could not start even if it were alone."""
-        if not work.operation.accepted:
-            return True
-        rooms = [machine.room for machine in self.tree.machines if self._may_use(work, machine)]
-        if not any(all(room.get(name, ZERO) >= amount for name, amount in work.need.items() if amount) for room in rooms):
-            return True
-        for one in work.operation.path:
-            more = amounts_of(one.settings.get("resource_limits_overcommit_tolerance") if one.kind == "pool" else None)
-            if one.kind == "pool" and self.tree.option("enable_infinite_resource_limits_overcommit", False):
-                continue
-            if any(work.need.get(name, ZERO) > most + more.get(name, ZERO) for name, most in one.limit.items()):
-                return True
-        return False
 
     # -- what is done --------------------------------------------------------------------------------------------------
 

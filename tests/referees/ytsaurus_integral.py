@@ -57,10 +57,7 @@ def by_volume(tree: Tree, pool: Element, volumes: Volumes) -> Fraction:
 def beyond(curves: dict[Element, Curve], pool: Element, ratio: Fraction) -> Vector:
     """What the pool would use beyond its guarantee, were it raised by the ratio as far as the limits above allow."""
     curve = curves[pool]
-    room = [
-        max(ZERO, most - have)
-        for most, have in zip(*_narrowest([one for one in pool.path if one.kind == "pool"], curves), strict=True)
-    ]
+    room = [max(ZERO, most - have) for most, have in zip(*_narrowest(pool.pools), strict=True)]
     curve.extra = tuple(min(ratio, free) for free in room)
     curve.forget()
     used = curve.share(ZERO).value
@@ -69,7 +66,7 @@ def beyond(curves: dict[Element, Curve], pool: Element, ratio: Fraction) -> Vect
     return tuple(max(ZERO, one - strong) for one, strong in zip(used, pool.guarantee, strict=True))
 
 
-def _narrowest(pools: list[Element], curves: dict[Element, Curve]) -> tuple[Vector, Vector]:
+def _narrowest(pools: list[Element]) -> tuple[Vector, Vector]:
     """Of every resource the limit, and what is promised, of the pool on the path with the least between them."""
     columns = zip(*(zip(one.limits, add(one.guarantee, one.integral), strict=True) for one in pools), strict=True)
     chosen = [min(column, key=lambda pair: pair[0] - pair[1]) for column in columns]
@@ -166,4 +163,3 @@ def _hand_over(
         for pool in takers if weight else ():
             saved = volumes.saved[pool.name]
             saved[name] = min(saved[name] + free * flows[pool][name] / weight, flows[pool][name] * period)
-

@@ -1,4 +1,4 @@
-"""The exact vector fair share of YTsaurus, each function asked at one point for its value and what comes right after it.
+"""The exact vector fair share of YTsaurus; each function is asked at one point for its value and what comes next.
 
 No function is ever added or inverted as a whole: a pool asks its children at the point where it stands, learns how far
 they stay straight from there, and goes on from that point. All of it in fractions.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 from tests.referees.ytsaurus_guarantees import fifo_order
@@ -17,7 +18,7 @@ TINY = Fraction(1, 10**9)
 
 
 class Germ(NamedTuple):
-    """A function at one point x: its value, its limit from above, and straight from there up to `until` (None: for ever)."""
+    """A function at one point: its value, its limit from above, and how it goes straight from there up to `until`."""
 
     value: Vector
     after: Vector
@@ -42,6 +43,7 @@ class Curve:
         self.zero: Vector = tuple(ZERO for _ in tree.resources)
         self.extra = self.zero
         self.idle = not any(element.demand)
+        self.jumps = bool(tree.option("enable_improved_fair_share_by_fit_factor_computation", False))
         self.step = element.kind == "operation" and _is_step(tree, element)
         ordered = element.children
         self.fifo = element.settings.get("mode") == "fifo"
@@ -57,6 +59,8 @@ class Curve:
         self._shares: dict[Fraction, Germ] = {}
         self._walked: list[tuple[Fraction, Germ]] | None = None
         self._ends: tuple[Vector, Vector, list[Fraction]] | None = None
+        self.jumping: list[bool] = []
+        self.halfway: Fraction | None = None
 
     @property
     def below(self) -> Iterator[Curve]:
@@ -81,8 +85,8 @@ class Curve:
         if not germs:
             return Germ(self.zero, self.zero, self.zero, None)
         untils = [germ.until for germ in germs if germ.until is not None]
-        columns = (add(*column) for column in zip(*((one.value, one.after, one.slope) for one in germs), strict=True))
-        return Germ(*columns, min(untils, default=None))
+        value, after = add(*(one.value for one in germs)), add(*(one.after for one in germs))
+        return Germ(value, after, add(*(one.slope for one in germs)), min(untils, default=None))
 
     def suggestion(self, index: int, f: Fraction) -> Fraction:
         """What a child is suggested at a fit factor."""
@@ -129,7 +133,35 @@ class Curve:
                     self._walked.append((f, germ))
                 f = self.top if germ.until is None else min(germ.until, self.top)
             self._walked.append((self.top, self.fit(self.top)))
+            if self.jumps and self.children:
+                self._stop_halfway()
         return self._walked
+
+    def _stop_halfway(self) -> None:
+        """Where F jumps over the limits, only the first children jump, as many as fit, and F ends with that."""
+        assert self._walked is not None
+        low, high = self._walked[0][1].value, self._walked[-1][1].value
+        limits = tuple(max(a, min(x, b)) for a, x, b in zip(low, self.element.limits, high, strict=True))
+        last = min((self.highest(r, bound) for r, bound in enumerate(limits)), default=self.top)
+        whole = self.look(last)
+        self.jumping = [False] * len(self.children)
+        if last == self.top or whole.after == whole.value or within(whole.after, limits):
+            return
+        total = whole.value
+        for index in sorted(range(len(self.children)), key=self._place):
+            germ = self._part(index, last)
+            if germ.after != germ.value:
+                more = tuple(a - b + c for a, b, c in zip(total, germ.value, germ.after, strict=True))
+                if not within(more, limits):
+                    break
+                total, self.jumping[index] = more, True
+        self.halfway = last
+        end = Germ(total, total, self.zero, None)
+        self._walked = [(f, germ) for f, germ in self._walked if f < last]
+        self._walked += [(last, Germ(whole.value, total, self.zero, None)), (self.top, end)]
+
+    def _place(self, index: int) -> int:
+        return self.element.children.index(self.children[index].element)
 
     def look(self, f: Fraction) -> Germ:
         """F at a fit factor, from the piece of the walk that it lies on."""
@@ -157,7 +189,7 @@ class Curve:
     def highest(self, r: int, bound: Fraction) -> Fraction:
         """The largest f with F[r](f) <= bound."""
         pieces = self.walk()
-        for (f, germ), (_, end) in zip(pieces, pieces[1:], strict=False):
+        for (f, germ), (_, end) in pairwise(pieces):
             if germ.after[r] > bound:
                 return f
             if end.value[r] > bound:
@@ -167,7 +199,7 @@ class Curve:
     def lowest(self, r: int, bound: Fraction) -> Fraction:
         """The smallest f with F[r](f) >= bound; at a jump over it, where the jump is."""
         pieces = self.walk()
-        for (f, germ), (_, end) in zip(pieces, pieces[1:], strict=False):
+        for (f, germ), (_, end) in pairwise(pieces):
             if germ.after[r] >= bound:
                 return f
             if end.value[r] >= bound:
@@ -218,42 +250,24 @@ class Curve:
 
     # -- distribution ------------------------------------------------------------------------------------------------
 
-    def give(self, s: Fraction, found: dict[Element, Vector], *, beyond: bool = False, jumps: bool = False) -> Vector:
+    def give(self, s: Fraction, found: dict[Element, Vector], *, beyond: bool = False) -> Vector:
         """Shares of the element and all below it at a suggestion, or right beyond it."""
         fit = self.fitted(s)
         f, moves = (fit.after, fit.slope > 0) if beyond else (fit.at, False)
-        after = [moves and self._moves(index, f) for index in range(len(self.children))]
-        if jumps and not moves:
-            after = self._jumps(f)
         if self.element.kind == "operation":
             found[self.element] = self.fit(f).after if moves else self.fit(f).value
             return found[self.element]
+        after = [moves and self._moves(index, f) for index in range(len(self.children))]
+        if self.halfway is not None and (f > self.halfway or (f == self.halfway and moves)):
+            f, after = self.halfway, self.jumping
         for index, child in enumerate(self.children):
-            child.give(self.suggestion(index, f), found, beyond=after[index], jumps=jumps)
+            child.give(self.suggestion(index, f), found, beyond=after[index])
         found[self.element] = add(self.zero, *(found[child.element] for child in self.children))
         return found[self.element]
 
     def _moves(self, index: int, f: Fraction) -> bool:
         """Whether a child is suggested more as soon as the fit factor grows."""
         return (not self.fifo or f >= index) and self.suggestion(index, f) < 1
-
-    def _jumps(self, f: Fraction) -> list[bool]:
-        """Which children jump where F as a whole jumps over the limits: the first ones, as long as their sum fits."""
-        whole, after, (_, limits, _) = self.fit(f), [False] * len(self.children), self.ends()
-        if whole.after == whole.value or within(whole.after, limits):
-            return after
-        total = whole.value
-        for index in sorted(range(len(self.children)), key=lambda one: self._place(one)):
-            germ = self._part(index, f)
-            if germ.after != germ.value:
-                total = tuple(a - b + c for a, b, c in zip(total, germ.value, germ.after, strict=True))
-                if not within(total, limits):
-                    break
-                after[index] = True
-        return after
-
-    def _place(self, index: int) -> int:
-        return self.element.children.index(self.children[index].element)
 
 
 def _is_step(tree: Tree, operation: Element) -> bool:
@@ -265,9 +279,8 @@ def _is_step(tree: Tree, operation: Element) -> bool:
 
 def distribute(tree: Tree, root: Curve) -> None:
     """Fair shares of all, and what their pools promise them."""
-    jumps = bool(tree.option("enable_improved_fair_share_by_fit_factor_computation", False))
     found: dict[Element, Vector] = {}
-    root.give(ONE, found, jumps=jumps)
+    root.give(ONE, found)
     promised: dict[Element, Vector] = {}
     _promise(root, promised)
     for element in tree.elements:
@@ -289,4 +302,3 @@ def parts(element: Element) -> dict[str, Vector]:
     integral = tuple(min(a - b, c) for a, b, c in zip(element.share, strong, element.integral, strict=True))
     rest = tuple(a - b - c for a, b, c in zip(element.share, strong, integral, strict=True))
     return {"strong": strong, "integral": integral, "weight": rest}
-

@@ -234,7 +234,9 @@ def _tree(document: Document, queues: Mapping[str, Document], partition: str) ->
     named = [document_part.get(key) or {} for document_part in document.get("nodes", []) for key in ("capacity",)]
     named += [entry.get("requests") or {} for entry in document["workloads"]]
     resources = tuple(sorted({name.partition("@")[0] for entry in named for name in entry}))
-    machines = [_machine(entry) for entry in document.get("nodes", []) if entry.get("partition", "default") == partition]
+    machines = [
+        _machine(entry) for entry in document.get("nodes", []) if entry.get("partition", "default") == partition
+    ]
     tree = Tree(document, partition, now, resources, sorted(machines, key=lambda one: one.name), root, works)
     tree.total = tuple(sum((max(ZERO, one.room.get(name, ZERO)) for one in tree.counted), ZERO) for name in resources)
     return tree
@@ -243,7 +245,9 @@ def _tree(document: Document, queues: Mapping[str, Document], partition: str) ->
 def _machine(entry: Document) -> Machine:
     occupied = amounts_of(entry.get("occupied"))
     room = amounts_of(entry.get("capacity"))
-    return Machine(entry["name"], entry, {name: room.get(name, ZERO) - occupied.get(name, ZERO) for name in room | occupied})
+    return Machine(
+        entry["name"], entry, {name: room.get(name, ZERO) - occupied.get(name, ZERO) for name in room | occupied}
+    )
 
 
 def _works(
@@ -281,7 +285,7 @@ def _work(entry: Document, operation: Element, now: int) -> Work:
     times = [entry.get("started"), (entry.get("checkpoint") or {}).get("last")]
     progress = None if times[0] is None else max(parse_time(time) for time in times if time is not None)
     submitted = parse_time(entry["submitted"]) if "submitted" in entry else now
-    uid = entry.get("uid", entry["name"])
+    uid: str = entry.get("uid", entry["name"])
     state = entry.get("state", "pending")
     nodes = list(entry.get("nodes", []))
     return Work(entry, entry["name"], uid, state, submitted, need, usage, nodes, progress, operation)

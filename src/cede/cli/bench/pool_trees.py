@@ -65,8 +65,8 @@ class _Operation:
 
 
 def pool_tree(size: Size) -> dict[str, Any]:
-    """A cluster file. Every node but one in a hundred is full; a third of the operations wait for more, those that use
-    little for much, and have waited for long enough to preempt. Those who ask for GPUs starve aggressively.
+    """A cluster file. Every node but one in a hundred is full; a third of the operations wait for more, most of them for
+    long enough to preempt if they are below their share. Those in pools for GPUs may starve aggressively.
     """
     draw = random.Random(SEED)
     pools = _pools(size.pools, draw)
@@ -133,7 +133,7 @@ def _operations(count: int, pools: list[_Pool], draw: random.Random) -> list[_Op
 def _running(
     kinds: list[tuple[str, int, int]], operations: list[_Operation], draw: random.Random
 ) -> list[dict[str, Any]]:
-    """Twenty on each node, that share its cores; on one node in a hundred some cores are free."""
+    """Twenty on each node, that share its cores; on one node in a hundred one is missing."""
     plain = [one for one in operations if not one.gpu]
     gpus = [one for one in operations if one.gpu]
     plain_sums, gpu_sums = ([*accumulate(one.size for one in among)] for among in (plain, gpus))
@@ -143,7 +143,7 @@ def _running(
         owners += draw.choices(plain, cum_weights=plain_sums, k=EACH - gpu)
         parts = _parts(cores, draw)
         if node % 100 == 50:
-            owners, parts = owners[:-4], parts[:-4]
+            owners, parts = owners[:-1], parts[:-1]
         for at, (owner, cpu) in enumerate(zip(owners, parts, strict=True)):
             found.append(
                 _entry(f"a{len(found):06d}", owner, cpu, gpu=at < gpu)

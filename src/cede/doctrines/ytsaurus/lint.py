@@ -99,7 +99,8 @@ def _nowhere(state: State, pools: Pools, raw: Mapping[str, Any]) -> Iterator[Fin
             "name the resource that guarantees are given in",
         )
     if tree.ssd.enable and not (tree.ssd.media and any(_has(state, tree.ssd.filter))):
-        why = "medium_names is empty" if not tree.ssd.media else f"no node has the tags {raw_filter(raw)}"
+        text = raw["ssd_priority_preemption"]["node_tag_filter"]
+        why = f"no node has the tags {text}" if tree.ssd.media else "medium_names is empty"
         yield Finding(
             "ytsaurus.lint.ssd-nowhere",
             "doctrine.ssd_priority_preemption",
@@ -108,7 +109,7 @@ def _nowhere(state: State, pools: Pools, raw: Mapping[str, Any]) -> Iterator[Fin
         )
     gpus = [column for column in units.plain if units.names[column].endswith("gpu")]
     most = state.nodes.capacity[gpus, : state.nodes.size].sum(axis=0).max(initial=0) if gpus else 0
-    if tree.full_host.enable and most * (units.nano[gpus[0]] if gpus else 1) < GPUS * NANO:
+    if tree.full_host.enable and (not gpus or most < GPUS * NANO // units.nano[gpus[0]]):
         yield Finding(
             "ytsaurus.lint.full-host-nowhere",
             "doctrine.default_gpu_full_host_preemption",
@@ -125,7 +126,7 @@ def _spare(state: State, pools: Pools) -> Iterator[Finding]:
     for name, nano in sorted(pools.tree.min_spare.items()):
         column = state.units.index.get(name)
         if column is not None and wanted[column]:
-            short = np.flatnonzero(usable[column] * state.units.nano[column] < nano).tolist()
+            short = np.flatnonzero(usable[column] < -(-nano // state.units.nano[column])).tolist()
             if short:
                 bare[f"{show_quantity(name, nano)} {name}"] = sorted(state.node_names[node] for node in short)
     for least, names in bare.items():
@@ -200,7 +201,7 @@ def _ignored(own: OperationSettings, pool: Pool, path: str) -> Iterator[Finding]
             )
 
 
-# -- nodes ---------------------------------------------------------------------------------------------------------------
+# -- nodes -------------------------------------------------------------------------------------------------------------
 
 
 def _offered(state: State) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -213,8 +214,3 @@ def _offered(state: State) -> np.ndarray[Any, np.dtype[np.int64]]:
 def _has(state: State, wanted: TagFilter) -> Iterator[bool]:
     for node in range(state.nodes.size):
         yield wanted.matches(frozenset(state.labels.sets[int(state.nodes.labels[node])]))
-
-
-def raw_filter(raw: Mapping[str, Any]) -> str:
-    """The tag filter of SSD nodes as it was given."""
-    return str(raw.get("ssd_priority_preemption", {}).get("node_tag_filter", ""))

@@ -24,12 +24,12 @@ def loops(pools: Pools, operations: Operations, raw: Mapping[str, Any]) -> Itera
     """Findings about starvation and what it lets operations take."""
     yield from _lent(pools, operations)
     tree = pools.tree
-    if tree.bound_is_preemptible:
+    if tree.bound_is_preemptible and _tolerance(pools) > 0:
         yield Finding(
             "ytsaurus.lint.crossing-allocation-loop",
             "doctrine.consider_allocation_on_fair_share_bound_preemptible",
             "the allocation that crosses the fair share is preemptible, and without it its operation may be below "
-            f"{percent(tree.tolerance)} of its share and starve in its turn: two can take turns for ever",
+            f"{percent(_tolerance(pools))} of its share and starve in its turn: two can take turns for ever",
             f"leave it off, or lower fair_share_starvation_tolerance; {SETTLE}",
         )
     yield from _aggressive(pools, raw)
@@ -44,21 +44,25 @@ def _lent(pools: Pools, operations: Operations) -> Iterator[Finding]:
     for pool in operations.pool:
         for above in pools.paths[pool]:
             counts[above] += 1
-    names = sorted(pools.name(pool) for pool in range(pools.size) if counts[pool] > 1 and _starves(pools, pool))
+    names = sorted(
+        pools.name(pool) for pool in range(pools.size) if counts[pool] > 1 and pools.settings[pool].tolerance
+    )
     if names:
-        shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        shown = names[0] if len(names) == 1 else f"one of {', '.join(names[:NAMED])}"
+        shown += f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         yield Finding(
             "ytsaurus.lint.pool-starvation-loop",
             "doctrine.scheduling_preemption_priority_scope",
-            f"while one of {shown} starves, each of its operations may preempt, also one that has its fair share: it "
-            f"takes what another, or itself, has beyond {percent(tree.satisfaction)} of its share, and the other takes "
-            "it back, for ever, if the pool starves for something that fits nowhere",
+            f"while {shown} starves, each of its operations may preempt, also one that has its fair share: as long as "
+            "the pool starves for something that fits nowhere, two of them can take the same allocation, beyond "
+            f"{percent(tree.satisfaction)} of a share, from each other for ever",
             f"set scheduling_preemption_priority_scope: operation_only, or enable_pool_starvation: false; {SETTLE}",
         )
 
 
-def _starves(pools: Pools, pool: int) -> bool:
-    return pools.settings[pool].tolerance > 0
+def _tolerance(pools: Pools) -> float:
+    """The part of its fair share that somebody must use so as not to be below it: the largest there is."""
+    return max(pool.tolerance for pool in pools.settings)
 
 
 def _aggressive(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
@@ -90,8 +94,8 @@ def _aggressive(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
             "nothing more than the normal one",
             "allow it on the pools that may give way",
         )
-    elif tree.aggressive_satisfaction < tree.tolerance:
-        low, high = percent(tree.aggressive_satisfaction), percent(tree.tolerance)
+    elif tree.aggressive_satisfaction < _tolerance(pools):
+        low, high = percent(tree.aggressive_satisfaction), percent(_tolerance(pools))
         yield Finding(
             "ytsaurus.lint.aggressive-loop",
             where,

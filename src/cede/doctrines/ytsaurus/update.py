@@ -119,15 +119,16 @@ class Update:
         return set(new)
 
     def _thresholds(self, given: list[Amounts]) -> None:
-        """Usage thresholds of operations; most have their pool's, which is worked out once."""
+        """Usage thresholds of operations; equal ones, as from one pool, are worked out once."""
         found = np.zeros((len(given), self.op_threshold.shape[1]))
         there = np.zeros(len(given), np.bool_)
-        known: dict[int, Floats | None] = {}
+        known: dict[tuple[tuple[str, int], ...], Floats | None] = {}
         for at, amounts in enumerate(given):
             if amounts:
-                if id(amounts) not in known:
-                    known[id(amounts)] = threshold_of(self.pools, amounts)
-                own = known[id(amounts)]
+                key = tuple(sorted(amounts.items()))
+                if key not in known:
+                    known[key] = threshold_of(self.pools, amounts)
+                own = known[key]
                 if own is not None:
                     found[at], there[at] = own, True
         self.op_threshold = np.concatenate((self.op_threshold, found))

@@ -1,7 +1,8 @@
 """Share functions as a competent person writes them first: lists of points, sums evaluated child by child.
 
 Each is non-decreasing, piecewise linear and left-continuous; two points with one `x` are a jump, and there the lower
-value counts. Numbers are floats, or fractions for which nothing is rounded.
+value counts. Numbers are floats, or fractions, so that nothing is rounded. Places that differ by less than a part
+`same` of themselves are one.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ Vector = list[Number]
 Line = list[tuple[Number, Vector]]
 """Shares by fit factor."""
 
-FLOAT_SAME = 1e-12
-"""Floats that differ by less than this part of themselves are the same."""
+SAME = 1e-12
 
 
 @dataclass(slots=True)
 class Offer:
-    """Shares by suggestion, with the fit factor that leads to each. `same` is 0 for fractions."""
+    """Shares by suggestion, with the fit factor that leads to each."""
 
     s: Vector
     f: Vector
@@ -134,8 +134,10 @@ def _up_to(line: Line, most: Vector, same: Number) -> Line:
         before, low = line[at - 1]
         if place == before:
             return line[:at]
-        part = min((most[r] - low[r]) / (share[r] - low[r]) for r in over)
-        part = max(part, 0)
+        part = max(0, min((most[r] - low[r]) / (share[r] - low[r]) for r in over))
+        if part * (place - before) <= same * place:  # at a jump to the very limit the lower value counts
+            first = next(number for number, (x, _) in enumerate(line) if x == before)
+            return line[: first + 1]
         return [*line[:at], (before + part * (place - before), between(low, share, part))]
     return line
 

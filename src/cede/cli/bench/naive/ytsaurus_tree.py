@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from cede.cli.bench.naive.ytsaurus_lines import (
-    FLOAT_SAME,
+    SAME,
     Line,
     Number,
     Offer,
@@ -85,11 +85,11 @@ class Element:
 
 
 class Forest:
-    """The pool tree of a cluster file in which everybody has a pool. With `exact`, in fractions."""
+    """The pool tree of a cluster file in which everybody has a pool. With `exact` nothing is rounded."""
 
     def __init__(self, document: dict[str, Any], *, exact: bool = False) -> None:
         self.document = document
-        self.same: Number = 0 if exact else FLOAT_SAME
+        self.same: Number = Fraction(1, 10**12) if exact else SAME
         self._ratio: Callable[[int, int], Number] = Fraction if exact else lambda a, b: a / b
         capacities = [node["capacity"] for node in document["nodes"]]
         self.names = sorted({name for capacity in capacities for name in capacity})

@@ -1,0 +1,238 @@
+"""What `cede bench ytsaurus` measures: fair share updates and heartbeats beside plain ones over all operations."""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from cede.cli.bench.measures import Timing, timed
+from cede.cli.bench.naive.ytsaurus import Did, Scheduler
+from cede.cli.bench.pool_trees import LARGE, PRODUCTION, SEED, Size, pool_tree
+from cede.cli.bench.ytsaurus_accuracy import accuracy, agree
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.ytsaurus import rules
+from cede.doctrines.ytsaurus.clocks import Memory, memory_of
+from cede.doctrines.ytsaurus.decide import updated
+from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
+from cede.doctrines.ytsaurus.update import Update
+from cede.engine.catalog import find
+from cede.engine.cycle import plan_state
+from cede.engine.events import Ended, Event, Started, Submitted, apply
+from cede.model.cluster import Workload
+from cede.model.document import parse_document
+from cede.model.errors import CedeError
+from cede.model.garbage import collecting_no_garbage
+from cede.state.build import build
+from cede.state.state import State
+from cede.state.trial import Trial
+
+UPDATES, QUICK_UPDATES = 15, 5
+ROUNDS, QUICK_ROUNDS = 60, 20
+BARS_MS = {"update": 1_000, "event": 20, "heartbeat": 2}
+NOTHING, STARVING, AGGRESSIVE, STARTS = "nobody may be taken", "starving", "aggressive", "starts"
+KINDS = (NOTHING, STARVING, AGGRESSIVE, STARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One heartbeat: where, what it did, and its seconds."""
+
+    node: str
+    kind: str
+    did: list[Did]
+    seconds: float
+
+
+class Standing:
+    """A cluster that events keep current, and its document as it was at first."""
+
+    def __init__(self, size: Size) -> None:
+        self.size = size
+        self.document = pool_tree(size)
+        self.state: State = build(parse_document(self.document))
+        self.running = [entry for entry in self.document["workloads"] if "nodes" in entry]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        waiting = len(self.document["workloads"]) - len(self.running)
+        size = self.size
+        counts = {"pools": size.pools, "operations": size.operations, "nodes": size.nodes}
+        return counts | {"running": len(self.running), "waiting": waiting}
+
+    def cycle(self, trial: Trial, memory: dict[str, Any]) -> Cycle:
+        return Cycle(self.state, trial, "25.4", misses=False, memory=memory)
+
+    def updates(self, rounds: int) -> list[float]:
+        """Seconds of full updates, as of a cluster that was just loaded."""
+        with _quiet():
+            return [timed(lambda: Update(self.state, Memory())) for _ in range(rounds)]
+
+    def beats(self, rounds: int) -> tuple[list[Beat], list[float]]:
+        """Heartbeats on up to so many nodes of each sort, each the first of its cycle; and the seconds before each."""
+        update = Update(self.state, Memory())
+        found: list[Beat] = []
+        starts: list[float] = []
+        with _quiet(), Trial(self.state) as trial:
+            Beats(self.cycle(trial, {}), update).numbers.all_groups()
+            for node in self._nodes(rounds):
+                made: list[Beats] = []
+                taken: list[Taken] = []
+                starts.append(timed(lambda made=made: made.append(Beats(self.cycle(trial, {}), update))))  # type: ignore[misc]
+                beat = made[0].beat(node, preemptive=True)
+                seconds = timed(lambda beat=beat, taken=taken: taken.extend(beat))  # type: ignore[misc]
+                trial.undo()
+                did = [self._did(one) for one in taken]
+                found.append(Beat(self.state.node_names[node], _kind(taken), did, seconds))
+        return found, starts
+
+    def _nodes(self, rounds: int) -> list[int]:
+        """Nodes with room for somebody, nodes with GPUs and other nodes, drawn by lot."""
+        draw, names = random.Random(SEED), self.state.units.index
+        free, capacity = self.state.nodes.free[:, : self.size.nodes], self.state.nodes.capacity[:, : self.size.nodes]
+        roomy, gpus = free[names["cpu"]] > 0, capacity[names["gpu"]] > 0
+        sorts = [np.flatnonzero(mask).tolist() for mask in (roomy, gpus & ~roomy, ~gpus & ~roomy)]
+        return [node for among in (*sorts, sorts[-1]) for node in draw.sample(among, min(rounds, len(among)))]
+
+    def _did(self, taken: Taken) -> Did:
+        names = self.state.work_names
+        victims = [] if taken.here is None else [names[int(taken.here.rows[at])] for at in taken.victims]
+        return names[taken.row], victims
+
+    def events(self, rounds: int) -> dict[str, list[float]]:
+        """Seconds of the update after one event, by kind: one ends, another comes, and starts in its place."""
+        memory: dict[str, Any] = {}
+        samples: dict[str, list[float]] = {}
+        with _quiet(), Trial(self.state) as trial:
+            for _ in range(2):
+                updated(self.cycle(trial, memory), memory_of(self.cycle(trial, memory)))
+            kept = memory_of(self.cycle(trial, memory)).update
+            for entry in random.Random(SEED).sample(self.running, rounds):
+                for kind, event in _life(entry):
+                    apply(self.state, event)
+                    cycle = self.cycle(trial, memory)
+                    samples.setdefault(kind, []).append(timed(lambda cycle=cycle: updated(cycle, memory_of(cycle))))  # type: ignore[misc]
+                    if memory_of(cycle).update is not kept:
+                        raise CedeError("an update after one event was made from everything")
+        return samples
+
+    def plan(self) -> dict[str, Any]:
+        """One whole cycle of a cluster that was just loaded: the update, a heartbeat of every node, and who waits."""
+        made: list[Any] = []
+        seconds = timed(lambda: made.append(plan_state(self.state, find("ytsaurus"), misses=False)))
+        acts = [one.action for one in made[0].decisions]
+        return {
+            "seconds": seconds,
+            "decisions": len(acts),
+            "start": acts.count("start"),
+            "preempt": acts.count("preempt"),
+        }
+
+
+def _quiet() -> Any:
+    """As a cycle runs: without collecting garbage."""
+    gc.collect()
+    return collecting_no_garbage()
+
+
+def _kind(taken: list[Taken]) -> str:
+    if any(one.rule is rules.STARTS for one in taken):
+        return STARTS
+    return {rules.STARVING: STARVING, rules.AGGRESSIVE: AGGRESSIVE}[taken[0].rule] if taken else NOTHING  # type: ignore[index]
+
+
+def _life(entry: dict[str, Any]) -> Iterator[tuple[str, Event]]:
+    asked = {key: entry[key] for key in ("queue", "app", "requests", "submitted")}
+    other = Workload.model_validate(asked | {"name": f"{entry['name']}-again"})
+    yield "an allocation ends", Ended(entry["name"])
+    yield "a workload comes", Submitted(other)
+    yield "a workload starts", Started(other.name, tuple(entry["nodes"]))
+
+
+# -- everything --------------------------------------------------------------------------------------------------------
+
+
+def measured(operations: list[int], *, quick: bool, tell: Callable[[str], object]) -> dict[str, Any]:
+    """Everything that `bench ytsaurus` reports, as plain data; times in seconds."""
+    updates, rounds = (QUICK_UPDATES, QUICK_ROUNDS) if quick else (UPDATES, ROUNDS)
+    sizes = [LARGE.part(count / LARGE.operations) for count in sorted(operations)]
+    trees, grown = [], []
+    for size in (PRODUCTION.part(0.2) if quick else PRODUCTION, *sizes):
+        named = f"{size.operations:,} operations"
+        tell(f"{named}: the cluster")
+        ours = Standing(size)
+        tell(f"{named}: updates")
+        full = ours.updates(updates)
+        tell(f"{named}: heartbeats")
+        beats, starts = ours.beats(rounds)
+        tree = {**ours.counts, "update": _timing(full), "start": _timing(starts), "heartbeats": _heartbeats(beats)}
+        if size in (trees[0:1] and sizes[-1:]) or not trees:
+            tell(f"{named}: naively")
+            tree |= naively(ours, beats, rounds)
+        if size == sizes[-1]:
+            tell(f"{named}: a whole plan")
+            tree["plan"] = ours.plan()
+        tell(f"{named}: events")
+        tree["events"] = {kind: _timing(found) for kind, found in ours.events(rounds).items()}
+        trees.append(tree)
+        del ours
+    grown = [_growth(trees[1:], what) for what in ("update", "event", "heartbeat")]
+    return {"rounds": rounds, "updates": updates, "bars_ms": BARS_MS, "trees": trees, "growth": grown}
+
+
+def _timing(samples: list[float]) -> dict[str, Any]:
+    timing = Timing.of(samples)
+    return {"rounds": len(samples), "p50": timing.p50, "p99": timing.p99}
+
+
+def _heartbeats(beats: list[Beat]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for kind in KINDS:
+        mine = [beat for beat in beats if beat.kind == kind]
+        if mine:
+            victims = median(sum(len(gone) for _, gone in beat.did) for beat in mine)
+            found[kind] = _timing([beat.seconds for beat in mine]) | {"victims": victims}
+    return found
+
+
+def naively(ours: Standing, beats: list[Beat], rounds: int) -> dict[str, Any]:
+    """The same update and heartbeats over plain objects, which must give the same shares and take the same victims."""
+    update = Update(ours.state, Memory())
+    plain = Scheduler(ours.document)
+    gc.collect()
+    seconds = timed(plain.update)
+    worst = agree(update, plain.forest)
+    samples: dict[str, list[float]] = {}
+    for beat in beats:
+        answers: list[list[Did]] = []
+        taken = timed(lambda beat=beat, answers=answers: answers.append(plain.heartbeat(beat.node)))  # type: ignore[misc]
+        samples.setdefault(beat.kind, []).append(taken)
+        if answers[0] != beat.did:
+            raise CedeError(f"heartbeat of {beat.node}: {beat.did}, the naive one {answers[0]}")
+    heartbeats = {kind: median(found) for kind, found in samples.items()}
+    exact = accuracy(update, ours.document, rounds)
+    return {"naive": {"update": seconds, "heartbeats": heartbeats}, "accuracy": {"naive": worst, **exact}}
+
+
+def _growth(trees: list[dict[str, Any]], what: str) -> dict[str, Any]:
+    """What the middle of a measure grows by from the smallest of these trees to the largest."""
+
+    def middle(tree: dict[str, Any]) -> float:
+        if what == "update":
+            return float(tree["update"]["p50"])
+        among = tree["events"] if what == "event" else tree["heartbeats"]
+        return median(row["p50"] for row in among.values())
+
+    sizes = [{"operations": tree["operations"], "p50": middle(tree)} for tree in trees]
+    first, last = sizes[0], sizes[-1]
+    return {
+        "what": what,
+        "sizes": sizes,
+        "growth": last["p50"] / first["p50"],
+        "bar": last["operations"] / first["operations"],
+    }

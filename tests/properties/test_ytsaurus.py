@@ -1,0 +1,88 @@
+"""Shares and plans of YTsaurus against a referee in exact fractions, on small crowded clusters from fixed seeds."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.properties.ytsaurus_clusters import cluster
+from tests.properties.ytsaurus_hunt import EDITIONS, settle_differences, told
+from tests.properties.ytsaurus_traits import TRAITS
+from tests.referees.ytsaurus_heartbeat import plan
+from tests.referees.ytsaurus_vectors import complaints, fact_complaints
+from tests.unit.ytsaurus.fact_files import document as fact_document
+from tests.unit.ytsaurus.fact_files import facts_of, named
+
+VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "ytsaurus").glob("*.json"))
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("part", range(5))
+def test_shares_and_plans_are_those_of_the_referee(edition: str, part: int) -> None:
+    for seed in range(part * 30, part * 30 + 30):
+        assert told(cluster(seed, edition)) == "", seed
+
+
+@pytest.mark.parametrize("trait", sorted(TRAITS))
+def test_clusters_of_every_kind_are_decided_alike(trait: str) -> None:
+    for seed, edition in enumerate(EDITIONS * 2, start=1000):
+        assert told(cluster(seed, edition, [trait])) == "", seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("part", range(10))
+def test_many_clusters_are_decided_alike(edition: str, part: int) -> None:
+    for seed in range(10_000 + part * 200, 10_200 + part * 200):
+        assert told(cluster(seed, edition)) == "", seed
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_several_cycles_end_where_those_of_the_referee_do(edition: str) -> None:
+    for seed in range(2000, 2015):
+        assert told(cluster(seed, edition), settle_differences) == "", seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_many_runs_end_where_those_of_the_referee_do(edition: str) -> None:
+    for seed in range(20_000, 20_150):
+        assert told(cluster(seed, edition), settle_differences) == "", seed
+
+
+def test_the_drawn_clusters_are_not_trivial() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(150):
+        answer = plan(cluster(seed, EDITIONS[seed % 2]))
+        found.update({*answer.actions.values(), *answer.reasons.values()})
+        found["victims"] += bool(answer.reasons)
+
+    assert found["victims"] >= 75
+    assert found["preempt"] >= 45
+    assert min(found["start"], found["refuse"]) >= 15
+    assert min(found["aggressive"], found["starving"], found["limits"]) >= 10
+    assert min(found["overcommit"], found["graceful"], found["ssd"]) >= 2
+
+
+def test_a_full_host_is_cleared_in_some_of_the_clusters_made_for_it() -> None:
+    answers = [plan(cluster(seed, "25.4", ["full-host"])) for seed in range(40)]
+
+    assert sum("full-host" in answer.reasons.values() for answer in answers) >= 2
+
+
+@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
+def test_the_referee_itself_decides_the_known_cases(path: Path) -> None:
+    vector: Any = json.loads(path.read_text(encoding="utf-8"))
+    if "settle" in vector["expect"]:
+        vector["expect"]["settle"]["cycles"] = min(vector["expect"]["settle"]["cycles"], 12)
+
+    assert complaints(vector) == []
+
+
+@pytest.mark.parametrize("fact", facts_of("fair_share", "integral_volume", "weights"), ids=named)
+def test_the_referee_itself_knows_the_facts(fact: Any) -> None:
+    updates = range(1, 1 + len(fact.get("updates", (None,))))
+
+    assert fact_complaints(fact, [fact_document(fact, update=number) for number in updates]) == []
