@@ -25,7 +25,6 @@ from tests.referees.ytsaurus_tree import (
     RUNS,
     WAITS,
     ZERO,
-    Amounts,
     Document,
     Element,
     Machine,

@@ -285,7 +285,7 @@ def _work(entry: Document, operation: Element, now: int) -> Work:
     times = [entry.get("started"), (entry.get("checkpoint") or {}).get("last")]
     progress = None if times[0] is None else max(parse_time(time) for time in times if time is not None)
     submitted = parse_time(entry["submitted"]) if "submitted" in entry else now
-    uid: str = entry.get("uid", entry["name"])
+    uid = str(entry.get("uid", entry["name"]))
     state = entry.get("state", "pending")
     nodes = list(entry.get("nodes", []))
     return Work(entry, entry["name"], uid, state, submitted, need, usage, nodes, progress, operation)

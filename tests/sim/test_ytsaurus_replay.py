@@ -100,13 +100,15 @@ def test_who_saved_last_by_itself_goes_first(tmp_path: Path) -> None:
 
 
 def test_who_needs_longer_to_save_than_the_timeout_allows_loses_its_work(tmp_path: Path) -> None:
-    def lost(**options: Any) -> float:
+    def lost(app: dict[str, Any] | None = None, **options: Any) -> float:
         doctrine = {"name": "ytsaurus", **options}
+        apps = [{"name": "exp", "settings": app or {}}]
         queues = [{"name": "a"}, {"name": "b", "settings": {"below_fair_share_since": 80}}, {"name": "c"}]
         slow = {"checkpoint": {"mode": "auto", "time": 20}}
         workloads = running("one", 10, **slow), running("two", 20, **slow), CLAIM
-        result = replay(tmp_path, *workloads, doctrine=doctrine, queues=queues)
+        result = replay(tmp_path, *workloads, doctrine=doctrine, queues=queues, apps=apps)
         return float(result.victims.filter(pl.col("decision") == result.decisions["decision"][0])["lost"].sum())
 
     assert lost() == 0
     assert lost(allocation_preemption_timeout=19) > 0
+    assert lost({"allocation_preemption_timeout": 20}, allocation_preemption_timeout=19) == 0

@@ -32,8 +32,16 @@ ALIKE = [
 class Entries:
     """Entries are made when they are submitted, so that a long trace costs no memory before its time."""
 
-    def __init__(self, trace: Trace, terms: Terms, records: Records, there: Sequence[Standing] = ()) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        terms: Terms,
+        records: Records,
+        there: Sequence[Standing] = (),
+        apps: Mapping[str, Terms] | None = None,
+    ) -> None:
         jobs = trace.jobs
+        self._apps = apps or {}
         self._there = there
         self._trace = trace
         self._records = records
@@ -89,7 +97,13 @@ class Entries:
         return self._time(time + self._origin)
 
     def terms(self, job: int) -> Terms:
-        return self._terms[self._records.answers[job]]
+        answers = self._records.answers[job]
+        if self._apps and job < len(self._there):
+            entry = self._there[job].workload
+            own = self._apps.get(entry.app or entry.name)
+            if own is not None:
+                return replace(own, answers=answers)
+        return self._terms[answers]
 
     def _sample(self, values: Mapping[str, Any]) -> Workload:
         shape = self._trace.shapes[values["shape"]]

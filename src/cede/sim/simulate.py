@@ -9,6 +9,7 @@ from typing import cast, get_args
 import polars as pl
 
 from cede.engine.cluster import Cluster
+from cede.engine.drive.doctrine_terms import terms_of_apps
 from cede.engine.drive.ways import Backfill
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError, InputError, Problem
@@ -82,7 +83,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
     document, jobs = cluster.document, start.jobs
     assert document.doctrine is not None, "it was looked for"
     records = Records(jobs, start.sizes, main_of(start.capacity), wishes.moments)
-    entries = Entries(jobs, wishes.terms, records, start.there)
+    entries = Entries(jobs, wishes.terms, records, start.there, terms_of_apps(document, wishes.terms))
     run = Replay(document, entries, records, wishes, start.backfill, start.begin, start.there)
     with collecting_no_garbage():
         run.run(watch)

@@ -99,6 +99,24 @@ def yunikorn(
         _show(measured(wanted, quick=quick, tell=tell), print_report, json=json)
 
 
+@app.command(epilog="Example: cede bench ytsaurus --quick")
+def ytsaurus(
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of operations; forty allocations run of each.")
+    ] = "1250,2500,5000",
+    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the operations, and fewer rounds.")] = False,
+    json: Json = False,
+) -> None:
+    """Fair share updates and heartbeats of a production tree's size and larger ones, beside plain ones over all."""
+    from cede.cli.bench.report import sizes_of, telling
+    from cede.cli.bench.ytsaurus import QUICK_PART, measured
+    from cede.cli.bench.ytsaurus_tables import print_report
+
+    wanted = [max(1, round(count * QUICK_PART)) if quick else count for count in sizes_of(sizes)]
+    with telling() as tell:
+        _show(measured(wanted, quick=quick, tell=tell), print_report, json=json)
+
+
 @app.command(epilog="Example: cede bench live --quick")
 def live(
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the jobs and rounds.")] = False,

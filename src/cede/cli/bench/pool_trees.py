@@ -65,8 +65,8 @@ class _Operation:
 
 
 def pool_tree(size: Size) -> dict[str, Any]:
-    """A cluster file. Every node but one in a hundred is full; a third of the operations wait for more, most of them for
-    long enough to preempt if they are below their share. Those in pools for GPUs may starve aggressively.
+    """A cluster file. Every node but one in a hundred is full; a third of the operations wait for more, most of them
+    for long enough to preempt if they are below their share. Those in pools for GPUs may starve aggressively.
     """
     draw = random.Random(SEED)
     pools = _pools(size.pools, draw)
@@ -190,10 +190,10 @@ def _waiting(
 def _queues(pools: list[_Pool], running: list[dict[str, Any]], cores: int, draw: random.Random) -> list[dict[str, Any]]:
     """Weights, guarantees that fit into those above, and limits a little above what is used."""
     used = dict.fromkeys(range(len(pools)), 0)
-    for entry in running:
-        at = int(entry["queue"][1:])
+    for one in running:
+        at = int(one["queue"][1:])
         while at >= 0:
-            used[at] += entry["requests"]["cpu"]
+            used[at] += one["requests"]["cpu"]
             at = pools[at].parent
     _promise(pools, draw)
     found = []

@@ -34,8 +34,9 @@ from cede.state.trial import Trial
 
 UPDATES, QUICK_UPDATES = 15, 5
 ROUNDS, QUICK_ROUNDS = 60, 20
+QUICK_PART = 0.2
 BARS_MS = {"update": 1_000, "event": 20, "heartbeat": 2}
-NOTHING, STARVING, AGGRESSIVE, STARTS = "nobody may be taken", "starving", "aggressive", "starts"
+NOTHING, STARVING, AGGRESSIVE, STARTS = "nothing", "starving", "aggressive", "a start"
 KINDS = (NOTHING, STARVING, AGGRESSIVE, STARTS)
 
 
@@ -159,30 +160,36 @@ def _life(entry: dict[str, Any]) -> Iterator[tuple[str, Event]]:
 
 def measured(operations: list[int], *, quick: bool, tell: Callable[[str], object]) -> dict[str, Any]:
     """Everything that `bench ytsaurus` reports, as plain data; times in seconds."""
-    updates, rounds = (QUICK_UPDATES, QUICK_ROUNDS) if quick else (UPDATES, ROUNDS)
-    sizes = [LARGE.part(count / LARGE.operations) for count in sorted(operations)]
-    trees, grown = [], []
-    for size in (PRODUCTION.part(0.2) if quick else PRODUCTION, *sizes):
-        named = f"{size.operations:,} operations"
-        tell(f"{named}: the cluster")
-        ours = Standing(size)
-        tell(f"{named}: updates")
-        full = ours.updates(updates)
-        tell(f"{named}: heartbeats")
-        beats, starts = ours.beats(rounds)
-        tree = {**ours.counts, "update": _timing(full), "start": _timing(starts), "heartbeats": _heartbeats(beats)}
-        if size in (trees[0:1] and sizes[-1:]) or not trees:
-            tell(f"{named}: naively")
-            tree |= naively(ours, beats, rounds)
-        if size == sizes[-1]:
-            tell(f"{named}: a whole plan")
-            tree["plan"] = ours.plan()
-        tell(f"{named}: events")
-        tree["events"] = {kind: _timing(found) for kind, found in ours.events(rounds).items()}
-        trees.append(tree)
-        del ours
-    grown = [_growth(trees[1:], what) for what in ("update", "event", "heartbeat")]
-    return {"rounds": rounds, "updates": updates, "bars_ms": BARS_MS, "trees": trees, "growth": grown}
+    *smaller, largest = (LARGE.part(count / LARGE.operations) for count in sorted(operations))
+    production = PRODUCTION.part(QUICK_PART) if quick else PRODUCTION
+    how = (QUICK_UPDATES, QUICK_ROUNDS) if quick else (UPDATES, ROUNDS)
+    first = _tree(production, how, tell, naive=True)
+    trees = [_tree(size, how, tell) for size in smaller]
+    last = _tree(largest, how, tell, naive=True, plan=True)
+    growth = [_growth([*trees, last], what) for what in ("update", "event", "heartbeat")]
+    return {"updates": how[0], "rounds": how[1], "bars_ms": BARS_MS, "trees": [first, last], "growth": growth}
+
+
+def _tree(
+    size: Size, how: tuple[int, int], tell: Callable[[str], object], *, naive: bool = False, plan: bool = False
+) -> dict[str, Any]:
+    """All measures of one tree; `how` often updates and other things are timed; `naive`: beside plain objects."""
+    updates, rounds = how
+    named = f"{size.operations:,} operations"
+    tell(f"{named}: the cluster")
+    ours = Standing(size)
+    tell(f"{named}: updates and heartbeats")
+    full, (beats, starts) = ours.updates(updates), ours.beats(rounds)
+    found = {**ours.counts, "update": _timing(full), "start": _timing(starts), "heartbeats": _heartbeats(beats)}
+    if naive:
+        tell(f"{named}: naively")
+        found |= naively(ours, beats, rounds)
+    if plan:
+        tell(f"{named}: a whole plan")
+        found["plan"] = ours.plan()
+    tell(f"{named}: events")
+    found["events"] = {kind: _timing(samples) for kind, samples in ours.events(rounds).items()}
+    return found
 
 
 def _timing(samples: list[float]) -> dict[str, Any]:
@@ -226,7 +233,7 @@ def _growth(trees: list[dict[str, Any]], what: str) -> dict[str, Any]:
         if what == "update":
             return float(tree["update"]["p50"])
         among = tree["events"] if what == "event" else tree["heartbeats"]
-        return median(row["p50"] for row in among.values())
+        return float(median(row["p50"] for row in among.values()))
 
     sizes = [{"operations": tree["operations"], "p50": middle(tree)} for tree in trees]
     first, last = sizes[0], sizes[-1]

@@ -37,14 +37,15 @@ def accuracy(update: Update, document: dict[str, Any], samples: int) -> dict[str
     rows = {update.pools.name(pool): pool for pool in range(update.pools.size)}
     small = [exact.elements[name] for name in rows if 0 < _operations(exact.elements[name]) <= FEW]
     chosen = random.Random(SEED).sample(small, min(samples, len(small)))
-    worst = Fraction(0)
+    worst = 0.0
     for pool in chosen:
         exact.offer(pool)
         exact.give(pool, Fraction(float(update.fair.suggestion[rows[pool.name]])))
         for element in pool.below():
-            right = [0 if one < TINY else one for one in element.share]
-            worst = max(worst, *(abs(Fraction(a) - b) for a, b in zip(shares[element.name], right, strict=True)))
-    return {"sums": _sums(update), "exact": float(worst), "pools": len(chosen)}
+            right = [Fraction(0 if one < TINY else one) for one in element.share]
+            gaps = [abs(Fraction(a) - b) for a, b in zip(shares[element.name], right, strict=True)]
+            worst = max(worst, float(max(gaps)))
+    return {"sums": _sums(update), "exact": worst, "pools": len(chosen)}
 
 
 def _shares(update: Update) -> list[tuple[str, list[float]]]:

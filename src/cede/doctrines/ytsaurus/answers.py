@@ -207,7 +207,7 @@ class Answers:
             return Candidate(
                 name, "victim", by.id, f"{self._place(here, at)}{TAKEN.get(by.id, '; taken newest first')}"
             )
-        ssd, anybody = self.beats.ssd_node(taken.node), by is rules.ABORT
+        ssd, anybody = bool(self.beats.ssd_nodes[taken.node]), by is rules.ABORT
         rule = None if anybody else shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
         if rule is not None:
             return Candidate(name, "protected", rule.id, rule.because(**facts_of(numbers, here, at)))

@@ -80,23 +80,23 @@ class Beats:
         self.spare = _spare(update)
         self.leaving_later: set[int] = set()
         """Those asked to go gracefully: the node does not count on their room in this heartbeat."""
-        settings = update.operations.settings
-        self.media = np.array([one.medium in self.tree.ssd.media for one in settings], np.bool_)
-        graceful = np.array([one.graceful for one in settings], np.bool_)
-        self.graceful = graceful
-        self.idle = graceful & ~update.op_below
+        self.idle = update.op_graceful & ~update.op_below
         """Graceful operations that are not below their share start nothing."""
         self.started: set[int] = set()
-        self.used_up: set[int] = set()
+        self.used_up: Bools = np.zeros(self.state.nodes.size, np.bool_)
         """Nodes that preempted for somebody in this cycle."""
+        self.held = _held(self.state)
+        """Nodes on which somebody has room held and waits for it."""
+        self.ssd_nodes = self._ssd_nodes()
+        """Nodes on which SSD work has priority."""
 
     # -- the sequence ------------------------------------------------------------------------------------------------
 
     def beat(self, node: int, *, preemptive: bool) -> Iterator[Taken]:
         """What this node's heartbeat does, in order; `preemptive`: its backoff is over."""
-        if self.graceful.any():
+        if self.update.op_graceful.any():
             yield from self._graceful(node)
-        if not (self.tree.waiting_blocks and self.waits(node)):
+        if not (self.tree.waiting_blocks and self.held[node]):
             yield from self._regular(node)
             if preemptive:
                 yield from self._preemptive(node)
@@ -105,19 +105,12 @@ class Beats:
                 self.cycle.trial.evict(row)
             self.leaving_later.clear()
 
-    def waits(self, node: int) -> bool:
-        """Whether somebody has room held on this node and waits for it."""
-        state = self.state
-        return any(
-            state.work.state[state.residents.work[resident]] == RESERVED for resident in state.node_residents[node]
-        )
-
     def _graceful(self, node: int) -> Iterator[Taken]:
         here = self._look(node)
         asked = [
             at
             for at in range(len(here))
-            if self.graceful[here.operation[at]]
+            if self.update.op_graceful[here.operation[at]]
             and here.group[at] == PREEMPTIBLE
             and self.state.work.preemptible[here.rows[at]]
         ]
@@ -128,11 +121,14 @@ class Beats:
                 self.leaving_later.add(int(here.rows[at]))
 
     def _look(self, node: int) -> Here:
-        return look(self.numbers, node, self.leaving_later, ssd=self.ssd_node(node))
+        return look(self.numbers, node, self.leaving_later, ssd=bool(self.ssd_nodes[node]))
 
-    def ssd_node(self, node: int) -> bool:
-        """Whether SSD work has priority on this node."""
-        return self.tree.ssd.enable and self.tree.ssd.filter.matches(self.labels(node))
+    def _ssd_nodes(self) -> Bools:
+        state = self.state
+        if not self.tree.ssd.enable:
+            return np.zeros(state.nodes.size, np.bool_)
+        matches = [self.tree.ssd.filter.matches(frozenset(labels)) for labels in state.labels.sets]
+        return np.array(matches, np.bool_)[state.nodes.labels[: state.nodes.size]]
 
     def labels(self, node: int) -> frozenset[str]:
         return frozenset(self.state.labels.sets[int(self.state.nodes.labels[node])])
@@ -256,7 +252,8 @@ class Beats:
 
     def _stages(self, node: int) -> list[Stage]:
         priority = self.update.op_priority
-        own = self.media if self.ssd_node(node) else np.zeros_like(self.media)
+        on_ssd = self.update.op_on_ssd
+        own = on_ssd if self.ssd_nodes[node] else np.zeros_like(on_ssd)
         active = ~self.idle
         aggressive, normal = active & (priority == AGGRESSIVE), active & (priority == STARVING)
         found = [
@@ -304,7 +301,7 @@ class Beats:
                 self.evict(here, at)
             if kind != NONE:
                 found.row = self._start(kind, node)
-                self.used_up.add(node)
+                self.used_up[node] = True
             yield found
         if self.numbers.any_over():
             yield from self._limits(node, here, stage, [at for at in open_ if at not in taken])
@@ -367,6 +364,15 @@ class Beats:
             found[key].victims.append(at)
             self.evict(here, at)
         yield from found.values()
+
+
+def _held(state: State) -> Bools:
+    residents = state.residents
+    here = residents.count[: residents.size] > 0
+    reserved = state.work.state[residents.work[: residents.size]] == RESERVED
+    found = np.zeros(state.nodes.size, np.bool_)
+    found[residents.node[: residents.size][here & reserved]] = True
+    return found
 
 
 def _spare(update: Update) -> tuple[list[int], Int64s]:

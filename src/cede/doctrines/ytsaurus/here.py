@@ -12,8 +12,10 @@ from cede.doctrines.ytsaurus.clocks import NOT
 from cede.doctrines.ytsaurus.groups import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMPTIBLE
 from cede.doctrines.ytsaurus.numbers import Numbers
 from cede.doctrines.ytsaurus.standing import progress_of
+from cede.doctrines.ytsaurus.update import Update
 from cede.model.rules import Rule
 from cede.state.columns import CHECKPOINTING, PREEMPTING, RESERVED, RUNNING, Bools, Int8s, Int64s, Rows
+from cede.state.state import State
 
 SSD_NON, SSD_AGGRESSIVELY, LEVEL_NON, LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE = range(5)
 
@@ -51,7 +53,7 @@ def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> Here:
     state, standing = update.state, update.standing
     residents = np.array(state.node_residents[node], np.intp)
     works = state.residents.work[residents].astype(np.intp)
-    running = (state.work.state[works] == RUNNING) | (state.work.state[works] == CHECKPOINTING)
+    running = is_running(state, works)
     if gone:
         running &= ~np.isin(works, list(gone))
     residents, works = residents[running], works[running]
@@ -60,34 +62,31 @@ def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> Here:
     progress = progress_of(state, works)
     gap = np.where(group < PREEMPTIBLE, _gap(numbers, works), 0)
     turn = order_of(state, works, group, gap, progress)[::-1]
-    works, operation = works[turn], operation[turn]
-    settings = [update.operations.settings[one] for one in operation.tolist()]
-    allowed = np.array([one.aggressive_allowed for one in settings], np.bool_)
-    level = np.where(
-        group[turn] == PREEMPTIBLE,
-        LEVEL_PREEMPTIBLE,
-        np.where((group[turn] == AGGRESSIVELY) & allowed, LEVEL_AGGRESSIVELY, LEVEL_NON),
-    )
-    if ssd:
-        media = update.pools.tree.ssd.media
-        own_disk = np.array([one.medium in media for one in settings], np.bool_)
-        level = np.where(own_disk & (level < LEVEL_PREEMPTIBLE), level - LEVEL_NON, level)
-    shielded = np.array([one.graceful for one in settings], np.bool_) | ~state.work.preemptible[works]
+    works, operation, group = works[turn], operation[turn], group[turn]
+    level, shielded, from_normal = levels_of(update, works, operation, group, np.full(len(works), ssd))
+    amount = state.residents.amount[:, residents[turn]].T
+    return Here(works, operation, amount, group, before[turn], level, progress[turn], shielded, from_normal)
+
+
+def is_running(state: State, works: Rows) -> Bools:
+    """Who of these runs: others that hold room cannot be taken."""
+    code = state.work.state[works]
+    found: Bools = (code == RUNNING) | (code == CHECKPOINTING)
+    return found
+
+
+def levels_of(update: Update, works: Rows, operation: Rows, group: Int8s, ssd: Bools) -> tuple[Int64s, Bools, Bools]:
+    """The levels of allocations in these groups, `ssd` of them on nodes whose disks have priority; who is shielded
+    from every stage, and who from normal preemption.
+    """
+    aggressively = (group == AGGRESSIVELY) & update.op_aggressive_allowed[operation]
+    level = np.where(group == PREEMPTIBLE, LEVEL_PREEMPTIBLE, np.where(aggressively, LEVEL_AGGRESSIVELY, LEVEL_NON))
+    if ssd.any():
+        level -= LEVEL_NON * (ssd & update.op_on_ssd[operation] & (level < LEVEL_PREEMPTIBLE))
+    shielded = update.op_graceful[operation] | ~update.state.work.preemptible[works]
     if not update.pools.tree.from_starving:
         shielded |= update.op_starvation[operation] != NOT
-    pools = [update.operations.pool[one] for one in operation.tolist()]
-    forbidden = np.array([not update.pools.settings[pool].normal_allowed for pool in pools], np.bool_)
-    return Here(
-        works,
-        operation,
-        state.residents.amount[:, residents[turn]].T,
-        group[turn],
-        before[turn],
-        level,
-        progress[turn],
-        shielded,
-        forbidden,
-    )
+    return level, shielded, ~update.op_normal_allowed[operation]
 
 
 def _gap(numbers: Numbers, works: Rows) -> Int64s:

@@ -153,10 +153,13 @@ class Numbers:
         return found.before[at], found.group[at]
 
     def all_groups(self) -> Cut:
-        """The groups of everybody as the cycle began."""
+        """The groups of everybody as things stand now."""
         standing = self.update.standing
         everybody = range(len(self.update.operations))
-        return cut(self.update, standing.lists_of(everybody), everybody, standing.amount)
+        lists = standing.lists_of(everybody)
+        for own, (rows, _) in self.lists.items():
+            lists[own] = rows
+        return cut(self.update, lists, everybody, standing.amount)
 
 
 def _limits(update: Update) -> tuple[Int64s, Int64s]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT
-from cede.doctrines.ytsaurus.groups import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMPTIBLE
+from cede.doctrines.ytsaurus.everywhere import Everywhere
 from cede.doctrines.ytsaurus.heartbeat import Beats
-from cede.state.columns import CHECKPOINTING, RUNNING, Bools, Int8s, Int64s, Rows
-from cede.state.units import WHOLE
+from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE, SSD_NON
+from cede.state.columns import Bools, Int64s
 
 FEW = 64
 """So many nodes are looked at one by one without asking first."""
@@ -17,7 +17,7 @@ FEW = 64
 def worth_a_beat(beats: Beats, may_try: Bools, over: Bools) -> Bools:
     """A mask of nodes; never without one on which something would happen."""
     size = beats.state.nodes.size
-    if size <= FEW or beats.graceful.any():
+    if size <= FEW or beats.update.op_graceful.any():
         return np.ones(size, np.bool_)
     free = beats.state.nodes.free[:, :size]
     found: Bools = over | _room_for(beats, free, beats.asks.open)
@@ -44,40 +44,14 @@ def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
 
 def _takeable(beats: Beats, *, exceeding: bool) -> tuple[Int64s, Bools]:
     """What could be taken on each node at the most, and where allocations stand of whoever is above a limit."""
-    state, update = beats.state, beats.update
-    size = state.nodes.size
+    update = beats.update
     strongest = int(update.op_priority.max(initial=NOT))
-    least = AGGRESSIVELY if strongest == AGGRESSIVE else PREEMPTIBLE
+    least = LEVEL_AGGRESSIVELY if strongest == AGGRESSIVE else LEVEL_PREEMPTIBLE
     if beats.tree.ssd.enable or beats.tree.full_host.enable:
-        least = NON_PREEMPTIBLE
-    cut = beats.numbers.all_groups()
-    open_ = (cut.group >= least) & ~_shielded(beats, cut.operation)
-    takeable = np.zeros(state.work.size, np.bool_)
-    takeable[cut.rows[open_]] = True
-    residents = state.residents
-    works = residents.work[: residents.size]
-    code = state.work.state[works]
-    here: Rows = np.flatnonzero(takeable[works] & (residents.count[: residents.size] > 0) & _runs(code))
-    on = residents.node[here]
-    discount = np.zeros((len(state.units), size), np.int64)
-    for column in range(len(state.units)):
-        if column != WHOLE or residents.amount[column, here].any():
-            np.add.at(discount[column], on, residents.amount[column, here])
-    exceeded = np.zeros(size, np.bool_)
-    if not exceeding:
-        return discount, exceeded
-    over = np.array([beats.numbers.over_limit(one) is not None for one in range(len(update.operations))], np.bool_)
-    exceeded[on[over[update.standing.operation[works[here]]]]] = True
-    return discount, exceeded
-
-
-def _runs(code: Int8s) -> Bools:
-    found: Bools = (code == RUNNING) | (code == CHECKPOINTING)
-    return found
-
-
-def _shielded(beats: Beats, operation: Rows) -> Bools:
-    shielded = beats.graceful.copy()
-    if not beats.tree.from_starving:
-        shielded |= beats.update.op_starvation > NOT
-    return shielded[operation]
+        least = SSD_NON
+    everywhere = Everywhere(beats.numbers, beats.ssd_nodes)
+    exceeded = np.zeros(beats.state.nodes.size, np.bool_)
+    if exceeding:
+        over = np.array([beats.numbers.over_limit(one) is not None for one in range(len(update.operations))], np.bool_)
+        exceeded[everywhere.node[everywhere.open(least, normal=False) & over[everywhere.operation]]] = True
+    return everywhere.discount(least, normal=False), exceeded

@@ -56,6 +56,10 @@ class Update:
         self.op_patience: Floats = np.zeros(0)
         self.op_weights: Floats = np.zeros(0)
         self.op_aggressive_enabled: Bools = np.zeros(0, np.bool_)
+        self.op_aggressive_allowed: Bools = np.zeros(0, np.bool_)
+        self.op_normal_allowed: Bools = np.zeros(0, np.bool_)
+        self.op_graceful: Bools = np.zeros(0, np.bool_)
+        self.op_on_ssd: Bools = np.zeros(0, np.bool_)
         self.op_clocks = Timers(memory)
         self.pool_clocks = Timers(memory)
         self.pool_clocks.extend(self.pool_keys(), [one.since for one in self.pools.settings])
@@ -113,6 +117,11 @@ class Update:
         self.op_weights = np.append(self.op_weights, [1.0 if own.weight is None else own.weight for own in settings])
         above = [self.pools.settings[self.operations.pool[number]] for number in new]
         self.op_aggressive_enabled = np.append(self.op_aggressive_enabled, [one.aggressive_starvation for one in above])
+        self.op_aggressive_allowed = np.append(self.op_aggressive_allowed, [own.aggressive_allowed for own in settings])
+        self.op_normal_allowed = np.append(self.op_normal_allowed, [one.normal_allowed for one in above])
+        self.op_graceful = np.append(self.op_graceful, [own.graceful for own in settings])
+        media = self.pools.tree.ssd.media
+        self.op_on_ssd = np.append(self.op_on_ssd, [own.medium in media for own in settings])
         self.op_clocks.extend([self.op_key(number) for number in new], [own.since for own in settings])
         self._thresholds([own.threshold for own in settings])
         self._entered = len(self.operations)

@@ -21,6 +21,7 @@ from cede.doctrines.parts.shortage import shortage
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import not_running
 from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, Nodes
+from cede.doctrines.ytsaurus.everywhere import Everywhere
 from cede.doctrines.ytsaurus.heartbeat import Beats
 from cede.doctrines.ytsaurus.here import (
     LEVEL_AGGRESSIVELY,
@@ -59,6 +60,8 @@ class Waits:
         self.may_try: Bools = np.ones(self.state.nodes.size, np.bool_)
         self.free_at_first: Int64s = self.state.nodes.free[:, : self.state.nodes.size].copy()
         self._claims: dict[int, Claim] = {}
+        self._held = beats.held if beats.tree.waiting_blocks else np.zeros_like(beats.held)
+        self._everywhere: Everywhere | None = None
 
     def barred(self) -> list[int]:
         """Kinds that their owners may not submit so."""
@@ -222,15 +225,15 @@ class Waits:
         claim = self.claim(kind)
         assert claim.need is not None
         free = self.state.nodes.free[:, : self.state.nodes.size]
-        fits = np.flatnonzero(feasible(claim, claim.need, free)).tolist()
-        if fits:
-            blocked = [node for node in fits if self.update.pools.tree.waiting_blocks and self.beats.waits(node)]
-            if blocked == fits:
-                return self._wait(kind, rules.NODE_WAITS, nodes=self._names(fits), who=self._held_on(fits[0]))
-            bare = [node for node in fits if not self.beats.has_spare(free[:, node])]
-            if bare == fits:
-                return self._wait(kind, rules.NO_SPARE, explained=False, **self._bare(fits[0], free))
-            return self._wait(kind, rules.NEXT, nodes=self._names([node for node in fits if node not in bare]))
+        fits = feasible(claim, claim.need, free)
+        if fits.any():
+            held = fits & self._held
+            if (held == fits).all():
+                return self._wait(kind, rules.NODE_WAITS, nodes=self._names(fits), who=self._held_on(fits))
+            bare = fits & ~self._spare()
+            if (bare == fits).all():
+                return self._wait(kind, rules.NO_SPARE, explained=False, **self._bare(int(np.argmax(fits)), free))
+            return self._wait(kind, rules.NEXT, nodes=self._names(fits & ~bare))
         if self._priority(kind) == NOT and feasible(claim, claim.need, self.free_at_first).any():
             return self._wait(kind, rules.LATER, operation=operation_name(self.update, int(self.asks.operation[kind])))
         return None
@@ -248,33 +251,44 @@ class Waits:
         """No node has room for it: whether it may preempt, and why that did not help."""
         if self._priority(kind) == NOT:
             return self._wait(kind, rules.NOT_STARVING, explained=True)
-        allowed = np.flatnonzero(self.claim(kind).allowed).tolist()
-        enough = [node for node in allowed if self._could(kind, node)]
-        used = [node for node in enough if node in self.beats.used_up]
-        late = [node for node in enough if not self.may_try[node]]
-        held = [node for node in enough if self.update.pools.tree.waiting_blocks and self.beats.waits(node)]
-        if held and held == enough:
-            return self._wait(kind, rules.NODE_WAITS, nodes=self._names(held), who=self._held_on(held[0]))
-        if late and not used:
-            at = min(int(self.clocks.tried[node]) for node in late)
+        enough = self._enough(kind)
+        used, late, held = enough & self.beats.used_up, enough & ~self.may_try, enough & self._held
+        if held.any() and (held == enough).all():
+            return self._wait(kind, rules.NODE_WAITS, nodes=self._names(held), who=self._held_on(held))
+        if late.any() and not used.any():
+            at = int(self.clocks.tried[late].min())
             age, limit = show_duration(self.state.now - at), show_duration(self.update.pools.tree.backoff)
             return self._wait(kind, rules.BACKOFF, nodes=self._names(late), age=age, limit=limit)
-        if enough:
+        if enough.any():
             return self._wait(kind, rules.ONE_A_HEARTBEAT, nodes=self._names(enough))
         return self._wait(kind, rules.NO_ROOM, explained=True)
 
-    def _could(self, kind: int, node: int) -> bool:
-        """Whether all that this one may take on a node would be enough."""
-        claim = self.claim(kind)
+    def _enough(self, kind: int) -> Bools:
+        """Nodes on which all that this one may take would be enough."""
+        claim, free = self.claim(kind), self.state.nodes.free[:, : self.state.nodes.size]
         assert claim.need is not None
-        here = self.beats.look_again(node)
-        least, normal = self._stage(kind, node)
-        room = self.state.nodes.free[:, node] + here.amount[here.open(least, normal=normal)].sum(axis=0)
-        return bool((room[claim.columns] >= claim.need[claim.columns]).all())
+        if self._everywhere is None:
+            self._everywhere = Everywhere(self.beats.numbers, self.beats.ssd_nodes)
+        found = np.zeros(len(claim.allowed), np.bool_)
+        for ssd in (False, True):
+            here = self.beats.ssd_nodes == ssd
+            if here.any():
+                least, normal = self._stage(kind, ssd=ssd)
+                room = free + self._everywhere.discount(least, normal=normal)
+                found |= here & feasible(claim, claim.need, room)
+        return found
 
-    def _stage(self, kind: int, node: int) -> tuple[int, bool]:
-        """The level that this kind takes on a node, and whether that is normal preemption."""
-        ssd = bool(self.beats.ssd_node(node) and self.beats.media[self.asks.operation[kind]])
+    def _spare(self) -> Bools:
+        """Nodes that have enough left to be looked at."""
+        columns, least = self.beats.spare
+        found: Bools = np.all(self.state.nodes.free[columns, : self.state.nodes.size] >= least[:, None], axis=0)
+        return found
+
+    def _stage(self, kind: int, *, ssd: bool) -> tuple[int, bool]:
+        """The level that this kind takes on a node, and whether that is normal preemption; `ssd`: on one whose disks
+        have priority.
+        """
+        ssd = ssd and bool(self.update.op_on_ssd[self.asks.operation[kind]])
         if self._priority(kind) == AGGRESSIVE:
             return (SSD_AGGRESSIVELY if ssd else LEVEL_AGGRESSIVELY), False
         return (LEVEL_NON, False) if ssd else (LEVEL_PREEMPTIBLE, True)
@@ -284,14 +298,17 @@ class Waits:
 
     # -- in words ------------------------------------------------------------------------------------------------------
 
-    def _names(self, nodes: list[int]) -> str:
-        names = sorted(self.state.node_names[node] for node in nodes)
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return ", ".join(names[:NAMED]) + more
+    def _names(self, nodes: Bools) -> str:
+        """The first of these nodes by name, and how many more there are."""
+        found = np.flatnonzero(nodes)
+        first = found[np.argsort(self.state.node_rank()[found])[:NAMED]].tolist()
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        return ", ".join(self.state.node_names[node] for node in first) + more
 
-    def _held_on(self, node: int) -> str:
+    def _held_on(self, nodes: Bools) -> str:
+        """Who waits for its room on the first of these nodes."""
         state = self.state
-        found = [int(state.residents.work[one]) for one in state.node_residents[node]]
+        found = [int(state.residents.work[one]) for one in state.node_residents[int(np.argmax(nodes))]]
         return " and ".join(state.work_names[row] for row in found if state.work.state[row] == RESERVED)
 
     def _facts(self, kind: int) -> dict[str, object]:
@@ -304,10 +321,6 @@ class Waits:
             "standing": "" if may else standing_of(self.beats.numbers, operation),
         }
 
-    def _near(self, kind: int) -> list[int]:
-        """Nodes of which an explanation tells everybody: those that it may use."""
-        return np.flatnonzero(self.claim(kind).allowed).tolist()
-
     def _wait(self, kind: int, rule: Rule, /, *, explained: bool = False, **facts: object) -> Decision:
         row = self._row(kind)
         known = self._facts(kind) | facts if "{short}" in rule.sentence else facts
@@ -316,20 +329,35 @@ class Waits:
         if not explained or not self.cycle.told:
             return made
         cannot = None if rule is rules.NO_ROOM else rule
-        found = {one.workload: one for one in self._candidates(kind, cannot, known)}
-        misses = self._misses(kind, found, cannot) if self.cycle.misses else ()
+        missed: list[int] = []
+        if self.cycle.misses:
+            missed = self._open_to(kind) or nearest_miss(self.state, self.claim(kind), [])
+        nodes = self.claim(kind).allowed  # an explanation tells of everybody on those that it may use
+        if not self.cycle.explain:
+            nodes = nodes & self._nodes_of(missed)
+        found = {one.workload: one for one in self._candidates(kind, np.flatnonzero(nodes).tolist(), cannot, known)}
+        misses = tuple(self._miss(row, found, cannot) for row in missed)
         shown = tuple(found[name] for name in sorted(found)) if self.cycle.explain else None
         return replace(made, nearest_miss=misses, candidates=shown)
 
-    def _candidates(self, kind: int, cannot: Rule | None, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    def _nodes_of(self, rows: list[int]) -> Bools:
+        found = np.zeros(self.state.nodes.size, np.bool_)
+        for row in rows:
+            found[self.state.residents.node[self.state.residents_of(row)]] = True
+        return found
+
+    def _candidates(
+        self, kind: int, nodes: list[int], cannot: Rule | None, known: Mapping[str, Any]
+    ) -> Iterator[Candidate]:
         numbers = self.beats.numbers
-        for node in self._near(kind):
+        for node in nodes:
             yield from (not_running(self.state, row) for row in others_on(numbers, node))
             here = self.beats.look_again(node)
-            least, normal = self._stage(kind, node)
+            ssd = bool(self.beats.ssd_nodes[node])
+            least, normal = self._stage(kind, ssd=ssd)
             for at in range(len(here)):
                 name, facts = self.state.work_names[int(here.rows[at])], facts_of(numbers, here, at)
-                rule = shield_of(numbers, here, at, least, normal=normal, ssd=self.beats.ssd_node(node))
+                rule = shield_of(numbers, here, at, least, normal=normal, ssd=ssd)
                 if rule is not None:
                     yield Candidate(name, "protected", rule.id, rule.because(**facts))
                 elif cannot is not None:
@@ -338,34 +366,28 @@ class Waits:
                     other = rules.TOO_LITTLE
                     yield Candidate(name, "not-needed", other.id, other.because(node=self.state.node_names[node]))
 
-    def _misses(self, kind: int, found: Mapping[str, Candidate], cannot: Rule | None) -> tuple[Miss, ...]:
-        """The fewest whose going would have made room, and what protects each."""
-        rows = self._open_to(kind) or nearest_miss(self.state, self.claim(kind), [])
-        missed = []
-        for row in rows:
-            name = self.state.work_names[row]
-            one = found.get(name)
-            if one is None or one.rule == rules.TOO_LITTLE.id:
-                missed.append(Miss(name, None, "no rule protects it alone"))
-            elif cannot is not None and one.rule == cannot.id:
-                missed.append(Miss(name, None, "nothing protects it, but the claimant may not preempt"))
-            else:
-                missed.append(Miss(name, one.rule, one.why))
-        return tuple(missed)
+    def _miss(self, row: int, found: Mapping[str, Candidate], cannot: Rule | None) -> Miss:
+        """One of the fewest whose going would have made room, and what protects it."""
+        name = self.state.work_names[row]
+        one = found.get(name)
+        if one is None or one.rule == rules.TOO_LITTLE.id:
+            return Miss(name, None, "no rule protects it alone")
+        if cannot is not None and one.rule == cannot.id:
+            return Miss(name, None, "nothing protects it, but the claimant may not preempt")
+        return Miss(name, one.rule, one.why)
 
     def _open_to(self, kind: int) -> list[int]:
         """Whom it would take if it might preempt: on the first node where that is enough, as few as do, the newest."""
-        claim = self.claim(kind)
+        claim, enough = self.claim(kind), self._enough(kind)
+        if not enough.any():
+            return []
         assert claim.need is not None
-        need = claim.need[claim.columns]
-        for node in self._near(kind):
-            if self._could(kind, node):
-                here = self.beats.look_again(node)
-                least, normal = self._stage(kind, node)
-                taken = np.flatnonzero(here.open(least, normal=normal)).tolist()
-                free, held = self.state.nodes.free[claim.columns, node], here.amount[:, claim.columns]
-                for at in reversed(taken.copy()):
-                    if (free + held[[one for one in taken if one != at]].sum(axis=0) >= need).all():
-                        taken.remove(at)
-                return [int(here.rows[at]) for at in taken]
-        return []
+        need, node = claim.need[claim.columns], int(np.argmax(enough))
+        here = self.beats.look_again(node)
+        least, normal = self._stage(kind, ssd=bool(self.beats.ssd_nodes[node]))
+        taken = np.flatnonzero(here.open(least, normal=normal)).tolist()
+        free, held = self.state.nodes.free[claim.columns, node], here.amount[:, claim.columns]
+        for at in reversed(taken.copy()):
+            if (free + held[[one for one in taken if one != at]].sum(axis=0) >= need).all():
+                taken.remove(at)
+        return [int(here.rows[at]) for at in taken]

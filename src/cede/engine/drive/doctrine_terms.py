@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cede.engine.drive.terms import Terms
@@ -23,6 +24,16 @@ def times_of(document: ClusterFile, app: str | None = None) -> dict[str, Any]:
     if choice.name == "ytsaurus":
         return _of_ytsaurus(document, TreeSettings.model_validate(choice.settings), app)
     return {}
+
+
+def terms_of_apps(document: ClusterFile, terms: Terms) -> dict[str, Terms]:
+    """These terms as they are for workloads of apps that the doctrine gives another time to save."""
+    given = {app.name: times_of(document, app.name).get("gone_within") for app in document.apps}
+    return {
+        name: replace(terms, checkpoint_timeout=timeout, gone_within=timeout)
+        for name, timeout in given.items()
+        if timeout is not None and timeout != terms.gone_within
+    }
 
 
 def _of_ytsaurus(document: ClusterFile, tree: TreeSettings, app: str | None) -> dict[str, Any]:

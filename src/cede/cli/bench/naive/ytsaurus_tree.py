@@ -48,6 +48,7 @@ class Element:
     usage: list[int]
     waiting: list[int]
     settings: dict[str, Any]
+    weight: Number = 1
     children: list[Element] = field(default_factory=list)
     running: list[Work] = field(default_factory=list)
     pending: list[Work] = field(default_factory=list)
@@ -68,11 +69,6 @@ class Element:
         yield self
         for child in self.children:
             yield from child.below()
-
-    @property
-    def weight(self) -> Number:
-        found: Number = self.entry.get("weight", 1)
-        return found
 
     @property
     def fifo(self) -> bool:
@@ -104,7 +100,8 @@ class Forest:
 
     def _element(self, name: str, parent: Element | None, entry: dict[str, Any], *, is_pool: bool) -> Element:
         zeros = [0] * len(self.names)
-        found = Element(name, parent, is_pool, entry, zeros, list(zeros), entry.get("settings", {}))
+        weight = self._ratio(*Fraction(entry.get("weight", 1)).as_integer_ratio())
+        found = Element(name, parent, is_pool, entry, zeros, list(zeros), entry.get("settings", {}), weight)
         if parent is not None:
             parent.children.append(found)
         return found
@@ -182,7 +179,7 @@ class Forest:
         main = self.names.index("cpu")
         below = [child for child in pool.children if child.is_pool]
         given = {child: child.entry.get("guaranteed", {}) for child in below}
-        found = {child: [given[child].get(name, 0) for name in self.names] for child in below}
+        found = {child: [self._ratio(given[child].get(name, 0), 1) for name in self.names] for child in below}
         for at, name in enumerate(self.names):
             others = [child for child in below if name not in given[child] and at != main]
             wanted = {child: above[at] * found[child][main] / above[main] if above[main] else 0 for child in others}
