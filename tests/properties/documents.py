@@ -67,7 +67,9 @@ def odd_clusters(edition: str) -> SearchStrategy[Document]:
     Without nodes nothing happens under YTsaurus.
     """
     least = 1 if edition in YTSAURUS else 0
-    return clusters(DOCTRINES[edition], edition, least_nodes=least).map(lambda document: {**document, "selection": "doctrine"})
+    return clusters(DOCTRINES[edition], edition, least_nodes=least).map(
+        lambda document: {**document, "selection": "doctrine"}
+    )
 
 
 def rechecked() -> SearchStrategy[Document]:

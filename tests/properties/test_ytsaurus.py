@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from tests.referees.ytsaurus_vectors import complaints, fact_complaints
 from tests.unit.ytsaurus.fact_files import document as fact_document
 from tests.unit.ytsaurus.fact_files import facts_of, named
 
-VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "ytsaurus").glob("*.json"))
+HERE = Path(__file__).parents[1] / "vectors" / "ytsaurus"
+VECTORS = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(HERE.glob("*.json"))]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -54,15 +56,15 @@ def test_many_runs_end_where_those_of_the_referee_do(edition: str) -> None:
 
 def test_the_drawn_clusters_are_not_trivial() -> None:
     found: Counter[str] = Counter()
-    for seed in range(150):
+    for seed in range(120):
         answer = plan(cluster(seed, EDITIONS[seed % 2]))
         found.update({*answer.actions.values(), *answer.reasons.values()})
         found["victims"] += bool(answer.reasons)
 
-    assert found["victims"] >= 75
-    assert found["preempt"] >= 45
-    assert min(found["start"], found["refuse"]) >= 15
-    assert min(found["aggressive"], found["starving"], found["limits"]) >= 10
+    assert found["victims"] >= 60
+    assert found["preempt"] >= 36
+    assert min(found["start"], found["refuse"]) >= 12
+    assert min(found["aggressive"], found["starving"], found["limits"]) >= 8
     assert min(found["overcommit"], found["graceful"], found["ssd"]) >= 2
 
 
@@ -72,12 +74,14 @@ def test_a_full_host_is_cleared_in_some_of_the_clusters_made_for_it() -> None:
     assert sum("full-host" in answer.reasons.values() for answer in answers) >= 2
 
 
-@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
-def test_the_referee_itself_decides_the_known_cases(path: Path) -> None:
-    vector: Any = json.loads(path.read_text(encoding="utf-8"))
-    if "settle" in vector["expect"]:
-        vector["expect"]["settle"]["cycles"] = min(vector["expect"]["settle"]["cycles"], 8)
+@pytest.mark.parametrize("vector", [one for one in VECTORS if "settle" not in one["expect"]], ids=itemgetter("id"))
+def test_the_referee_itself_decides_the_known_cases(vector: Any) -> None:
+    assert complaints(vector) == []
 
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vector", [one for one in VECTORS if "settle" in one["expect"]], ids=itemgetter("id"))
+def test_the_referee_itself_ends_where_the_known_cases_do(vector: Any) -> None:
     assert complaints(vector) == []
 
 

@@ -202,11 +202,15 @@ def percent(share: float) -> str:
     return f"{hundredths}%" if hundredths != "0" else f"{100 * share:.1g}%"
 
 
+ROUNDED = 1e-9
+"""Places are told to a dozen decimals."""
+
+
 def height_at(x: Sequence[float], y: Sequence[float], place: float) -> float:
     """The height of a polyline at a place; at a jump the lower one, but at 0 the upper."""
     for at in range(1, len(x)):
-        if x[at] >= place and not (place <= 0 and x[at] <= 0):
+        if x[at] >= place - ROUNDED and not (place <= 0 and x[at] <= 0):
             wide = x[at] - x[at - 1]
-            part = (place - x[at - 1]) / wide if wide > 0 else 0.0
+            part = min(1.0, (place - x[at - 1]) / wide) if wide > 0 else 0.0
             return y[at - 1] + part * (y[at] - y[at - 1])
     return y[-1]

@@ -28,7 +28,8 @@ def verify(cluster: Cluster, plan: Plan) -> list[str]:
 
 def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
     """The same on live columns."""
-    if _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
+    apart = doctrine.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
+    if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
         return []
     return list(_complaints(state, doctrine, plan))
 

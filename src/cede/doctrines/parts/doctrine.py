@@ -100,6 +100,8 @@ class Doctrine:
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
     """Whether a node that is reserved for the first of two workloads may be taken by the second."""
+    one_node: bool = False
+    """Whether all members of a workload start on one node."""
     tolerates: Callable[[State, int, int], int] | None = None
     """By how much a queue's limit of a resource column may be exceeded by a start, in counts."""
     plain: Callable[[State, str], Plain | None] | None = None

@@ -32,6 +32,7 @@ YTSAURUS = Doctrine(
     fate=fate,
     audit=Audit,
     lint=lint,
+    one_node=True,
     tolerates=tolerated,
     waived=True,
     kept=kept,

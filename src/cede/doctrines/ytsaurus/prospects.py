@@ -8,7 +8,7 @@ from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT
 from cede.doctrines.ytsaurus.everywhere import Everywhere
 from cede.doctrines.ytsaurus.heartbeat import Beats
 from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE, SSD_NON
-from cede.state.columns import Bools, Int64s
+from cede.state.columns import NONE, Bools, Int64s
 
 FEW = 64
 """So many nodes are looked at one by one without asking first."""
@@ -17,7 +17,7 @@ FEW = 64
 def worth_a_beat(beats: Beats, may_try: Bools, over: Bools) -> Bools:
     """A mask of nodes; never without one on which something would happen."""
     size = beats.state.nodes.size
-    if size <= FEW or beats.update.op_graceful.any():
+    if size <= FEW or beats.update.op_graceful.any() or _reaches_further(beats):
         return np.ones(size, np.bool_)
     free = beats.state.nodes.free[:, :size]
     found: Bools = over | _room_for(beats, free, beats.asks.open)
@@ -28,6 +28,17 @@ def worth_a_beat(beats: Beats, may_try: Bools, over: Bools) -> Bools:
     discount, exceeded = _takeable(beats, exceeding=exceeding)
     claims = beats.asks.open & wanting[beats.asks.operation]
     return found | (may_try & (_room_for(beats, free + discount, claims) | exceeded))
+
+
+def _reaches_further(beats: Beats) -> bool:
+    """Whether what happens on one node may change what can happen on another: a start takes a pool above its limit, or
+    somebody goes who stands on several nodes.
+    """
+    wanting = bool((beats.update.op_priority > NOT).any())
+    loose = beats.tree.infinite_overcommit or bool(beats.numbers.tolerated.any())
+    residents = beats.state.residents
+    several = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)
+    return (wanting and loose) or bool(several.any())
 
 
 def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:

@@ -20,8 +20,9 @@ def running_operations(standing: Standing) -> tuple[Bools, Bools]:
     """
     pools, operations = standing.pools, standing.operations
     size = len(operations)
-    running, refused = np.ones(size, np.bool_), np.zeros(size, np.bool_)
+    running, refused = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
     there = standing.existing()
+    running[there] = True
     counts = np.bincount(operations.above[there], minlength=len(pools.settings))
     for below, parents in reversed(pools.levels):
         np.add.at(counts, parents, counts[below])
