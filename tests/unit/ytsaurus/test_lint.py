@@ -113,6 +113,19 @@ CASES: dict[str, tuple[cede.Cluster, str, list[cede.Cluster]]] = {
         "doctrine.ssd_priority_preemption",
         [file(ssd_priority_preemption=SSD), file(ssd_priority_preemption=SSD | {"enable": False})],
     ),
+    "ssd-loop": (
+        file(ssd_priority_preemption=SSD),
+        "doctrine.ssd_priority_preemption",
+        [file(ssd_priority_preemption=SSD | {"medium_names": []})],
+    ),
+    "slotless-loop": (
+        file(N, node("n2", cpu=4, user_slots=0), min_spare_allocation_resources_on_node={"cpu": 1}),
+        "nodes[n2].capacity.user_slots",
+        [
+            file(N, node("n2", cpu=4, user_slots=0)),
+            file(N, node("n2", cpu=4, user_slots=1), min_spare_allocation_resources_on_node={"cpu": 1}),
+        ],
+    ),
     "full-host-nowhere": (
         file(node("n1", cpu=4, gpu=7), default_gpu_full_host_preemption={"enable": True}),
         "doctrine.default_gpu_full_host_preemption",

@@ -9,11 +9,12 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
 from cede.doctrines.ytsaurus.full_host import GPUS
-from cede.doctrines.ytsaurus.lint_loops import loops
+from cede.doctrines.ytsaurus.lint_loops import SETTLE, loops
 from cede.doctrines.ytsaurus.lint_pools import pool_findings
 from cede.doctrines.ytsaurus.settings import Pool, operation_of
 from cede.doctrines.ytsaurus.standing import Standing
 from cede.model.lint import Finding
+from cede.model.nodes import Node
 from cede.model.quantities import NANO, show_quantity
 from cede.model.tag_filters import TagFilter
 from cede.model.times import show_duration
@@ -39,6 +40,7 @@ def lint(state: State, _edition: str) -> Iterator[Finding]:
     yield from loops(pools, operations, raw)
     yield from _times(pools, raw)
     yield from _nowhere(state, pools, raw)
+    yield from _slots(state, pools)
     yield from _spare(state, pools)
     yield from pool_findings(state, pools)
     yield from _operations(state, pools, operations)
@@ -107,6 +109,14 @@ def _nowhere(state: State, pools: Pools, raw: Mapping[str, Any]) -> Iterator[Fin
             f"ssd_priority_preemption is enabled, but {why}: no operation gets its stages",
             "tags are keys of labels of nodes; media are those that disk_request of operations names",
         )
+    elif tree.ssd.enable:
+        yield Finding(
+            "ytsaurus.lint.ssd-loop",
+            "doctrine.ssd_priority_preemption",
+            "SSD work that starves takes from ordinary work even what is non_preemptible; that starves in its turn and "
+            "takes what SSD work has beyond its own share: they can take turns for ever",
+            f"guarantee SSD work what it needs; {SETTLE}",
+        )
     gpus = [column for column in units.plain if units.names[column].endswith("gpu")]
     most = state.nodes.capacity[gpus, : state.nodes.size].sum(axis=0).max(initial=0) if gpus else 0
     if tree.full_host.enable and (not gpus or most < GPUS * NANO // units.nano[gpus[0]]):
@@ -116,6 +126,24 @@ def _nowhere(state: State, pools: Pools, raw: Mapping[str, Any]) -> Iterator[Fin
             f"the stage for whole GPU hosts is enabled, but no node has {GPUS} GPUs",
             "drop it",
         )
+
+
+def _slots(state: State, pools: Pools) -> Iterator[Finding]:
+    """Nodes that keep nobody and take everybody."""
+    if pools.tree.min_spare.get("user_slots"):
+        return
+    for name in sorted(state.node_names[node] for node, one in state.odd_nodes.items() if _slotless(one)):
+        yield Finding(
+            "ytsaurus.lint.slotless-loop",
+            f"nodes[{name}].capacity.user_slots",
+            f"{name} has no user slots: all that runs there goes at once, and starts there again, as "
+            "min_spare_allocation_resources_on_node asks for none",
+            f"cordon {name}, or ask for a user slot in min_spare_allocation_resources_on_node",
+        )
+
+
+def _slotless(entry: Node) -> bool:
+    return entry.capacity.get("user_slots") == 0
 
 
 def _spare(state: State, pools: Pools) -> Iterator[Finding]:
