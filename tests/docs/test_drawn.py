@@ -157,9 +157,9 @@ def _findings(name: str) -> Iterator[str]:
     """Names of findings in the doctrine's source, where they stand as plain text."""
     for page in sorted((ROOT / f"src/cede/doctrines/{name}").glob("lint*.py")):
         for node in ast.walk(ast.parse(page.read_text(encoding="utf-8"))):
-            plain = isinstance(node, ast.Constant) and isinstance(node.value, str)
-            if plain and node.value.startswith(f"{name}.lint."):
-                yield node.value
+            value = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(value, str) and value.startswith(f"{name}.lint."):
+                yield value
 
 
 def test_a_page_without_the_marker_is_an_error() -> None:

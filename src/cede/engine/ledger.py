@@ -43,10 +43,13 @@ class Ledger:
         state: State,
         cancels: Callable[[int, int], bool] | None = None,
         tolerates: Callable[[State, int, int], int] | None = None,
+        *,
+        leaving_counts: bool = True,
     ) -> None:
         self.state = state
         self._cancels = cancels
         self._tolerates = tolerates
+        self._leaving_counts = leaving_counts
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
         self.leaving: dict[str, Counter[int]] = {}
@@ -140,7 +143,7 @@ class Ledger:
                 used -= self._asked(row, column)
             elif word in ("preempting", "reserved"):
                 sums[word] += self._asked(row, column)
-        return used - min(sums["preempting"], sums["reserved"])
+        return used - (min(sums["preempting"], sums["reserved"]) if self._leaving_counts else sums["preempting"])
 
     # -- what a decision gives ---------------------------------------------------------------------------------
 

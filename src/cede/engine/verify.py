@@ -48,7 +48,8 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
     if plan.version != state.version:
         yield f"the plan was made from version {plan.version}, the state is at {state.version}"
     cancels = doctrine.cancels
-    ledger = Ledger(state, None if cancels is None else partial(cancels, state, plan.edition), doctrine.tolerates)
+    cancelled = None if cancels is None else partial(cancels, state, plan.edition)
+    ledger = Ledger(state, cancelled, doctrine.tolerates, leaving_counts=doctrine.leaving_counts)
     audit = doctrine.audit(state, plan.edition)
     decided: set[str] = set()
     evicted: set[str] = set()

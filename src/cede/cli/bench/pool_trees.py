@@ -64,11 +64,11 @@ class _Operation:
     network: int
 
 
-def pool_tree(size: Size) -> dict[str, Any]:
+def pool_tree(size: Size, seed: int = SEED) -> dict[str, Any]:
     """A cluster file. Every node but one in a hundred is full; a third of the operations wait for more, most of them
     for long enough to preempt if they are below their share. Those in pools for GPUs may starve aggressively.
     """
-    draw = random.Random(SEED)
+    draw = random.Random(seed)
     pools = _pools(size.pools, draw)
     operations = _operations(size.operations, pools, draw)
     kinds = [NODES[min(2, int(draw.random() * 2.25))] for _ in range(size.nodes)]
@@ -102,12 +102,12 @@ def _pools(count: int, draw: random.Random) -> list[_Pool]:
     found: list[_Pool] = []
     inner: list[int] = []
     for at in range(count):
-        parent = -1 if at < min(TOP, -(-count // 4)) else draw.choice(inner)
+        parent = -1 if at < min(TOP, max(2, count // 4)) else draw.choice(inner)
         above = found[parent] if parent >= 0 else None
         depth = above.depth + 1 if above else 1
         opens = above is None or (depth < DEEPEST and draw.random() < 0.25)
         fifo = not opens and draw.random() < 0.125
-        found.append(_Pool(f"p{at:04d}", parent, depth, above.gpu if above else at % 6 == 5, opens, fifo))
+        found.append(_Pool(f"p{at:04d}", parent, depth, above.gpu if above else at % 6 == 1, opens, fifo))
         if opens:
             inner.append(at)
     return found
@@ -119,14 +119,12 @@ def _operations(count: int, pools: list[_Pool], draw: random.Random) -> list[_Op
     found = []
     for number in range(count):
         pool = draw.choice(leaves) if draw.random() < 0.9 else draw.randrange(len(pools))
-        size = 0.0 if draw.random() < 0.1 else draw.lognormvariate(0.0, 1.0)
+        size = 0.0 if number and draw.random() < 0.1 else draw.lognormvariate(0.0, 1.0)
         found.append(
             _Operation(
                 f"o{number:05d}", pool, pools[pool].gpu, size, draw.choice((1, 2, 3, 4)), draw.choice((0, 0, 1, 2))
             )
         )
-    if not any(one.gpu and one.size for one in found) or not any(not one.gpu and one.size for one in found):
-        raise ValueError(f"{count} operations are too few: both kinds must run")
     return found
 
 
@@ -134,11 +132,12 @@ def _running(
     kinds: list[tuple[str, int, int]], operations: list[_Operation], draw: random.Random
 ) -> list[dict[str, Any]]:
     """Twenty on each node, that share its cores; on one node in a hundred one is missing."""
-    plain = [one for one in operations if not one.gpu]
-    gpus = [one for one in operations if one.gpu]
+    gpus = [one for one in operations if one.gpu and one.size]
+    plain = [one for one in operations if not one.gpu and one.size] or gpus
     plain_sums, gpu_sums = ([*accumulate(one.size for one in among)] for among in (plain, gpus))
     found: list[dict[str, Any]] = []
-    for node, (_, cores, gpu) in enumerate(kinds):
+    for node, (_, cores, most) in enumerate(kinds):
+        gpu = most if gpus else 0
         owners = draw.choices(gpus, cum_weights=gpu_sums, k=gpu) if gpu else []
         owners += draw.choices(plain, cum_weights=plain_sums, k=EACH - gpu)
         parts = _parts(cores, draw)

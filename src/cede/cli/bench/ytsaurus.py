@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from cede.cli.bench.measures import Timing, timed
 from cede.cli.bench.naive.ytsaurus import Did, Scheduler
 from cede.cli.bench.pool_trees import LARGE, PRODUCTION, SEED, Size, pool_tree
-from cede.cli.bench.ytsaurus_accuracy import accuracy, agree
+from cede.cli.bench.ytsaurus_accuracy import accuracy, agree, same
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.clocks import Memory, memory_of
@@ -77,28 +78,30 @@ class Standing:
     def beats(self, rounds: int) -> tuple[list[Beat], list[float]]:
         """Heartbeats on up to so many nodes of each sort, each the first of its cycle; and the seconds before each."""
         update = Update(self.state, Memory())
-        found: list[Beat] = []
-        starts: list[float] = []
         with _quiet(), Trial(self.state) as trial:
             Beats(self.cycle(trial, {}), update).numbers.all_groups()
-            for node in self._nodes(rounds):
-                made: list[Beats] = []
-                taken: list[Taken] = []
-                starts.append(timed(lambda made=made: made.append(Beats(self.cycle(trial, {}), update))))  # type: ignore[misc]
-                beat = made[0].beat(node, preemptive=True)
-                seconds = timed(lambda beat=beat, taken=taken: taken.extend(beat))  # type: ignore[misc]
-                trial.undo()
-                did = [self._did(one) for one in taken]
-                found.append(Beat(self.state.node_names[node], _kind(taken), did, seconds))
-        return found, starts
+            found = [self._beat(node, update, trial) for node in self._nodes(rounds)]
+        return [beat for beat, _ in found], [seconds for _, seconds in found]
+
+    def _beat(self, node: int, update: Update, trial: Trial) -> tuple[Beat, float]:
+        made: list[Beats] = []
+        taken: list[Taken] = []
+        before = timed(lambda: made.append(Beats(self.cycle(trial, {}), update)))
+        seconds = timed(lambda: taken.extend(made[0].beat(node, preemptive=True)))
+        trial.undo()
+        return Beat(self.state.node_names[node], _kind(taken), [self._did(one) for one in taken], seconds), before
 
     def _nodes(self, rounds: int) -> list[int]:
         """Nodes with room for somebody, nodes with GPUs and other nodes, drawn by lot."""
         draw, names = random.Random(SEED), self.state.units.index
         free, capacity = self.state.nodes.free[:, : self.size.nodes], self.state.nodes.capacity[:, : self.size.nodes]
-        roomy, gpus = free[names["cpu"]] > 0, capacity[names["gpu"]] > 0
-        sorts = [np.flatnonzero(mask).tolist() for mask in (roomy, gpus & ~roomy, ~gpus & ~roomy)]
-        return [node for among in (*sorts, sorts[-1]) for node in draw.sample(among, min(rounds, len(among)))]
+        roomy = free[names["cpu"]] > 0
+        gpus = capacity[names["gpu"]] > 0 if "gpu" in names else np.zeros_like(roomy)
+        found: list[int] = []
+        for mask, times in ((roomy, 1), (gpus & ~roomy, 1), (~gpus & ~roomy, 2)):
+            among = np.flatnonzero(mask).tolist()
+            found += draw.sample(among, min(times * rounds, len(among)))
+        return found
 
     def _did(self, taken: Taken) -> Did:
         names = self.state.work_names
@@ -107,19 +110,19 @@ class Standing:
 
     def events(self, rounds: int) -> dict[str, list[float]]:
         """Seconds of the update after one event, by kind: one ends, another comes, and starts in its place."""
-        memory: dict[str, Any] = {}
         samples: dict[str, list[float]] = {}
         with _quiet(), Trial(self.state) as trial:
-            for _ in range(2):
-                updated(self.cycle(trial, memory), memory_of(self.cycle(trial, memory)))
-            kept = memory_of(self.cycle(trial, memory)).update
-            for entry in random.Random(SEED).sample(self.running, rounds):
+            cycle = self.cycle(trial, {})
+            memory = memory_of(cycle)
+            updated(cycle, memory)
+            kept = updated(cycle, memory)
+            for entry in random.Random(SEED).sample(self.running, min(rounds, len(self.running))):
                 for kind, event in _life(entry):
                     apply(self.state, event)
-                    cycle = self.cycle(trial, memory)
-                    samples.setdefault(kind, []).append(timed(lambda cycle=cycle: updated(cycle, memory_of(cycle))))  # type: ignore[misc]
-                    if memory_of(cycle).update is not kept:
-                        raise CedeError("an update after one event was made from everything")
+                    samples.setdefault(kind, []).append(timed(lambda: updated(cycle, memory)))
+        if memory.update is not kept:
+            raise CedeError("an update after one event was made from everything")
+        same(kept, Update(self.state, Memory()))
         return samples
 
     def plan(self) -> dict[str, Any]:
@@ -135,16 +138,18 @@ class Standing:
         }
 
 
-def _quiet() -> Any:
+def _quiet() -> AbstractContextManager[None]:
     """As a cycle runs: without collecting garbage."""
     gc.collect()
     return collecting_no_garbage()
 
 
 def _kind(taken: list[Taken]) -> str:
+    if not taken:
+        return NOTHING
     if any(one.rule is rules.STARTS for one in taken):
         return STARTS
-    return {rules.STARVING: STARVING, rules.AGGRESSIVE: AGGRESSIVE}[taken[0].rule] if taken else NOTHING  # type: ignore[index]
+    return AGGRESSIVE if taken[0].rule is rules.AGGRESSIVE else STARVING
 
 
 def _life(entry: dict[str, Any]) -> Iterator[tuple[str, Event]]:
@@ -216,14 +221,19 @@ def naively(ours: Standing, beats: list[Beat], rounds: int) -> dict[str, Any]:
     worst = agree(update, plain.forest)
     samples: dict[str, list[float]] = {}
     for beat in beats:
-        answers: list[list[Did]] = []
-        taken = timed(lambda beat=beat, answers=answers: answers.append(plain.heartbeat(beat.node)))  # type: ignore[misc]
-        samples.setdefault(beat.kind, []).append(taken)
-        if answers[0] != beat.did:
-            raise CedeError(f"heartbeat of {beat.node}: {beat.did}, the naive one {answers[0]}")
+        samples.setdefault(beat.kind, []).append(_alike(plain, beat))
     heartbeats = {kind: median(found) for kind, found in samples.items()}
     exact = accuracy(update, ours.document, rounds)
     return {"naive": {"update": seconds, "heartbeats": heartbeats}, "accuracy": {"naive": worst, **exact}}
+
+
+def _alike(plain: Scheduler, beat: Beat) -> float:
+    """Seconds of the naive heartbeat of the same node, which must do the same."""
+    answers: list[list[Did]] = []
+    seconds = timed(lambda: answers.append(plain.heartbeat(beat.node)))
+    if answers[0] != beat.did:
+        raise CedeError(f"heartbeat of {beat.node}: {beat.did}, the naive one {answers[0]}")
+    return seconds
 
 
 def _growth(trees: list[dict[str, Any]], what: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,11 +21,21 @@ FEW = 8
 
 def agree(update: Update, forest: Forest) -> float:
     """By how much shares differ at the most from those of a naive update; too much is an error."""
+    naive = {name: [float(one) for one in element.share] for name, element in forest.elements.items()}
+    return _worst(dict(_shares(update)), naive, "the naive one")
+
+
+def same(update: Update, other: Update) -> float:
+    """The same beside another update, of everything."""
+    return _worst(dict(_shares(update)), dict(_shares(other)), "of a full update")
+
+
+def _worst(shares: Mapping[str, list[float]], others: Mapping[str, list[float]], what: str) -> float:
     worst = 0.0
-    for name, share in _shares(update):
-        found = max(abs(a - float(b)) for a, b in zip(share, forest.elements[name].share, strict=True))
+    for name, share in shares.items():
+        found = max(abs(a - b) for a, b in zip(share, others[name], strict=True))
         if found > WORST:
-            raise CedeError(f"the share of {name} is {share}, the naive one {forest.elements[name].share}")
+            raise CedeError(f"the share of {name} is {share}, {what} {others[name]}")
         worst = max(worst, found)
     return worst
 

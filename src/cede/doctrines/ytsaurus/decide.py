@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 
@@ -54,12 +55,12 @@ class _Plan:
     def __init__(self, cycle: Cycle, memory: Memory, update: Update) -> None:
         self.cycle, self.update = cycle, update
         self.state = cycle.state
-        if memory.nodes is None or not cycle.whole:
-            clocks = Nodes(self.state) if memory.nodes is None else memory.nodes
+        clocks = Nodes(self.state) if memory.nodes is None else memory.nodes
+        if cycle.whole:
+            memory.nodes = clocks
         else:
-            clocks = memory.nodes
+            clocks = deepcopy(clocks)
         clocks.catch_up(self.state)
-        memory.nodes = clocks
         self.clocks = clocks
         self.beats = Beats(cycle, update)
         self.answers = Answers(cycle, self.beats)
@@ -181,6 +182,3 @@ class _Plan:
         wanted &= over | waiting
         if wanted.any():
             self.cycle.wake(int(self.clocks.tried[wanted].min()) + update.pools.tree.backoff + 1)
-
-
-__all__ = ["decide"]

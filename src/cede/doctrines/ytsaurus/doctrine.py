@@ -32,6 +32,7 @@ YTSAURUS = Doctrine(
     fate=fate,
     audit=Audit,
     lint=lint,
+    leaving_counts=False,
     one_node=True,
     tolerates=tolerated,
     waived=True,

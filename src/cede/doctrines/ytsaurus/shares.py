@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def pool_satisfaction(update: Update) -> Floats:
 def _operations(update: Update) -> dict[str, Any]:
     operations = update.operations
     found: dict[str, Any] = {}
-    twice = {name for name in operations.names if operations.names.count(name) > 1} if _several(update) else set()
+    twice = {name for name, count in Counter(operations.names).items() if count > 1}
     for number in sorted(range(len(operations)), key=operations.names.__getitem__):
         name = operations.names[number]
         key = f"{name} in {update.pools.name(operations.pool[number])}" if name in twice else name
@@ -76,10 +77,6 @@ def _operations(update: Update) -> dict[str, Any]:
             starvation=int(update.op_starvation[number]),
         )
     return found
-
-
-def _several(update: Update) -> bool:
-    return len(set(update.operations.names)) < len(update.operations)
 
 
 def _element(

@@ -27,7 +27,7 @@ def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> 
     state, work = roll.state, roll.state.work
     leaving: Rows = np.flatnonzero(work.state[: work.size] == PREEMPTING)
     row = state.work_index[job.name]
-    if not len(leaving) or work.queue[row] == NONE:
+    if not len(leaving) or work.queue[row] == NONE or not roll.doctrine.leaving_counts:
         return True
     held: Rows = np.flatnonzero(work.state[: work.size] == RESERVED)
     asked = _asked(state, row, parts)

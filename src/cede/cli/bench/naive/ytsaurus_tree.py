@@ -88,7 +88,8 @@ class Forest:
         self.same: Number = Fraction(1, 10**12) if exact else SAME
         self._ratio: Callable[[int, int], Number] = Fraction if exact else lambda a, b: a / b
         capacities = [node["capacity"] for node in document["nodes"]]
-        self.names = sorted({name for capacity in capacities for name in capacity})
+        asked = [work["requests"] for work in document["workloads"]]
+        self.names = sorted({name for amounts in (*capacities, *asked) for name in amounts})
         self.total = [sum(capacity.get(name, 0) for capacity in capacities) for name in self.names]
         self._sizes = Counter(capacity["memory"] for capacity in capacities)
         self._gangs_step = bool(document["doctrine"].get("enable_step_function_for_gang_operations"))
