@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 EPSILON = 1e-9
 """Shares that differ by less are the same."""
@@ -61,6 +64,11 @@ class Curve:
         return float(self.f[last]), self.y[last]
 
 
+def across(table: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+    """A table turned, each column in one piece: what is asked of every row is then asked of all rows at once."""
+    return np.ascontiguousarray(table.T)
+
+
 def nothing(resources: int) -> Curve:
     """The curve of a pool without children."""
     zeros = np.zeros((2, resources))
@@ -82,12 +90,12 @@ def side_by_side(xs: Sequence[Floats], ys: Sequence[Floats], scales: Sequence[Fl
     last = np.cumsum(lengths) - 1
     base = y[last + 1 - lengths].sum(axis=0)
     rise = y[1:] - y[:-1]
-    moves = rise.any(axis=1)
+    moves: Bools = np.any(across(rise), axis=0)
     moves[last[:-1]] = False
     found = np.flatnonzero(moves)
     kinds = np.floor(-np.log2(scale) / CLASS)
     several = np.repeat(kinds, lengths)[found] if (kinds != kinds[0]).any() else None
-    return _add_up(x[found], x[found + 1], rise[found], base, several)
+    return _add_up(x[found], x[found + 1], rise.take(found, axis=0), base, several)
 
 
 def _add_up(begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: Floats | None) -> tuple[Floats, Floats]:
@@ -134,22 +142,21 @@ def _add_up(begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: Float
 def _slopes(change: Floats, order: Rows, ends: Rows, count: int, kinds: Floats | None) -> Floats:
     """The slope after each position. What has ended leaves nothing behind, not even what rounding would leave."""
     if kinds is None:
-        return _slopes_of_one_size(change, order, ends, count)
+        return _slopes_of_one_size(change, order, ends, count, np.ones(count, np.int64))
     total = np.zeros((len(ends), change.shape[1]))
     for kind in np.unique(kinds).tolist():
         others = np.flatnonzero(kinds != kind)
         own = change.copy()
         own[others] = own[count + others] = 0.0
-        total += _slopes_of_one_size(own, order, ends, count)
+        total += _slopes_of_one_size(own, order, ends, count, (kinds == kind).astype(np.int64))
     return total
 
 
-def _slopes_of_one_size(change: Floats, order: Rows, ends: Rows, count: int) -> Floats:
-    found: Floats = np.cumsum(change[order], axis=0)[ends]
+def _slopes_of_one_size(change: Floats, order: Rows, ends: Rows, count: int, moves: npt.NDArray[np.int64]) -> Floats:
+    found: Floats = np.cumsum(change.take(order, axis=0), axis=0).take(ends, axis=0)
     np.maximum(found, 0.0, out=found)
     active = np.zeros(len(change), np.int64)
-    moving = change[:count].any(axis=1)
-    active[:count], active[count : 2 * count] = moving, -moving.astype(np.int64)
+    active[:count], active[count : 2 * count] = moves, -moves
     found[np.cumsum(active[order])[ends] == 0] = 0.0
     return found
 
@@ -198,7 +205,7 @@ def by_suggestion(f: Floats, y: Floats, guarantee: Floats, limits: Floats) -> Cu
 
 def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
     """The polyline as far as every resource keeps its limit."""
-    over: Bools = np.any(y > most + OVER, axis=1)
+    over: Bools = np.any(across(y > most + OVER), axis=0)
     first = int(np.argmax(over))
     if not over[first]:
         return f, y
@@ -217,12 +224,12 @@ def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
 def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats, Floats]:
     """With points where another resource becomes the one that is furthest above its guarantee; and how far that is."""
     z, top = _above(y, floor)
-    near = z >= (top - ROUNDING)[:, None]
-    bent = np.flatnonzero(~(near[1:] & near[:-1]).any(axis=1) & (f[1:] > f[:-1]))
+    near = z >= top - ROUNDING
+    bent = np.flatnonzero(~(near[:, 1:] & near[:, :-1]).any(axis=0) & (f[1:] > f[:-1]))
     if not len(bent):
         return f, y, top
-    low, rise = z[bent], z[bent + 1] - z[bent]
-    segments, parts = _envelope(low, rise)
+    low, high = z[:, bent].T, z[:, bent + 1].T
+    segments, parts = _envelope(low, high - low)
     at = bent[segments]
     new_f = f[at] + parts * (f[at + 1] - f[at])
     new_y = y[at] + parts[:, None] * (y[at + 1] - y[at])
@@ -233,10 +240,10 @@ def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats, Fl
 
 
 def _above(y: Floats, floor: Floats) -> tuple[Floats, Floats]:
-    """How far each resource is above its floor, with a column of nothing beside; and the furthest of them."""
-    z = np.zeros((len(y), y.shape[1] + 1))
-    np.subtract(y, floor, out=z[:, :-1])
-    return z, z.max(axis=1)
+    """How far each resource is above its floor, (resources, points), with nothing beside; and the furthest of them."""
+    z = np.zeros((y.shape[1] + 1, len(y)))
+    np.subtract(y.T, floor[:, None], out=z[:-1])
+    return z, z.max(axis=0)
 
 
 def _envelope(low: Floats, rise: Floats) -> tuple[Rows, Floats]:

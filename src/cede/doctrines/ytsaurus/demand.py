@@ -85,18 +85,22 @@ def _kinks(usage: Floats, demand: Floats, limits: Floats) -> Floats:
 
 def shares_at(s: Floats, y: Floats, suggestion: Floats, *, beyond: Bools | None = None) -> Floats:
     """The share of each operation under its suggestion; `beyond`: just after it, where it jumps there."""
-    count = len(s)
-    own = np.arange(count)
+    count, points = s.shape
+    own = np.arange(count) * points
     wanted = suggestion * (1 - ROUNDING)
-    right = np.minimum((s < wanted[:, None]).sum(axis=1), s.shape[1] - 1)
-    left = np.maximum(right - 1, 0)
-    low, high = s[own, left], s[own, right]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.where(high > low, np.minimum((suggestion - low) / (high - low), 1.0), 1.0)
-    found: Floats = y[own, left] + part[:, None] * (y[own, right] - y[own, left])
+    places, shares = s.reshape(-1), y.reshape(count * points, y.shape[2])
+    first = np.zeros(count, np.intp)
+    for place in s.T:
+        first += place < wanted
+    right = own + np.minimum(first, points - 1)
+    left = np.maximum(right - 1, own)
+    low, wide = places[left], places[right] - places[left]
+    part = np.minimum(np.divide(suggestion - low, wide, out=np.ones(count), where=wide > 0), 1.0)
+    before = shares.take(left, axis=0)
+    found: Floats = before + part[:, None] * (shares.take(right, axis=0) - before)
     found[suggestion <= 0] = 0.0
     if beyond is not None and beyond.any():
-        last = (s <= (suggestion * (1 + ROUNDING))[:, None]).sum(axis=1) - 1
-        jumps = beyond & (s[own, last] >= wanted)
-        found[jumps] = y[own, last][jumps]
+        last = own + (s <= (suggestion * (1 + ROUNDING))[:, None]).sum(axis=1) - 1
+        jumps = beyond & (places[last] >= wanted)
+        found[jumps] = shares[last[jumps]]
     return found

@@ -33,7 +33,8 @@ class Curves:
         part = np.divide(suggestion - low, wide, out=np.ones_like(low), where=wide > 0)
         part = np.minimum(part, 1.0)
         fit = self.f[left] + part * (self.f[right] - self.f[left])
-        return fit, self.y[left] + part[:, None] * (self.y[right] - self.y[left])
+        before = self.y.take(left, axis=0)
+        return fit, before + part[:, None] * (self.y.take(right, axis=0) - before)
 
     def _first(self, low: Rows, high: Rows, wanted: Floats) -> Rows:
         """The first place from `low` on, before `high`, whose suggestion is not less than wanted; else `high`."""

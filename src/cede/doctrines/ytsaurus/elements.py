@@ -121,6 +121,7 @@ class Operations:
         self._order: Rows | None = None
         self._below: list[Rows] | None = None
         self._above: Rows | None = None
+        self._listed: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -135,7 +136,7 @@ class Operations:
             self.pool.append(pool)
             entry = self._entries.get(name)
             self.settings.append(operation_of(entry, pools.settings[pool], pools.tree))
-            self._order = self._above = self._below = None
+            self._order = self._above = self._below = self._listed = None
         return found
 
     def enter_listed(self) -> None:
@@ -155,6 +156,13 @@ class Operations:
         if self._above is None:
             self._above = np.array(self.pool, np.intp)
         return self._above
+
+    @property
+    def listed(self) -> Bools:
+        """Which of them the file lists."""
+        if self._listed is None:
+            self._listed = np.array([name in self._entries for name in self.names], np.bool_)
+        return self._listed
 
     @property
     def below(self) -> list[Rows]:

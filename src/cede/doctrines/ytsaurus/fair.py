@@ -145,8 +145,11 @@ class FairShare:
             self.suggestion[pools] = suggested
             self.fit[pools], self.share[pools] = curves.at(pools, suggested)
         self.op_suggestion = np.minimum(1.0, self.fit[above] * (self.op_weights / lightest[above]))
-        for pool, order in self.fifo.items():
-            self.op_suggestion[order] = np.clip(self.fit[pool] - np.arange(len(order)), 0.0, 1.0)
+        if self.fifo:
+            orders = np.concatenate(list(self.fifo.values()))
+            lengths = np.array([len(order) for order in self.fifo.values()])
+            place = np.arange(len(orders)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            self.op_suggestion[orders] = np.clip(self.fit[above[orders]] - place, 0.0, 1.0)
 
     def _one_at_a_time(self, jumps: Bools) -> None:
         """The same pool by pool, with a mark for operations that have their upper value where they jump."""
@@ -157,9 +160,8 @@ class FairShare:
             fit, share = curve.beyond(suggestion) if pool in upper else curve.at(suggestion)
             self.fit[pool], self.share[pool] = fit, share
             self._suggest(pool, fit, self.suggestion, self.op_suggestion)
-            in_part = self._in_part(pool, share)
-            if pool in upper or in_part:
-                for is_pool, child in self._jumping(pool, bounded=in_part):
+            if pool in upper or self._in_part(pool, share):
+                for is_pool, child in self._jumping(pool, self._before(pool), share):
                     if is_pool:
                         upper.add(child)
                     else:
@@ -191,7 +193,7 @@ class FairShare:
             return f, y
         low = self.partial[pool] = y[first - 1]
         self._suggest(pool, float(f[first]), self.suggestion, self._scratch())
-        rise = sum((self._jump_of(*child) for child in self._jumping(pool, bounded=True)), np.zeros_like(low))
+        rise = sum((self._jump_of(*child) for child in self._jumping(pool, low, self.limits[pool])), np.zeros_like(low))
         return np.append(f[:first], f[first]), np.vstack((y[:first], low + rise))
 
     def _scratch(self) -> Floats:
@@ -203,18 +205,25 @@ class FairShare:
         """Whether this pool has more than it has before the jump that its limits end it at."""
         return pool in self.partial and bool((share > self.partial[pool] + OVER).any())
 
-    def _jumping(self, pool: int, *, bounded: bool) -> list[tuple[bool, int]]:
-        """The children that jump at their suggestions: all of them, or in order as many as the pool's limits allow."""
+    def _jumping(self, pool: int, low: Floats, most: Floats) -> list[tuple[bool, int]]:
+        """The children that jump at their suggestions, in order, as many as bring the pool from one to the other."""
         found: list[tuple[bool, int]] = []
-        share = self.partial[pool] if bounded else self.share[pool]
         for is_pool, child in self.in_order(pool):
             rise = self._jump_of(is_pool, child)
             if not rise.any():
                 continue
-            if bounded and (share + rise > self.limits[pool] + OVER).any():
+            if (low + rise > most + OVER).any():
                 break
-            share = share + rise
+            low = low + rise
             found.append((is_pool, child))
+        return found
+
+    def _before(self, pool: int) -> Floats:
+        """What the children of a pool have under their suggestions if nobody jumps."""
+        inner, below = self.pools.children[pool], self.operations.below[pool]
+        found: Floats = shares_at(self.s[below], self.y[below], self.op_suggestion[below]).sum(axis=0)
+        for child in inner:
+            found = found + self.curves[child].at(float(self.suggestion[child]))[1]
         return found
 
     def _jump_of(self, is_pool: bool, child: int) -> Floats:

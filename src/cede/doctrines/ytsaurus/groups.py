@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.curves import EPSILON
+from cede.doctrines.ytsaurus.curves import EPSILON, across
 from cede.doctrines.ytsaurus.guarantees import shares_of
 from cede.doctrines.ytsaurus.standing import NOBODY
 from cede.doctrines.ytsaurus.status import dominates
@@ -61,9 +61,9 @@ def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) ->
     total = update.totals[operation]
     fair, demand = update.op_fair[operation], update.op_demand[operation]
     share = shares_of(counted.astype(np.float64), total)
-    small: Bools = (counted < update.op_threshold[operation]).all(axis=1) & update.with_threshold[operation]
+    small: Bools = np.all(across(counted < update.op_threshold[operation]), axis=0) & update.with_threshold[operation]
     found = np.full(len(operation), PREEMPTIBLE, np.int8)
-    whole = (np.abs(fair - demand) <= EPSILON).all(axis=1) & (demand > EPSILON).any(axis=1)
+    whole = across(np.abs(fair - demand) <= EPSILON).all(axis=0) & across(demand > EPSILON).any(axis=0)
     for group, part in ((AGGRESSIVELY, tree.satisfaction), (NON_PREEMPTIBLE, tree.aggressive_satisfaction)):
         bound = part * fair
         inside = small | dominates(bound, share, fair, demand)

@@ -36,7 +36,7 @@ def kept(state: State, memory: Mapping[str, Any], at: int | None) -> dict[str, A
     started = {app.name for app in state.static.apps if SINCE in app.settings}
     found: dict[str, Any] = {
         "apps": _elements(own, _operations(state, own), started),
-        "queues": _elements(own, _pools(own), _started(state)),
+        "queues": _elements(own, {(name,) for name in state.tree.index}, _started(state)),
         "nodes": {} if own.nodes is None else _nodes(state, own.nodes, at),
     }
     if at is not None:
@@ -118,10 +118,6 @@ def _with_work(state: State) -> set[Key]:
         (ROOT if (queue := int(work.queue[row])) == NONE else names[queue], state.apps.name(int(work.app[row])) or name)
         for name, row in state.work_index.items()
     }
-
-
-def _pools(memory: Memory) -> set[Key]:
-    return {key for key in (*memory.since, *memory.known, *memory.historic) if len(key) == 1}
 
 
 def _started(state: State) -> set[str]:

@@ -23,11 +23,7 @@ def running_operations(standing: Standing) -> tuple[Bools, Bools]:
     running, refused = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
     there = standing.existing()
     running[there] = True
-    counts = np.bincount(operations.above[there], minlength=len(pools.settings))
-    for below, parents in reversed(pools.levels):
-        np.add.at(counts, parents, counts[below])
-    tight = [min(one.max_running, one.max_operations) for one in pools.settings]
-    if bool(np.all(counts <= np.array(tight))):
+    if not _too_many(standing, there):
         return running, refused
     run, known = [0] * len(pools.settings), [0] * len(pools.settings)
     holds: Bools = np.any(standing.counts[:, [HOLDS, LEAVES]], axis=1)
@@ -45,6 +41,15 @@ def running_operations(standing: Standing) -> tuple[Bools, Bools]:
         for pool in path:
             run[pool] += 1
     return running, refused
+
+
+def _too_many(standing: Standing, operations: Rows) -> bool:
+    """Whether some pool has more of these operations, with all below it, than it may have."""
+    pools = standing.pools
+    counts = np.bincount(standing.operations.above[operations], minlength=len(pools.settings))
+    for below, parents in reversed(pools.levels):
+        np.add.at(counts, parents, counts[below])
+    return bool((counts > standing.most).any())
 
 
 def fifo_order(standing: Standing, below: Rows, settings: Pool, weights: Floats) -> Rows:

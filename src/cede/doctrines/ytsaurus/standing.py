@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from cede.doctrines.parts.orders import order_of
+from cede.doctrines.ytsaurus.curves import across
 from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
 from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, PREEMPTING, RESERVED, SUSPENDED, Int64s, Rows
 from cede.state.state import State
@@ -34,6 +35,8 @@ class Standing:
         self.pools: Pools = read_pools(state)
         self.operations = Operations(self.pools)
         self.reshaped = state.journal.reshaped
+        self.most = np.array([min(one.max_running, one.max_operations) for one in self.pools.settings], np.int64)
+        """How many operations each pool may have that all run."""
         resources = len(self.pools.columns)
         size = state.work.size
         self.operation: Rows = np.full(size, NONE, np.intp)
@@ -81,11 +84,11 @@ class Standing:
         for kind, table in ((HOLDS, self.usage), (WAITS, self.waiting)):
             rows = known[self.kind[known] == kind]
             np.add.at(table, self.operation[rows], self.amount[rows])
-            self.counts[:, kind] = np.bincount(self.operation[rows], minlength=len(numbers))
             if kind == HOLDS:
                 self._split(rows)
-        leaving = self.operation[known[self.kind[known] == LEAVES]]
-        self.counts[:, LEAVES] = np.bincount(leaving, minlength=len(numbers))
+        kinds = self.counts.shape[1]
+        each = np.bincount(self.operation[known] * kinds + self.kind[known], minlength=len(numbers) * kinds)
+        self.counts = each.reshape(-1, kinds)
         first = np.full(len(numbers), np.iinfo(np.int64).max)
         self._came[known] = work.submitted[known]
         np.minimum.at(first, self.operation[known], work.submitted[known])
@@ -111,11 +114,7 @@ class Standing:
 
     def existing(self) -> Rows:
         """Operations that there still are: with work, in whatever state, or listed."""
-        found = np.bincount(self.operation[self.operation != NONE], minlength=len(self.operations)) > 0
-        if self.state.static.apps:
-            listed = {app.name for app in self.state.static.apps}
-            found |= np.array([name in listed for name in self.operations.names], np.bool_)
-        return np.flatnonzero(found)
+        return np.flatnonzero(across(self.counts).any(axis=0) | self.operations.listed)
 
     def lists_of(self, operations: Iterable[int]) -> list[Rows]:
         """The allocations of each of these operations, in the order of progress, unknown last, then uid."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.curves import EPSILON, Floats
+from cede.doctrines.ytsaurus.curves import EPSILON, Floats, across
 from cede.state.columns import Bools
 
 INFINITE = 1e9
@@ -15,24 +15,24 @@ def dominates(more: Floats, less: Floats, fair: Floats, demand: Floats) -> Bools
     """Whether one vector is above the other where it matters: in every resource of which the demand is not covered, or,
     if all is covered, in any.
     """
-    blocked = fair >= demand - EPSILON
-    above = more > less + EPSILON
-    found: Bools = np.where(blocked.all(axis=-1), above.any(axis=-1), (above | blocked).all(axis=-1))
+    blocked = across(fair >= demand - EPSILON)
+    above = across(more > less + EPSILON)
+    found: Bools = np.where(blocked.all(axis=0), above.any(axis=0), (above | blocked).all(axis=0))
     return found
 
 
 def satisfaction(usage: Floats, fair: Floats, demand: Floats) -> Floats:
     """Usage by fair share, as one number: at least 1 if some resource is above its share."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(fair > 0, usage / fair, np.where(usage > EPSILON, INFINITE, 0.0))
-    over = (usage > fair + EPSILON).any(axis=1)
+    usage, fair, demand = across(usage), across(fair), across(demand)
+    some = fair > 0
+    ratio = np.where(usage > EPSILON, INFINITE, 0.0)
+    np.divide(usage, fair, out=ratio, where=some)
     blocked = fair >= demand - EPSILON
-    least = np.where(fair > 0, ratio, 1.0).min(axis=1, initial=INFINITE)
-    open_ = ~blocked & (fair > 0)
-    most = np.where(open_, ratio, 0.0).max(axis=1, initial=0.0)
-    found = np.where(blocked.all(axis=1), least, most)
-    found = np.where(over, ratio.max(axis=1, initial=0.0), found)
-    found[(fair <= EPSILON).all(axis=1)] = INFINITE
+    least = np.where(some, ratio, 1.0).min(axis=0, initial=INFINITE)
+    most = np.where(some & ~blocked, ratio, 0.0).max(axis=0, initial=0.0)
+    found = np.where(blocked.all(axis=0), least, most)
+    found = np.where((usage > fair + EPSILON).any(axis=0), ratio.max(axis=0, initial=0.0), found)
+    found[(fair <= EPSILON).all(axis=0)] = INFINITE
     result: Floats = np.minimum(found, INFINITE)
     return result
 
@@ -45,5 +45,5 @@ def below_share(usage: Floats, fair: Floats, demand: Floats, tolerance: Floats) 
 
 def covered(fair: Floats, demand: Floats) -> Bools:
     """Whether the fair share is as good as all of the demand, so that there is nothing to tolerate."""
-    found: Bools = np.all(fair + LARGE >= demand, axis=1)
+    found: Bools = np.all(across(fair + LARGE >= demand), axis=0)
     return found

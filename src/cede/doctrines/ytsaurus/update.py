@@ -210,14 +210,13 @@ class Update:
 
     def _usages(self) -> None:
         """Usage and demand of pools: sums of what is below them."""
-        shape = (len(self.pools.settings), len(self.pools.columns))
-        usage, demand = np.zeros(shape), np.zeros(shape)
-        np.add.at(usage, self.operations.above, self.op_usage)
-        np.add.at(demand, self.operations.above, self.op_demand)
+        above, count = self.operations.above, len(self.pools.settings)
+        own = np.concatenate((self.op_usage.T, self.op_demand.T))
+        sums: Floats = np.stack([np.bincount(above, weights=column, minlength=count) for column in own], axis=1)
         for pools, parents in reversed(self.pools.levels):
-            np.add.at(usage, parents, usage[pools])
-            np.add.at(demand, parents, demand[pools])
-        self.pool_usage, self.pool_demand = usage, demand
+            np.add.at(sums, parents, sums[pools])
+        half = len(self.pools.columns)
+        self.pool_usage, self.pool_demand = sums[:, :half], sums[:, half:]
 
     def _promises(self) -> bool:
         return any(pool.promised for pool in self.pools.settings)
