@@ -17,6 +17,8 @@ from tests.unit.ytsaurus.fact_files import document as fact_document
 from tests.unit.ytsaurus.fact_files import facts_of, named
 
 HERE = Path(__file__).parents[1] / "vectors" / "ytsaurus"
+TRIES = 200
+"""How often a cluster that differs is made smaller before it is shown."""
 VECTORS = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(HERE.glob("*.json"))]
 
 
@@ -24,34 +26,35 @@ VECTORS = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(HERE.
 @pytest.mark.parametrize("part", range(5))
 def test_shares_and_plans_are_those_of_the_referee(edition: str, part: int) -> None:
     for seed in range(part * 30, part * 30 + 30):
-        assert told(cluster(seed, edition)) == "", seed
+        assert told(cluster(seed, edition), tries=TRIES) == "", seed
 
 
 @pytest.mark.parametrize("trait", sorted(TRAITS))
 def test_clusters_of_every_kind_are_decided_alike(trait: str) -> None:
     for seed, edition in enumerate(EDITIONS * 2, start=1000):
-        assert told(cluster(seed, edition, [trait])) == "", seed
+        assert told(cluster(seed, edition, [trait]), tries=TRIES) == "", seed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(3))
 def test_many_clusters_are_decided_alike(edition: str, part: int) -> None:
     for seed in range(10_000 + part * 200, 10_200 + part * 200):
-        assert told(cluster(seed, edition)) == "", seed
+        assert told(cluster(seed, edition), tries=TRIES) == "", seed
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_several_cycles_end_where_those_of_the_referee_do(edition: str) -> None:
     for seed in range(2000, 2015):
-        assert told(cluster(seed, edition), settle_differences) == "", seed
+        assert told(cluster(seed, edition), settle_differences, tries=TRIES) == "", seed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_many_runs_end_where_those_of_the_referee_do(edition: str) -> None:
-    for seed in range(20_000, 20_150):
-        assert told(cluster(seed, edition), settle_differences) == "", seed
+@pytest.mark.parametrize("part", range(2))
+def test_many_runs_end_where_those_of_the_referee_do(edition: str, part: int) -> None:
+    for seed in range(20_000 + part * 30, 20_030 + part * 30):
+        assert told(cluster(seed, edition), settle_differences, tries=TRIES) == "", seed
 
 
 def test_the_drawn_clusters_are_not_trivial() -> None:

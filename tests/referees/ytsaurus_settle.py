@@ -50,6 +50,6 @@ def settle(document: Document, interval: float = 1, cycles: int = 1000) -> End:
 
 def _leave(entries: list[Document]) -> None:
     for entry in entries:
-        for key in ("nodes", "started", "usage"):
+        for key in ("nodes", "started"):
             entry.pop(key, None)
         entry["state"] = "pending"

@@ -1,7 +1,7 @@
 """Share curves: non-decreasing, piecewise linear, left-continuous functions from a number to a share vector.
 
 A curve is a polyline. `x` never falls, `y` (one column a resource) neither; two points with the same `x` are a jump,
-and at a jump the lower value counts. At the very left the upper value counts: what is given for nothing is given.
+and at a jump the lower value counts.
 Positions that differ by less than rounding are the same, so that children that jump together stay together.
 """
 
@@ -44,8 +44,7 @@ class Curve:
         """Fit factor and share under this suggestion."""
         s = self.s
         if suggestion <= 0:
-            last = int(np.searchsorted(s, 0.0, "right")) - 1
-            return float(self.f[last]), self.y[last]
+            return float(self.f[self.given]), self.y[self.given]
         right = int(np.searchsorted(s, suggestion * (1 - ROUNDING), "left"))
         if right >= len(s):
             return float(self.f[-1]), self.y[-1]
@@ -55,6 +54,16 @@ class Curve:
         part = min(1.0, (suggestion - s[left]) / (s[right] - s[left])) if s[right] > s[left] else 1.0
         share: Floats = self.y[left] + part * (self.y[right] - self.y[left])
         return float(self.f[left] + part * (self.f[right] - self.f[left])), share
+
+    @property
+    def given(self) -> int:
+        """The point that counts under no suggestion at all: the last one that asks for none, but before a jump from
+        which it grows on at once.
+        """
+        last = int(np.searchsorted(self.s, 0.0, "right")) - 1
+        if 0 < last < len(self.s) - 1 and self.f[last] == self.f[last - 1]:
+            return int(np.searchsorted(self.f, self.f[last], "left"))
+        return last
 
     def beyond(self, suggestion: float) -> tuple[float, Floats]:
         """The same just after this suggestion: at a jump the upper value."""
@@ -103,9 +112,7 @@ def _add_up(begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: Float
     wide = end - begin
     step = wide <= ROUNDING * end
     if step.any():
-        at_once = step & (end <= 0)
-        base = base + rise[at_once].sum(axis=0)
-        jumps_at, jumps = end[step & ~at_once], rise[step & ~at_once]
+        jumps_at, jumps = end[step], rise[step]
         begin, end, rise, wide = begin[~step], end[~step], rise[~step], wide[~step]
         kinds = None if kinds is None else kinds[~step]
     else:

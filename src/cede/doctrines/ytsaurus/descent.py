@@ -28,6 +28,9 @@ class Curves:
         nothing = suggestion <= 0
         first = self._first(begin, last + 1, np.where(nothing, LEAST, suggestion * (1 - ROUNDING)))
         right = np.minimum(np.where(nothing, first - 1, first), last)
+        back = nothing & (right < last) & (right > begin)
+        while (back := back & (right > begin) & (self.f[right] == self.f[np.maximum(right - 1, 0)])).any():
+            right = right - back  # as `Curve.given` says
         left = np.where(nothing | (first > last), right, np.maximum(right - 1, begin))
         low, wide = self.s[left], self.s[right] - self.s[left]
         part = np.divide(suggestion - low, wide, out=np.ones_like(low), where=wide > 0)

@@ -106,8 +106,8 @@ class FairShare:
         lightest = self._lightest(pool)
         curves = [self.curves[child] for child in inner]
         return side_by_side(
-            [self.s[below], *(curve.s[None] for curve in curves)],
-            [self.y[below], *(curve.y[None] for curve in curves)],
+            [self.s[below], *(curve.s[None, curve.given :] for curve in curves)],
+            [self.y[below], *(curve.y[None, curve.given :] for curve in curves)],
             [lightest / self.op_weights[below], lightest / self.weights[inner]],
         )
 
