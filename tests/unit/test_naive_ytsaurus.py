@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -94,6 +95,18 @@ def test_fractions_and_floats_give_the_same_shares() -> None:
     assert all(isinstance(one, Fraction | int) for one in of_exact)
     of_rounded = [float(one) for element in rounded.root.below() for one in element.share]
     assert of_rounded == pytest.approx([float(one) for one in of_exact], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 32])
+def test_weights_as_different_as_they_may_be_cost_no_exactness(seed: int) -> None:
+    document, draw = pool_tree(Size(pools=6, operations=10, nodes=4), seed), random.Random(seed)
+    for entry in document["queues"] + document["apps"]:
+        if draw.random() < 0.8:
+            entry["weight"] = 2.0 ** draw.uniform(-26, 26)
+    exact = Forest(document, exact=True)
+    exact.update()
+
+    assert agree(Update(build(parse_document(document)), Memory()), exact) < 1e-12
 
 
 def offer(usage: list[float], demand: list[float], *, step: bool = False) -> Offer:

@@ -28,8 +28,8 @@ OVER = 1e-11
 """A limit that is exceeded by less is kept."""
 COLLINEAR = 1e-15
 EDGES = np.array([0.0, 1.0])
-CLASS = 10
-"""Weights within a factor of 2**10 are added up together: sums of very different slopes would lose the small ones."""
+STEEP = 2.0**10
+"""Slopes within such a factor are added up together: sums of very different slopes would lose the small ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +98,36 @@ def side_by_side(xs: Sequence[Floats], ys: Sequence[Floats], scales: Sequence[Fl
     y = np.concatenate([one.reshape(-1, one.shape[-1]) for one in ys])
     last = np.cumsum(lengths) - 1
     base = y[last + 1 - lengths].sum(axis=0)
-    rise = y[1:] - y[:-1]
+    rise, end = y[1:] - y[:-1], x[1:]
+    wide = end - x[:-1]
     moves: Bools = np.any(across(rise), axis=0)
     moves[last[:-1]] = False
-    found = np.flatnonzero(moves)
-    kinds = np.floor(-np.log2(scale) / CLASS)
-    several = np.repeat(kinds, lengths)[found] if (kinds != kinds[0]).any() else None
-    return _add_up(x[found], x[found + 1], rise.take(found, axis=0), base, several)
+    step = moves & (wide <= ROUNDING * end)
+    rises = np.zeros(len(x) + 1, np.int64)
+    rises[1:-1] = moves & ~step
+    slopes = np.zeros((len(x) + 1, y.shape[1]))
+    np.divide(rise, np.where(rises[1:-1], wide, np.inf)[:, None], out=slopes[1:-1])
+    where = np.flatnonzero(rises[1:] | rises[:-1])
+    jumps = np.flatnonzero(step)
+    return _add_up(Turns(x[where], where, slopes, rises), base, end[jumps], rise[jumps])
 
 
-def _add_up(begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: Floats | None) -> tuple[Floats, Floats]:
-    """A polyline from segments that rise from `begin` to `end`, added up; `kinds` says whose slopes are of one size."""
-    wide = end - begin
-    step = wide <= ROUNDING * end
-    if step.any():
-        jumps_at, jumps = end[step], rise[step]
-        begin, end, rise, wide = begin[~step], end[~step], rise[~step], wide[~step]
-        kinds = None if kinds is None else kinds[~step]
-    else:
-        jumps_at, jumps = end[:0], rise[:0]
-    count = len(begin)
-    every = np.concatenate((begin, end, jumps_at, EDGES))
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Places at which slopes change: each one's is `slopes[which]` before and the next one after; `rises` is 1 of those
+    slopes that are not nothing.
+    """
+
+    x: Floats
+    which: Rows
+    slopes: Floats
+    rises: npt.NDArray[np.int64]
+
+
+def _add_up(turns: Turns, base: Floats, jumps_at: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+    """The polyline that begins at `base`, turns and jumps."""
+    count = len(turns.x)
+    every = np.concatenate((turns.x, EDGES, jumps_at))
     order = np.argsort(every, kind="stable")
     sorted_x = every[order]
     new = np.empty(len(order), np.bool_)
@@ -126,45 +135,46 @@ def _add_up(begin: Floats, end: Floats, rise: Floats, base: Floats, kinds: Float
     np.greater(sorted_x[1:] - sorted_x[:-1], ROUNDING * sorted_x[1:], out=new[1:])
     firsts = np.flatnonzero(new)
     x = sorted_x[firsts]
-    change = np.zeros((len(every), rise.shape[1]))
-    np.divide(rise, wide[:, None], out=change[:count])
-    np.negative(change[:count], out=change[count : 2 * count])
     ends = np.append(firsts[1:], len(order)) - 1
-    slope = _slopes(change, order, ends, count, kinds)
-    growth = (x[1:] - x[:-1])[:, None] * slope[:-1]
+    growth = (x[1:] - x[:-1])[:, None] * _slopes(turns, order, ends)[:-1]
     jump: Floats | None = None
     if len(jumps_at):
         where = np.empty(len(order), np.intp)
         where[order] = np.cumsum(new) - 1
-        jump = np.zeros((len(x), rise.shape[1]))
-        np.add.at(jump, where[2 * count : -len(EDGES)], jumps)
+        jump = np.zeros((len(x), jumps.shape[1]))
+        np.add.at(jump, where[count + len(EDGES) :], jumps)
         growth += jump[:-1]
-    before = np.empty((len(x), rise.shape[1]))
+    before = np.empty((len(x), len(base)))
     before[0] = base
     np.cumsum(growth, axis=0, out=before[1:])
     before[1:] += base
     return (x, before) if jump is None else _with_jumps(x, before, jump)
 
 
-def _slopes(change: Floats, order: Rows, ends: Rows, count: int, kinds: Floats | None) -> Floats:
+def _slopes(turns: Turns, order: Rows, ends: Rows) -> Floats:
     """The slope after each position. What has ended leaves nothing behind, not even what rounding would leave."""
-    if kinds is None:
-        return _slopes_of_one_size(change, order, ends, count, np.ones(count, np.int64))
-    total = np.zeros((len(ends), change.shape[1]))
+    steepest = across(turns.slopes).max(axis=0)
+    if steepest.max() < STEEP:
+        return _slopes_of_one_size(turns, order, ends)
+    kinds = np.floor(np.log2(np.maximum(steepest, 1.0)) / np.log2(STEEP))
+    total = np.zeros((len(ends), turns.slopes.shape[1]))
     for kind in np.unique(kinds).tolist():
-        others = np.flatnonzero(kinds != kind)
-        own = change.copy()
-        own[others] = own[count + others] = 0.0
-        total += _slopes_of_one_size(own, order, ends, count, (kinds == kind).astype(np.int64))
+        mine = kinds == kind
+        part = Turns(turns.x, turns.which, turns.slopes * mine[:, None], turns.rises * mine)
+        total += _slopes_of_one_size(part, order, ends)
     return total
 
 
-def _slopes_of_one_size(change: Floats, order: Rows, ends: Rows, count: int, moves: npt.NDArray[np.int64]) -> Floats:
+def _slopes_of_one_size(turns: Turns, order: Rows, ends: Rows) -> Floats:
+    before, after, slopes = turns.which, turns.which + 1, turns.slopes
+    others = len(order) - len(before)  # positions at which nothing turns
+    change = np.concatenate(
+        (slopes.take(after, axis=0) - slopes.take(before, axis=0), np.zeros((others, slopes.shape[1])))
+    )
+    begins = np.concatenate((turns.rises[after] - turns.rises[before], np.zeros(others, np.int64)))
     found: Floats = np.cumsum(change.take(order, axis=0), axis=0).take(ends, axis=0)
     np.maximum(found, 0.0, out=found)
-    active = np.zeros(len(change), np.int64)
-    active[:count], active[count : 2 * count] = moves, -moves
-    found[np.cumsum(active[order])[ends] == 0] = 0.0
+    found[np.cumsum(begins[order])[ends] == 0] = 0.0
     return found
 
 

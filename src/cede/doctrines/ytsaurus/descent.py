@@ -8,19 +8,34 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.curves import ROUNDING, Curve, Floats, Rows
 
+SPARE = 8
 LEAST = float(np.nextafter(0.0, 1.0))
 
 
 class Curves:
-    """Curves end to end."""
+    """Curves end to end, each with some room to grow in, so that one that changes is written in its place."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         lengths = np.array([len(curve.s) for curve in curves], np.intp)
-        self.end = np.cumsum(lengths)
-        self.begin = self.end - lengths
-        self.f = np.concatenate([curve.f for curve in curves])
-        self.s = np.concatenate([curve.s for curve in curves])
-        self.y = np.concatenate([curve.y for curve in curves])
+        self._room = lengths + lengths // 8 + SPARE
+        self.begin: Rows = np.cumsum(self._room) - self._room
+        self.end: Rows = self.begin.copy()
+        size = int(self._room.sum())
+        self.f, self.s = np.zeros(size), np.zeros(size)
+        self.y = np.zeros((size, curves[0].y.shape[1]))
+        for which, curve in enumerate(curves):
+            self.put(which, curve)
+
+    def put(self, which: int, curve: Curve) -> bool:
+        """Instead of the one that was there; false where it has no room."""
+        size = len(curve.s)
+        if size > self._room[which]:
+            return False
+        begin = int(self.begin[which])
+        here = slice(begin, begin + size)
+        self.f[here], self.s[here], self.y[here] = curve.f, curve.s, curve.y
+        self.end[which] = begin + size
+        return True
 
     def at(self, which: Rows, suggestion: Floats) -> tuple[Floats, Floats]:
         """Fit factors and shares of these curves, each under its suggestion: what `Curve.at` says of one."""

@@ -53,6 +53,7 @@ class FairShare:
         self.partial: dict[int, Floats] = {}
         """Pools whose limits end them at a jump of which some children still have their part, and the share before."""
         self._stale: set[int] = set(range(count))
+        self._table: Curves | None = None
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -82,7 +83,9 @@ class FairShare:
         """The curves of pools that something changed below."""
         for pool in reversed(self.pools.down):
             if pool in self._stale:
-                self.curves[pool] = self.curve_of(pool, self.guarantee[pool])
+                found = self.curves[pool] = self.curve_of(pool, self.guarantee[pool])
+                if self._table is not None and not self._table.put(pool, found):
+                    self._table = None
         self._stale.clear()
 
     def curve_of(self, pool: int, guarantee: Floats) -> Curve:
@@ -132,7 +135,9 @@ class FairShare:
             self.share[root] = inner + self.op_share[self.operations.below[root]].sum(axis=0)
 
     def _level_by_level(self) -> None:
-        curves = Curves(self.curves)
+        if self._table is None:
+            self._table = Curves(self.curves)
+        curves = self._table
         roots = np.arange(self.pools.size, len(self.pools.settings))
         self.fit[roots], self.share[roots] = curves.at(roots, self.suggestion[roots])
         above = self.operations.above

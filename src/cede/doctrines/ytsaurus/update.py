@@ -22,8 +22,12 @@ from cede.doctrines.ytsaurus.running import fifo_order, memory_sizes, running_op
 from cede.doctrines.ytsaurus.settings import Amounts
 from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
+from cede.model.quantities import NANO
 from cede.state.columns import Bools, Int64s, Rows
 from cede.state.state import State
+
+BLOCK = 2**20
+"""So many pairs of an operation and a size of node are looked at together: sizes may be as many as nodes."""
 
 
 class Update:
@@ -163,14 +167,16 @@ class Update:
         cut = np.flatnonzero((asked[:, memory] > 0) & (asked[:, slots] > 0))
         if not len(cut):
             return limits
-        each = asked[cut, memory] / asked[cut, slots]
+        one_slot = NANO / self.state.units.nano[int(self.pools.columns[slots])]
+        each = asked[cut, memory] * one_slot / asked[cut, slots]
         trees = np.array(self.pools.tree_of)[self.operations.above[rows[cut]]]
         for partition, (size, count) in sizes.items():
-            here = trees == partition
-            fit = np.floor(size[None, :] / each[here][:, None] + EPSILON) * count[None, :]
             total = float(self.pools.total[partition, memory])
-            most = (fit.sum(axis=1) * each[here]) / total if total > 0 else np.zeros(int(here.sum()))
-            limits[cut[here], memory] = np.minimum(limits[cut[here], memory], most)
+            among, block = np.flatnonzero(trees == partition), max(1, BLOCK // max(1, len(size)))
+            for here in np.split(among, range(block, len(among), block)):
+                fit = np.floor(size[None, :] / each[here][:, None] + EPSILON) @ count
+                most = fit * each[here] / total if total > 0 else np.zeros(len(here))
+                limits[cut[here], memory] = np.minimum(limits[cut[here], memory], most)
         return limits
 
     def _weigh(self, memory: Memory, elapsed: int, again: set[int]) -> None:

@@ -34,6 +34,8 @@ class Offer:
         """Fit factor and share under a suggestion."""
         if suggestion <= 0:
             last = bisect_right(self.s, 0) - 1
+            if 0 < last < len(self.s) - 1 and self.f[last] == self.f[last - 1]:
+                last = bisect_left(self.f, self.f[last])  # before a jump from which it grows on at once
             return self.f[last], self.y[last]
         right = bisect_left(self.s, suggestion * (1 - self.same))
         if right >= len(self.s):
