@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
@@ -156,3 +156,12 @@ def fingerprint(state: State) -> list[object]:
             assert isinstance(column, np.ndarray)
             found.append((name, column.shape, column.tobytes()))
     return found
+
+
+def sentences(plan: cede.Plan) -> Iterator[tuple[str | None, str]]:
+    """Every rule that a plan names, with its sentence."""
+    for made in plan.decisions:
+        yield made.rule, made.why
+        yield from ((warning.rule, warning.why) for warning in made.warnings)
+        yield from ((miss.rule, miss.why) for miss in made.nearest_miss)
+        yield from ((candidate.rule, candidate.why) for candidate in made.candidates or ())

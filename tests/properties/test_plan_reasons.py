@@ -12,20 +12,11 @@ import cede
 from cede.doctrines.backendai.rules import RULES
 from cede.doctrines.parts import misses
 from cede.model.plan import VERDICTS
-from tests.properties.documents import EDITIONS, Document, at_its_turn, decision, documents, without
+from tests.properties.documents import EDITIONS, Document, at_its_turn, decision, documents, sentences, without
 
 pytestmark = pytest.mark.parametrize("edition", EDITIONS)
 FEW = settings(max_examples=80)
 RULE_IDS = {rule.id: rule for rule in RULES}
-
-
-def sentences(plan: cede.Plan) -> Iterator[tuple[str | None, str]]:
-    """Every rule that a plan names, with its sentence."""
-    for made in plan.decisions:
-        yield made.rule, made.why
-        yield from ((warning.rule, warning.why) for warning in made.warnings)
-        yield from ((miss.rule, miss.why) for miss in made.nearest_miss)
-        yield from ((candidate.rule, candidate.why) for candidate in made.candidates or ())
 
 
 @FEW

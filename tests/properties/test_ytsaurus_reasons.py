@@ -1,7 +1,5 @@
 """Every decision under YTsaurus says why: sentences without gaps, rules of the edition, verdicts that agree with it."""
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,21 +8,15 @@ from hypothesis.strategies import DataObject
 import cede
 from cede.doctrines.ytsaurus.rules import RULES
 from cede.model.plan import VERDICTS
-from tests.properties.documents import YTSAURUS, documents
+from tests.properties.documents import YTSAURUS, Document, documents, sentences
+from tests.properties.ytsaurus_clusters import cluster
 
 pytestmark = pytest.mark.parametrize("edition", YTSAURUS)
 FEW = settings(max_examples=80)
 RULE_IDS = {rule.id: rule for rule in RULES}
 KINDS = {"start": "admits", "preempt": "admits", "wait": "waits", "refuse": "refuses"}
-
-
-def sentences(plan: cede.Plan) -> Iterator[tuple[str | None, str]]:
-    """Every rule that a plan names, with its sentence."""
-    for made in plan.decisions:
-        yield made.rule, made.why
-        yield from ((warning.rule, warning.why) for warning in made.warnings)
-        yield from ((miss.rule, miss.why) for miss in made.nearest_miss)
-        yield from ((candidate.rule, candidate.why) for candidate in made.candidates or ())
+SEVERAL_FROM_ONE_LOOK = (4, 39, 49, 991)
+"""Clusters where limits take somebody right after a start, an overcommitted node or another limit did."""
 
 
 @FEW
@@ -64,7 +56,16 @@ def test_verdicts_agree_with_the_decision(edition: str, data: DataObject) -> Non
 @FEW
 @given(data=st.data())
 def test_nobody_goes_twice_and_nobody_goes_who_was_gone(edition: str, data: DataObject) -> None:
-    plan = cede.plan(cede.load(data.draw(documents(edition))), explain=True)
+    nobody_goes_twice(data.draw(documents(edition)))
+
+
+@pytest.mark.parametrize("seed", SEVERAL_FROM_ONE_LOOK)
+def test_nobody_goes_twice_where_one_look_at_a_node_gives_several_decisions(edition: str, seed: int) -> None:
+    nobody_goes_twice(cluster(seed, edition))
+
+
+def nobody_goes_twice(document: Document) -> None:
+    plan = cede.plan(cede.load(document), explain=True)
     gone: set[str] = set()
 
     for made in plan.decisions:

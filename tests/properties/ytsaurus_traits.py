@@ -86,7 +86,8 @@ def _node_states(dice: Random, document: Document) -> None:
             node["state"] = dice.choice(("cordoned", "cordoned", "down", "ready"))
         if dice.random() < 0.15:
             names = [work["name"] for work in document["workloads"] if work.get("state", "pending") == "pending"]
-            node["reserved_for"] = dice.choice(names)
+            if names:
+                node["reserved_for"] = dice.choice(names)
 
 
 def _graceful(dice: Random, document: Document) -> None:
@@ -167,6 +168,8 @@ def _improved(dice: Random, document: Document) -> None:
     document["doctrine"]["enable_improved_fair_share_by_fit_factor_computation"] = True
     if dice.random() < 0.6:
         document["workloads"] = []
+        for node in document["nodes"]:
+            node.pop("reserved_for", None)
     total = sum(node["capacity"]["cpu"] for node in document["nodes"])
     parents = {queue.get("parent") for queue in document["queues"]}
     leaves = [queue["name"] for queue in document["queues"] if queue["name"] not in parents]

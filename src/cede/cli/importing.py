@@ -147,53 +147,22 @@ def ytsaurus(
     YTsaurus would refuse. Nodes and operations come along if given. Durations that are numbers are milliseconds. What
     has a meaning and no place in a cluster file is named on standard error.
     """
+    from cede.cli.source import read_all
     from cede.imports.ytsaurus.convert import from_ytsaurus
 
     files = [file, *([] if nodes is None else [nodes]), *(operations or ())]
-    pools, *others = _read_with_yson(files, max_size)
+    pools, *others = read_all(files, max_size, _yson_too)
     machines, work = (None, others) if nodes is None else (others[0], others[1:])
     imported = from_ytsaurus(pools, machines, work, tree=tree, edition=edition, now=now)
     _deliver(imported, out, notes, json)
 
 
-def _read_with_yson(files: Sequence[str], max_size: str) -> list[tuple[str, object]]:
-    """The plain data of several files, each with its name; YSON beside YAML and JSON."""
-    from cede.cli.source import name_of, size_of
+def _yson_too(data: bytes, *, name: str) -> object:
+    """The plain data of a file; YSON beside YAML and JSON."""
     from cede.imports.ytsaurus.yson import is_yson, read_yson
-    from cede.model.errors import InputError, Problem
     from cede.model.reading import read_text
 
-    if list(files).count("-") > 1:
-        raise InputError([Problem("-", "standard input can be read once only")])
-    limit = size_of(max_size)
-    found: list[tuple[str, object]] = []
-    for file in files:
-        name, data = name_of(file), _bytes_of(file, limit)
-        found.append((name, read_yson(data, name=name) if is_yson(data) else read_text(data, name=name)))
-    return found
-
-
-def _bytes_of(file: str, limit: int) -> bytes:
-    """What is in the file; an InputError if it cannot be read, or is larger than the limit."""
-    from cede.cli.source import name_of
-    from cede.model.errors import InputError, Problem
-
-    name = name_of(file)
-    try:
-        if file != "-":
-            with Path(file).open("rb") as opened:
-                data = opened.read(limit + 1)
-        elif sys.stdin is None:
-            raise InputError([Problem(name, "is closed")])
-        else:
-            data = sys.stdin.buffer.read(limit + 1)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError([Problem(name, f"cannot be read: {reason}")]) from None
-    if len(data) > limit:
-        hint = "raise the limit with --max-size"
-        raise InputError([Problem(name, f"has more than {limit} bytes, and files above that are not read", hint)])
-    return data
+    return read_yson(data, name=name) if is_yson(data) else read_text(data, name=name)
 
 
 def _deliver(imported: Imported, out: str | None, notes: str | None, json: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
@@ -12,7 +10,8 @@ from typing import Any
 from cede.cli.output import listed
 from cede.cli.shares_panels import Panel, panels
 from cede.model.plan import Plan
-from cede.sim.report.markup import Markup, data, element, join
+from cede.sim.report.document import FOOTER, document
+from cede.sim.report.markup import Markup, data, element
 
 LEAD = (
     "A pool offers its children more and more, until together they come to what the pool itself gets: there the dashed "
@@ -41,34 +40,16 @@ STYLE = """\
 
 def page(curves: Mapping[str, Any], resource: str, source: str, made: Plan) -> str:
     """The whole document; `resource` is shown first. The same curves give the same bytes."""
-    report, own = files("cede.sim.report"), files("cede.cli")
-    # The one bundle that the package carries; its licence is in its first lines, which stay.
-    plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
-    scripts = [plotly, own.joinpath("shares_plot.js").read_text(encoding="utf-8")]
     title = f"Shares in {source}"
-    head = join(
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("style", Markup(report.joinpath("report.css").read_text(encoding="utf-8") + STYLE)),
-    )
-    body = join(
+    return document(
+        title,
+        files("cede.cli").joinpath("shares_plot.js").read_text(encoding="utf-8"),
         _header(title, curves, made),
         element("main", _choices(curves, resource), _tree(), _pools(), _numbers()),
-        element("footer", "Made by cede. This page is complete in itself and loads nothing."),
+        element("footer", FOOTER),
         data(_data(curves, resource), "shares"),
-        *(element("script", Markup(script)) for script in scripts),
+        style=STYLE,
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
-
-
-def _policy(scripts: list[str]) -> str:
-    """Only these scripts run, and nothing is fetched, whatever the page may hold."""
-    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
 
 
 def _data(curves: Mapping[str, Any], resource: str) -> dict[str, Any]:

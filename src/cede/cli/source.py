@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cede.cli.failures import about, printable
 from cede.model.errors import InputError, Problem
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from cede.engine.cluster import Cluster
     from cede.engine.whatif import WhatIf
     from cede.imports.report import Imported
+
+
+class Parse(Protocol):
+    """Makes plain data of what is in a file."""
+
+    def __call__(self, data: bytes, *, name: str) -> object: ...
 
 
 def read_what_if(
@@ -88,12 +94,12 @@ def load(file: str, max_size: str) -> Cluster:
     return cluster_of(file, made.document)
 
 
-def read_all(files: Sequence[str], max_size: str) -> list[tuple[str, object]]:
-    """The plain data of several files, each with its name."""
+def read_all(files: Sequence[str], max_size: str, parse: Parse | None = None) -> list[tuple[str, object]]:
+    """The plain data of several files, each with its name; `parse` makes it of their bytes, if not as YAML or JSON."""
     if list(files).count("-") > 1:
         raise InputError([Problem("-", "standard input can be read once only")])
     limit = size_of(max_size)
-    return [(name_of(file), _read(file, limit)) for file in files]
+    return [(name_of(file), _read(file, limit, parse)) for file in files]
 
 
 def name_of(file: str) -> str:
@@ -146,16 +152,18 @@ def _tell_losses(imports: Mapping[str, Imported]) -> None:
         print(f"note: {' and '.join(lost)}; `{command}` {names}", file=sys.stderr)
 
 
-def _read(source: str, limit: int) -> object:
-    from cede.engine.load import read_source
+def _read(source: str, limit: int, parse: Parse | None = None) -> object:
+    from cede.engine.load import read_bytes
+    from cede.model.reading import read_text
 
     if source == "-" and sys.stdin is None:
         raise InputError([Problem("standard input", "is closed")])
     try:
-        return read_source(source, limit=limit)
+        name, data = read_bytes(source, limit=limit)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise InputError([Problem("standard input", f"cannot be read: {reason}")]) from None
+    return (parse or read_text)(data, name=name)
 
 
 def size_of(text: str) -> int:

@@ -52,6 +52,12 @@ def holds_objects(data: object) -> bool:
 
 def read_source(source: str | PathLike[str], *, limit: int = SIZE_LIMIT) -> object:
     """Plain data from a JSON or YAML file, or from standard input for `-`."""
+    name, data = read_bytes(source, limit=limit)
+    return read_text(data, name=name)
+
+
+def read_bytes(source: str | PathLike[str], *, limit: int = SIZE_LIMIT) -> tuple[str, bytes]:
+    """What is in a file, or in standard input for `-`, and what to call it."""
     given: object = source
     if not isinstance(given, str | PathLike):
         hint = "give a file's name, '-' for standard input, or a dict"
@@ -64,7 +70,7 @@ def read_source(source: str | PathLike[str], *, limit: int = SIZE_LIMIT) -> obje
         data = _read_file(Path(source), limit)
     if len(data) > limit:
         raise _too_large(name, f"more than {limit}", limit)
-    return read_text(data, name=name)
+    return name, data
 
 
 def _read_file(path: Path, limit: int) -> bytes:

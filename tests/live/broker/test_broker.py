@@ -1,7 +1,6 @@
 """What the broker takes from whom, and what it makes of it."""
 
 import threading
-import time
 from collections.abc import Iterator
 from math import inf, nan
 from pathlib import Path
@@ -229,7 +228,7 @@ def test_a_new_attempt_makes_the_old_one_forgotten(desk: Desk) -> None:
     assert desk.broker.outstanding() == [Hint("job", 2, 1, leaving=True)]
 
 
-def test_many_listeners_cost_no_threads_and_no_time(desk: Desk) -> None:
+def test_many_listeners_cost_no_threads(desk: Desk) -> None:
     before = threading.active_count()
     members = [desk.member(number, 40) for number in range(40)]
     for member in members:
@@ -239,8 +238,3 @@ def test_many_listeners_cost_no_threads_and_no_time(desk: Desk) -> None:
     eventually(lambda: all(each.numbers == [1] for each in heard), "everybody hears")
     # One thread for each stream is the client's, and gRPC's client has one more for all of them.
     assert threading.active_count() <= before + 40 + 2
-
-    spent, since = time.process_time(), time.monotonic()
-    time.sleep(1)
-
-    assert (time.process_time() - spent) / (time.monotonic() - since) < 0.02

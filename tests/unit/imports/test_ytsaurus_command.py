@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_read_ends_with_2(capsys: Capture, tmp_path: Path)
     assert (ran.code, ran.err) == (2, f"error: {nowhere}: cannot be read: no such file or directory\n")
     assert called(capsys, "import", "ytsaurus", tmp_path).code == 2
     assert called(capsys, "import", "ytsaurus", POOLS, "--max-size", "100").err.startswith(
-        f"error: {POOLS}: has more than 100 bytes, and files above that are not read"
+        f"error: {POOLS}: has {POOLS.stat().st_size} bytes, and files above 100 are not read"
     )
 
 

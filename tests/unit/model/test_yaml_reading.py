@@ -1,4 +1,3 @@
-import time
 from decimal import Decimal
 
 import pytest
@@ -197,12 +196,8 @@ def test_keys_given_twice_are_told_even_if_the_reading_stops_later() -> None:
 
 @pytest.mark.usefixtures("_parser")
 def test_aliases_cannot_multiply_without_end() -> None:
-    began = time.process_time()
-
     with pytest.raises(InputError, match="more than 5,000,000 values, counting what aliases repeat"):
         read_text(LAUGHS)
-
-    assert time.process_time() - began < 5
 
 
 def test_merges_cannot_multiply_without_end() -> None:

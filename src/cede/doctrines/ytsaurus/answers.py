@@ -66,12 +66,18 @@ class Answers:
     def __init__(self, cycle: Cycle, beats: Beats) -> None:
         self.cycle, self.beats = cycle, beats
         self.state, self.update = cycle.state, beats.update
+        self._gone: set[int] = set()
+        """Victims of decisions made before: one look at a node may serve several decisions."""
 
     def about(self, taken: Taken, since: int | None = None) -> Decision:
         """The decision that this part of a heartbeat comes to."""
         if taken.row == NONE:
-            return self._unclaimed(taken, since)
-        return self._preempting(taken) if taken.victims else self._starting(taken)
+            found = self._unclaimed(taken, since)
+        else:
+            found = self._preempting(taken) if taken.victims else self._starting(taken)
+        if taken.here is not None:
+            self._gone.update(taken.here.rows[taken.victims].tolist())
+        return found
 
     # -- with a claimant ---------------------------------------------------------------------------------------------
 
@@ -190,12 +196,12 @@ class Answers:
     # -- explained ---------------------------------------------------------------------------------------------------
 
     def _candidates(self, taken: Taken) -> tuple[Candidate, ...]:
-        """Everybody on the node, with the rule and the numbers that decided."""
+        """Everybody who is still on the node, with the rule and the numbers that decided."""
         here = taken.here
         assert here is not None
         assert taken.rule is not None
-        by_name = sorted(range(len(here)), key=lambda at: self.state.work_names[int(here.rows[at])])
-        found = [self.verdict(here, at, taken, taken.rule) for at in by_name]
+        still = [at for at, row in enumerate(here.rows.tolist()) if row not in self._gone]
+        found = [self.verdict(here, at, taken, taken.rule) for at in still]
         found += [not_running(self.state, row) for row in others_on(self.beats.numbers, taken.node)]
         return tuple(sorted(found, key=lambda one: one.workload))
 

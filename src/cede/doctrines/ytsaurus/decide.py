@@ -84,8 +84,8 @@ class _Plan:
         waits.may_try = may_try.copy()
         worth = worth_a_beat(self.beats, may_try, over) & ready
         self._wake_for_backoff(ready & ~may_try, over)
-        held = self._waiting_nodes()
-        self.clocks.attempt(may_try & ~held, now)
+        blocked = self.beats.held & self.update.pools.tree.waiting_blocks
+        self.clocks.attempt(may_try & ~blocked, now)
         ranks = state.node_rank()
         for node in sorted(np.flatnonzero(worth).tolist(), key=ranks.__getitem__):
             for taken in self.beats.beat(node, preemptive=bool(may_try[node])):
@@ -95,13 +95,6 @@ class _Plan:
                 yield self.answers.about(taken)
             if over[node]:
                 yield from self._abort(node)
-
-    def _waiting_nodes(self) -> Bools:
-        found = np.zeros(self.state.nodes.size, np.bool_)
-        if self.update.pools.tree.waiting_blocks and self.state.between:
-            held = np.flatnonzero(self.state.nodes.held[WHOLE, : self.state.nodes.size])
-            found[held] = True
-        return found
 
     # -- nodes that hold more than they have ---------------------------------------------------------------------------
 

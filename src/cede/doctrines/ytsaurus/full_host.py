@@ -6,7 +6,7 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.asks import Asks
 from cede.doctrines.ytsaurus.clocks import NOT, UNSET_CLOCK
-from cede.doctrines.ytsaurus.curves import EPSILON
+from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.groups import NON_PREEMPTIBLE, PREEMPTIBLE
 from cede.doctrines.ytsaurus.here import Here
 from cede.doctrines.ytsaurus.numbers import Numbers
@@ -14,7 +14,7 @@ from cede.doctrines.ytsaurus.settings import Tree
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.quantities import NANO
 from cede.model.times import SECOND
-from cede.state.columns import NEVER, Bools
+from cede.state.columns import NEVER, Bools, Int64s
 from cede.state.state import State
 
 GPUS = 8
@@ -29,9 +29,7 @@ def waits_long(update: Update) -> Bools:
 
 def ask_for_one(asks: Asks) -> Bools:
     """Kinds that ask for a whole host."""
-    state = asks.update.state
-    columns = _columns(state)
-    found: Bools = asks.need[columns].sum(axis=0) == GPUS * _one(state, columns)
+    found: Bools = _gpus(asks.update.state, asks.need) == GPUS
     return found
 
 
@@ -47,8 +45,7 @@ def within_share(asks: Asks, numbers: Numbers) -> Bools:
 
 def is_allowed(state: State, tree: Tree, here: Here) -> bool:
     """Whether little enough would be lost on a node, and no other whole host's work is there alone."""
-    columns = _columns(state)
-    held = here.amount[:, columns].sum(axis=1) / _one(state, columns)
+    held = _gpus(state, here.amount.T)
     if ((here.group == NON_PREEMPTIBLE) & (held == GPUS)).sum() == 1:
         return False
     known = here.progress != NEVER
@@ -57,10 +54,10 @@ def is_allowed(state: State, tree: Tree, here: Here) -> bool:
     return bool(lost <= tree.full_host.max_penalty)
 
 
-def _columns(state: State) -> list[int]:
-    return [column for column in state.units.plain if state.units.names[column].endswith("gpu")]
-
-
-def _one(state: State, columns: list[int]) -> int:
-    """One GPU in counts."""
-    return NANO // state.units.nano[columns[0]] if columns else 1
+def _gpus(state: State, counts: Int64s) -> Floats:
+    """How many GPUs, of whatever name, each column of these amounts has."""
+    units = state.units
+    gpus = [column for column in units.plain if units.names[column].endswith("gpu")]
+    worth = np.array([units.nano[column] for column in gpus], np.int64)
+    found: Floats = (worth @ counts[gpus]) / NANO
+    return found

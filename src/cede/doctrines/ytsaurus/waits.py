@@ -33,7 +33,6 @@ from cede.doctrines.ytsaurus.here import (
 )
 from cede.doctrines.ytsaurus.numbers import UNLIMITED
 from cede.doctrines.ytsaurus.words import (
-    amounts,
     clock_of,
     facts_of,
     operation_name,
@@ -43,6 +42,7 @@ from cede.doctrines.ytsaurus.words import (
     standing_of,
 )
 from cede.model.plan import Candidate, Decision, Miss
+from cede.model.quantities import show_quantity
 from cede.model.rules import Rule
 from cede.model.times import show_duration
 from cede.state.columns import NONE, RESERVED, SPREAD, Bools, Int64s
@@ -241,11 +241,13 @@ class Waits:
     def _bare(self, node: int, free: Int64s) -> dict[str, object]:
         """What a node has, of what it should have to be looked at."""
         columns, least = self.beats.spare
-        asked = np.zeros(len(self.state.units), np.int64)
-        asked[columns] = least
-        has = np.where(asked > 0, free[:, node], 0)
-        name = self.state.node_names[node]
-        return {"nodes": name, "free": amounts(self.update, has), "least": amounts(self.update, asked)}
+        units = self.state.units
+        short = [(column, int(most)) for column, most in zip(columns, least, strict=True) if free[column, node] < most]
+        has, asked = (
+            ", ".join(f"{units.names[c]} {show_quantity(units.names[c], count * units.nano[c])}" for c, count in found)
+            for found in ([(column, int(free[column, node])) for column, _ in short], short)
+        )
+        return {"nodes": self.state.node_names[node], "free": has, "least": asked}
 
     def _without_room(self, kind: int) -> Decision:
         """No node has room for it: whether it may preempt, and why that did not help."""

@@ -7,14 +7,14 @@ from typing import Any
 
 from cede.imports.amounts import total
 from cede.imports.report import Imported, Place, Report
+from cede.imports.sources import Source, refuse_unknown_edition
 from cede.imports.ytsaurus.nodes import USAGE, Nodes, nodes_of
 from cede.imports.ytsaurus.operations import Work, operations_of, queue_names
 from cede.imports.ytsaurus.pools import FILTER, OWN_KEYS, Pool, options_of, pools_of
 from cede.imports.ytsaurus.trees import Tree, tree_of
 from cede.model.cluster import FORMAT
-from cede.model.doctrine import EDITIONS
 from cede.model.document import parse_document
-from cede.model.errors import InputError, Loc, Problem, did_you_mean, shown
+from cede.model.errors import InputError, Loc, Problem
 from cede.model.garbage import collecting_no_garbage
 from cede.model.times import Instant, format_time, parse_time
 
@@ -24,9 +24,6 @@ NO_NODES = "there are no nodes in the file, without which nothing can start; giv
 NOT_FILTERED = "it says which nodes are the tree's; it is applied to what --nodes gives, which is nothing"
 UNKNOWN_POOL = "its pool {} is not in the tree, so it is put below {}"
 NOT_EMPTY = "it uses more than the operations in the file hold there; here the rest counts as free"
-
-Source = tuple[str, object]
-"""The name of a file, and what is in it."""
 
 
 def from_ytsaurus(
@@ -43,10 +40,7 @@ def from_ytsaurus(
     `tree` is the name of the tree to take if the file holds several. `now` is the file's clock, else the latest time
     of the operations. An InputError lists all that is wrong, with file, object and path.
     """
-    if edition not in EDITIONS["ytsaurus"]:
-        known = EDITIONS["ytsaurus"]
-        message = f"ytsaurus has no edition {shown(edition)}; there are {', '.join(known)}"
-        raise InputError([Problem("--edition", message, did_you_mean(edition, known))])
+    refuse_unknown_edition("ytsaurus", edition)
     if now is not None and nodes is None and not operations:
         raise InputError([Problem("--now", "means the state of a cluster", "add --operations")])
     with collecting_no_garbage():

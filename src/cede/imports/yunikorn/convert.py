@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cede.imports.report import Imported, Place, Report
+from cede.imports.sources import Source, refuse_unknown_edition
 from cede.imports.yunikorn.applications import FINISHED, Works, app_of, queue_of, works_of
 from cede.imports.yunikorn.configuration import Partition, partition_of
 from cede.imports.yunikorn.dump import Dump, clock_of, dump_of
@@ -15,9 +16,8 @@ from cede.imports.yunikorn.pods import pods_of
 from cede.imports.yunikorn.queues import queues_of
 from cede.imports.yunikorn.quota import note_overuse
 from cede.model.cluster import FORMAT
-from cede.model.doctrine import EDITIONS
 from cede.model.document import parse_document
-from cede.model.errors import InputError, Problem, did_you_mean, path_of, shown
+from cede.model.errors import InputError, Problem, path_of
 from cede.model.garbage import collecting_no_garbage
 from cede.model.times import format_time
 
@@ -26,9 +26,6 @@ NO_PODS = (
     "a dump does not say which pods asked not to be preempted, and which may not preempt; all count as ordinary"
     "; give Pods and PriorityClasses with --objects"
 )
-
-Source = tuple[str, object]
-"""The name of a file, and what is in it."""
 
 
 def from_yunikorn(
@@ -45,10 +42,7 @@ def from_yunikorn(
     `objects` are Pods and PriorityClasses. `partition` is `default`, or the only one, if not named. `now` is the
     file's clock, else the time of the dump. An InputError lists all that is wrong, with file, object and path.
     """
-    if edition not in EDITIONS["yunikorn"]:
-        known = EDITIONS["yunikorn"]
-        message = f"yunikorn has no edition {shown(edition)}; there are {', '.join(known)}"
-        raise InputError([Problem("--edition", message, did_you_mean(edition, known))])
+    refuse_unknown_edition("yunikorn", edition)
     with collecting_no_garbage():
         report = Report()
         taken = partition_of(*configuration, partition, report)

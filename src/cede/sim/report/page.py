@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib.resources import files
 
 from cede.sim.report.balance_table import balance_section
 from cede.sim.report.cards import card_section
 from cede.sim.report.content import Content, Run
 from cede.sim.report.costly_table import costly_section
+from cede.sim.report.document import FOOTER, document
 from cede.sim.report.markup import Markup, data, element, join
 from cede.sim.report.measure_tables import BETTER, measure_section
 from cede.sim.report.plots import DISTRIBUTIONS, kinds_of, plot_data
@@ -33,35 +32,16 @@ DASHES = ("", "7 4", "2 3", "7 3 2 3", "11 4", "11 3 2 3")
 
 def page(content: Content) -> str:
     """The whole document. The same content gives the same bytes."""
-    assets = files("cede.sim.report")
-    # The one bundle that the package carries; its licence is in its first lines, which stay.
-    plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
-    scripts = [plotly, assets.joinpath("report.js").read_text(encoding="utf-8")]
-    head = join(
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", content.title),
-        element("style", Markup(assets.joinpath("report.css").read_text(encoding="utf-8"))),
-    )
-    body = join(
+    return document(
+        content.title,
+        files("cede.sim.report").joinpath("report.js").read_text(encoding="utf-8"),
         element("a", "Skip to the measures", href="#measures", class_="skip"),
         _header(content),
         element("main", *_sections(content)),
-        element("footer", "Made by cede. This page is complete in itself and loads nothing."),
+        element("footer", FOOTER),
         element("div", id="tip", role="tooltip", hidden=True),
         data(plot_data(content), "plots"),
-        *(element("script", Markup(script)) for script in scripts),
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
-
-
-def _policy(scripts: list[str]) -> str:
-    """Only these scripts run, and nothing is fetched, whatever the page may hold."""
-    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'"
 
 
 def _header(content: Content) -> Markup:
