@@ -52,7 +52,7 @@ ROLES = {
     "health": "no token",
     "submit": USER,
     **dict.fromkeys(("cancel", "suspend", "resume", "checkpoint"), OWNER),
-    **dict.fromkeys(("drain", "undrain", "cluster", "audit", "tokens", "make", "revoke"), ADMIN),
+    **dict.fromkeys(("drain", "undrain", "cluster", "audit", "chain", "tokens", "make", "revoke"), ADMIN),
     "snapshot": "admin, viewer of all",
     **dict.fromkeys(("plan", "diff"), WIDE),
     **dict.fromkeys(("listed", "one", "why", "logs", "queues", "nodes", "decisions", "decision", "events"), ANY),

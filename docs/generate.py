@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs import drawn, drawn_api, drawn_live, drawn_shares, drawn_sim
+from docs import drawn, drawn_api, drawn_live, drawn_minimal, drawn_shares, drawn_sim
 from docs.blocks import ROOT, Block, blocks_of, pages
 from docs.make_images import live_pictures, pictures, stale_pictures
 from docs.terminal import Terminal
@@ -28,7 +28,9 @@ WHOLE: dict[str, Callable[[], str]] = {
 MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/backendai.md": lambda: drawn.tables("backendai"),
     "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
+    "docs/concepts/lattice.md": lambda: drawn.tables("lattice"),
     "docs/concepts/lifecycle.md": drawn_live.lifecycle,
+    "docs/concepts/minimal.md": drawn_minimal.parts,
     "docs/concepts/preemption-sequence.md": drawn_live.times,
     "docs/concepts/ytsaurus.md": lambda: drawn.tables("ytsaurus"),
     "docs/concepts/yunikorn.md": lambda: drawn.tables("yunikorn"),
@@ -41,7 +43,7 @@ def generated() -> dict[str, str]:
     found = {place: draw() for place, draw in WHOLE.items()}
     for place, parts in MARKED.items():
         found[place] = filled((ROOT / place).read_text(encoding="utf-8"), parts())
-    return found | pictures() | drawn_shares.curves()
+    return found | pictures() | drawn_shares.curves() | drawn_minimal.pictures()
 
 
 def filled(page: str, parts: Mapping[str, str]) -> str:

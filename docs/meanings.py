@@ -7,6 +7,7 @@ TIMES = {
     "timeout_extension": "how much of that again, once, for one that gave signs of life and asked for no deferral",
     "max_deferral": "how much time it may ask for before it saves, in all",
     "grace_period": "from SIGTERM to SIGKILL",
+    "reclaim_grace": "the least that is, for one whose nodes are taken back by the queue they are at home in",
     "start_timeout": "how long its processes may take to begin after they were started",
     "hold_timeout": "how long its room is held while its victims leave",
     "requeue": "when it queues again after a failure: `never`, `on_node_failure` or `always`",
@@ -24,6 +25,7 @@ CONFIGURATION = {
     "users[].role": "what this user may do",
     "users[].projects": "the user's projects; the first is that of a submission that names none",
     "users[].account": "under a server that is root: the unix account its jobs run as. Without one it cannot submit",
+    "users[].tenant": "whose quota the user's workloads count to; who is no admin cannot submit for another",
     "retention.ended": "how long records, files and logs of workloads that ended are kept. Without it: for ever",
     "retention.events": "how long events of workloads that ended are kept. Without it: for ever",
     "retention.inputs": "how long recorded steps and the cluster files of decisions are kept. Without it: for ever",
@@ -37,5 +39,7 @@ CONFIGURATION = {
 METRICS = {
     "cede_wait_seconds": "from submission, or from when it queued again",
     "cede_lost_resource_hours_total": "what was worked since the last checkpoint, times what it held",
+    "cede_lost_gpu_hours_total": "what a victim could not save, or the time it took to save it, and to begin, times "
+    "the GPUs it held; all those of its nodes, if it had them to itself",
     "cede_build_info": "its labels say which version runs",
 }

@@ -17,6 +17,7 @@ from tests.properties.kueue_clusters import kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
 from tests.properties.kueue_holds import kueue_holds
 from tests.properties.kueue_nodes import kueue_on_nodes
+from tests.properties.lattice_clusters import lattice_clusters
 from tests.properties.ytsaurus_clusters import cluster as ytsaurus_cluster
 from tests.properties.yunikorn_clusters import (
     yunikorn_clusters,
@@ -33,12 +34,14 @@ EDITIONS = ("bep-1014", "26.8")
 KUEUE = "0.20"
 YUNIKORN = ("laws", "1.9")
 YTSAURUS = ("docs", "25.4")
-EVERY = (*EDITIONS, KUEUE, *YUNIKORN, *YTSAURUS)
+LATTICE = ("policy", "core")
+EVERY = (*EDITIONS, KUEUE, *YUNIKORN, *YTSAURUS, *LATTICE)
 DOCTRINES = {
     **dict.fromkeys(EDITIONS, "backendai"),
     KUEUE: "kueue",
     **dict.fromkeys(YUNIKORN, "yunikorn"),
     **dict.fromkeys(YTSAURUS, "ytsaurus"),
+    **dict.fromkeys(LATTICE, "lattice"),
 }
 SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 
@@ -56,6 +59,9 @@ def documents(edition: str) -> SearchStrategy[Document]:
         return st.one_of(drawn, drawn, yunikorn_daemons(edition), *quotas, odd_clusters(edition))
     if edition in YTSAURUS:
         drawn = st.integers(0, 1_000_000).map(lambda seed: ytsaurus_cluster(seed, edition))
+        return st.one_of(drawn, drawn, drawn, odd_clusters(edition))
+    if edition in LATTICE:
+        drawn = lattice_clusters(edition)
         return st.one_of(drawn, drawn, drawn, odd_clusters(edition))
     crowded = small_clusters(edition)
     return st.one_of(crowded, crowded, crowded, odd_clusters(edition))

@@ -91,6 +91,22 @@ CLUSTERS: dict[str, dict[str, Any]] = {
         }
         for edition in ("docs", "25.4")
     },
+    **{
+        f"lattice {edition}": {
+            "cede": 1,
+            "doctrine": {"name": "lattice", "edition": edition},
+            "nodes": [
+                {"name": "n1", "capacity": {"cpu": 4}, "home": "q"},
+                {"name": "n2", "capacity": {"cpu": 4}, "home": "r"},
+                {"name": "n3", "capacity": {"cpu": 4}},
+            ],
+            "queues": [
+                {"name": "q", "settings": {"type": "hpc_batch"}},
+                {"name": "r", "settings": {"type": "service"}},
+            ],
+        }
+        for edition in ("policy", "core")
+    },
     "kueue, quota alone": {
         "cede": 1,
         "doctrine": "kueue",

@@ -15,6 +15,7 @@ from hypothesis.strategies import DrawFn
 import cede
 from cede.doctrines.backendai import known as backendai
 from cede.doctrines.kueue import known as kueue
+from cede.doctrines.lattice import alike as lattice
 from cede.doctrines.ytsaurus import asks
 from cede.doctrines.yunikorn import ask, laws
 from cede.engine.catalog import doctrine_of
@@ -68,7 +69,7 @@ def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
 def differs(document: Document, options: dict[str, Any]) -> bool:
     decided = cycles(document, **options)
     with ExitStack() as patched:
-        for module in (backendai, kueue, ask, laws, asks):
+        for module in (backendai, kueue, lattice, ask, laws, asks):
             patched.enter_context(patch.object(module, "shapes_of", one_by_one))
         return cycles(document, **options) != decided
 

@@ -14,6 +14,7 @@ from cede.engine.drive.step import Step
 from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.document import parse_document
+from cede.model.plan import Victim
 from cede.model.times import SECOND
 
 WORDS = {"rule", "why"}
@@ -135,13 +136,20 @@ class Twins:
 
 
 def acted(step: Step) -> tuple[Any, ...]:
-    """All that a step did: preemptions with their reasons, orders, refusals, time that was granted."""
+    """All that a step did: preemptions with their reasons, orders, refusals, time that was granted.
+
+    What victims cost is told to those alone who ask for reasons.
+    """
     made = [
-        (made.number, each.workload, each.action, each.nodes, each.victims, each.why)
+        (made.number, each.workload, each.action, each.nodes, [unpriced(victim) for victim in each.victims], each.why)
         for made in step.decisions
         if (each := made.decision).victims
     ]
     return made, step.orders, [(refusal.fact, refusal.rule, refusal.why) for refusal in step.refusals], step.granted
+
+
+def unpriced(victim: Victim) -> Victim:
+    return replace(victim, cost=None, lost_gpu_hours=None)
 
 
 def records(driver: Driver) -> dict[str, dict[str, Any]]:

@@ -45,6 +45,17 @@ def test_runs_stand_side_by_side(case: Case, capsys: Capture) -> None:
     assert found["runs"][2]["settings"]["cluster"] == "kueue.yaml"
 
 
+def test_lost_gpu_hours_are_in_the_table_the_json_and_the_report(case: Case, capsys: Capture) -> None:
+    """`train` holds four GPUs while it saves for half a minute; it is asked to leave once, or never."""
+    ran = compared(capsys, case, "--doctrines", "backendai", *GENTLE, "--out", "look.html")
+    page, found = Path("look.html").read_text(), json.loads(Path("look.json").read_text())
+    (row,) = [row for row in found["rows"] if (row["by"], row["measure"]) == ("all", "lost_gpu_hours")]
+
+    assert [cell["value"] for cell in row["cells"]] == [pytest.approx(4 * 30 / 3600), 0]
+    assert "lost GPU-hours [h]" in ran.out
+    assert 'data-measure="lost_gpu_hours"' in page
+
+
 def test_each_run_begins_with_the_workloads_of_its_own_file(case: Case, capsys: Capture) -> None:
     with Path(case[1]).open("a") as file:
         file.write("workloads:\n  - {name: w, queue: q, walltime: 5m, requests: {gpu: 4}, priority: 95}\n")
@@ -110,7 +121,6 @@ def test_with_shake_every_run_has_several_seeds_and_noise_is_told(case: Case, ca
 
 WRONG = {
     "nothing to compare": ([], "--doctrines: is missing"),
-    "a doctrine that is not built": (["--doctrines", "backendai,lattice"], "lattice: doctrine: the doctrine 'lattice'"),
     "a doctrine that is none": (["--doctrines", "backendai,bakendai"], "did you mean 'backendai'?"),
     "an edition that is none": (["--doctrines", "backendai,backendai/1"], "backendai/1: doctrine"),
     "settings that a doctrine does not know": (

@@ -152,7 +152,6 @@ WRONG = {
         ["--set", "queues[q].settings.threshold=3"],
         "queues[q].settings.threshold: there is no",
     ),
-    "a doctrine that is not built": (["--doctrine", "lattice"], "'lattice' is not built yet"),
     "a doctrine without such settings": (["--doctrine", "kueue"], "there is no key 'preemptible_priority'"),
     "a queue that is not there": (["--queue", "r"], "'r'"),
     "a time that is none": (["--until", "soon"], "until: 'soon' is no length of time"),

@@ -7,22 +7,25 @@ from cede.engine.catalog import BUILT, find
 from tests.rule_case import Case, Order, explained
 from tests.unit.backendai import rule_cases as backendai
 from tests.unit.kueue import rule_cases as kueue
+from tests.unit.lattice import rule_cases as lattice
 from tests.unit.ytsaurus import rule_cases as ytsaurus
 from tests.unit.yunikorn import rule_cases as yunikorn
 
 CASES: dict[str, dict[str, Case]] = {
     "backendai": backendai.CASES,
     "kueue": kueue.CASES,
+    "lattice": lattice.CASES,
     "yunikorn": yunikorn.CASES,
     "ytsaurus": ytsaurus.CASES,
 }
 ORDERS: dict[str, dict[str, Order]] = {
     "backendai": backendai.ORDERS,
     "kueue": kueue.ORDERS,
+    "lattice": lattice.ORDERS,
     "yunikorn": yunikorn.ORDERS,
     "ytsaurus": ytsaurus.ORDERS,
 }
-OF_VICTIMS = ("victim-order", "victim-walk", "tournament", "cut-order")
+OF_VICTIMS = ("victim-order", "victim-walk", "tournament", "cut-order", "victim-set", "cost-order")
 
 cases = pytest.mark.parametrize(("doctrine", "name"), [(one, name) for one, all_ in CASES.items() for name in all_])
 orders = pytest.mark.parametrize(("doctrine", "name"), [(one, name) for one, all_ in ORDERS.items() for name in all_])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cede.cli.certifying import Certify, Certifying, seconds_of
 from cede.cli.live.connection import Data, Token, Url
 from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, Json, Live, MaxSize, MaybeFile, Set, Without, example
 from cede.model.errors import InputError, Problem
@@ -22,11 +23,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command(
-    epilog=example("cede diff examples/nearest-miss.yaml --set 'queues[default].settings.preemptible_priority=6'")
+    cls=Certifying,
+    epilog=example("cede diff examples/nearest-miss.yaml --set 'queues[default].settings.preemptible_priority=6'"),
 )
 def diff(
     file: MaybeFile = None,
     live: Live = False,
+    certify: Certify = None,
     json: Json = False,
     doctrine: Doctrine = None,
     add: Add = None,
@@ -46,6 +49,7 @@ def diff(
     from cede.cli.source import cluster_of, file_or_live, read_what_if
 
     found: Difference
+    seconds = seconds_of(certify)
     asked = file_or_live(file, live, url, token, data)
     nothing = Problem("", "there is nothing to compare", "give at least one of --set, --add, --without and --doctrine")
     if asked is None:
@@ -53,14 +57,14 @@ def diff(
             raise InputError([nothing])
         from cede.cli.live.whatif import Question
 
-        found = Question.read(max_size, doctrine, add, set_, without).diff((url, token, data))
+        found = Question.read(max_size, doctrine, add, set_, without).diff((url, token, data), certify=seconds)
     else:
         from cede.engine.diff import diff as compare
 
         plain, what_if = read_what_if(asked, max_size, doctrine, add, set_, without)
         if not what_if:
             raise InputError([nothing])
-        found = compare(cluster_of(asked, plain), cluster_of(asked, plain, what_if))
+        found = compare(cluster_of(asked, plain), cluster_of(asked, plain, what_if), certify=seconds)
     if json:
         emit_json(found.to_dict())
     else:
@@ -77,9 +81,21 @@ def print_difference(out: Console, found: Difference) -> None:
     if found.changes or found.evicted or found.spared:
         out.print()
         out.print(_table(found))
+        _print_certificates(out, found)
     rest = f"{number(found.unchanged, 'decision')} unchanged" if found.unchanged else "No decision is unchanged"
     out.print()
     out.print(text(f"{rest}.", "dim"))
+
+
+def _print_certificates(out: Console, found: Difference) -> None:
+    """How near the victims of what would be decided are to the best, if that was asked for."""
+    from cede.cli.certifying import worded
+    from cede.cli.output import text
+
+    for change in found.changes:
+        if not isinstance(change.after, str) and change.after.certificate is not None:
+            proof = f"{change.workload or '(nobody)'}: {worded(change.after.certificate)}"
+            out.print(text("certificate  ", "bold green") + text(proof, most=None))
 
 
 def answer(found: Difference) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cede.cli.certifying import Certify, Certifying, seconds_of
 from cede.cli.live.connection import Data, Token, Url
 from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, Json, Live, MaxSize, MaybeFile, Set, Without, example
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command(epilog=example("cede plan examples/threshold.yaml --explain"))
+@app.command(cls=Certifying, epilog=example("cede plan examples/threshold.yaml --explain"))
 def plan(
     file: MaybeFile = None,
     live: Live = False,
@@ -24,6 +25,7 @@ def plan(
         bool, typer.Option("--explain", help="Show every workload that was looked at, and why.")
     ] = False,
     shares: Annotated[bool, typer.Option("--shares", help="Show what the doctrine computed before deciding.")] = False,
+    certify: Certify = None,
     json: Json = False,
     doctrine: Doctrine = None,
     add: Add = None,
@@ -43,17 +45,19 @@ def plan(
     from cede.cli.source import cluster_of, file_or_live, read_what_if
 
     made: Plan
+    seconds = seconds_of(certify)
     asked = file_or_live(file, live, url, token, data)
     if asked is None:
         from cede.cli.live.whatif import Question
 
         question = Question.read(max_size, doctrine, add, set_, without)
-        made = question.plan((url, token, data), only=for_, explain=explain, shares=shares)
+        made = question.plan((url, token, data), only=for_, explain=explain, shares=shares, certify=seconds)
     else:
         from cede.engine.cycle import plan as decide
 
         plain, what_if = read_what_if(asked, max_size, doctrine, add, set_, without)
-        made = decide(cluster_of(asked, plain, what_if), only=for_, explain=explain, shares=shares, misses=True)
+        cluster = cluster_of(asked, plain, what_if)
+        made = decide(cluster, only=for_, explain=explain, shares=shares, misses=True, certify=seconds)
     if json:
         emit_json(made.to_dict())
         return

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cede.cli.certifying import worded
 from cede.cli.output import console, counted, cut, lines, listed, number, styled, table, text
 from cede.cli.shares_view import print_shares
+from cede.model.costs import cost_of, gpu_hours_in_words
 from cede.model.plan import ACTIONS, ENDED, REQUEUED, VERDICTS, Decision, Plan, Victim
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def _side_by_side(decisions: list[Decision]) -> Table:
         made.add_row(
             styled(decision.action),
             text(decision.workload or "(nobody)", "bold"),
-            *([text(evicted(decision.victims))] if evicts else []),
+            *([lines(text(evicted(decision.victims)), *_cost(decision.victims))] if evicts else []),
             *([text(placed(decision))] if places else []),
             _because(decision.why, decision.rule),
         )
@@ -84,10 +86,17 @@ def _stacked(decisions: list[Decision]) -> Table:
     made = table(("action", {"no_wrap": True}), ("workload", {"max_width": 24}), ("what and why", {"ratio": 1}))
     for decision in decisions:
         parts = [text(f"evicts {evicted(decision.victims)}")] if decision.victims else []
+        parts += _cost(decision.victims)
         parts += [text(f"on {placed(decision)}")] if placed(decision) else []
         parts.append(_because(decision.why, decision.rule))
         made.add_row(styled(decision.action), text(decision.workload or "(nobody)", "bold"), lines(*parts))
     return made
+
+
+def _cost(victims: tuple[Victim, ...]) -> list[Text]:
+    """What their going costs, on a line of its own; none where nobody goes."""
+    cost = cost_of(victims)
+    return [text(f"costs {cost}", "dim")] if cost else []
 
 
 def _because(why: str, rule: str) -> Text:
@@ -148,6 +157,9 @@ def _print_remarks(out: Console, decisions: list[Decision]) -> None:
         for warning in decision.warnings:
             about = text(f"{name}: {warning.why}") + text(f" [{warning.rule}]", "dim")
             remarks.add_row(text("warning", "bold magenta"), about)
+        if decision.certificate is not None:
+            proof = text(f"{name}: ") + text(worded(decision.certificate), most=None)
+            remarks.add_row(text("certificate", "bold green"), proof)
         if decision.nearest_miss:
             misses.setdefault(missed(decision), []).append(name)
     for sentence, names in misses.items():
@@ -192,6 +204,7 @@ def summary(made: Plan) -> str:
     """How many start, preempt, wait and are refused, in one line."""
     actions = [decision.action for decision in made.decisions]
     evicted = sum(not victim.leaving for decision in made.decisions for victim in decision.victims)
-    evicting = f" evicting {evicted:,}" if evicted else ""
+    lost = f" ({gpu_hours_in_words(made.lost_gpu_hours)} lost)" if made.lost_gpu_hours else ""
+    evicting = f" evicting {evicted:,}{lost}" if evicted else ""
     counts = [(word, actions.count(word)) for word in ACTIONS]
     return ", ".join(f"{count:,} {word}{evicting if word == 'preempt' else ''}" for word, count in counts)

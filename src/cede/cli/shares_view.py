@@ -20,7 +20,15 @@ MOST_ENTRIES = 200
 INFINITE = 1e9
 UNBOUNDED = 1000
 """Wide enough for any table."""
-SHORT = {"dominant_share": "share", "dominant_resource": "of", "borrowing": "borrows", "potential": "at most"}
+SHORT = {
+    "dominant_share": "share",
+    "dominant_resource": "of",
+    "borrowing": "borrows",
+    "potential": "at most",
+    "budget_multiplier": "budget",
+    "tenant_share": "tenant holds",
+    "value": "worth [min]",
+}
 """Heads that are narrower than their keys."""
 
 PARTS = {
@@ -69,6 +77,8 @@ def _tables(out: Console, section: str, entries: Mapping[str, Any]) -> list[Tabl
             _parts_table(section, entries, standing=True, parts=False),
             _parts_table(section, entries, standing=False, parts=True),
         ]
+    if any("factors" in values for values in entries.values()):
+        return _score_tables(section, entries)
     keys = list(dict.fromkeys(key for values in entries.values() for key in values))
     amounts = [key for key in keys if any(isinstance(values.get(key), Mapping) for values in entries.values())]
     scalars = [key for key in keys if key not in amounts]
@@ -92,6 +102,20 @@ def _table(section: str, entries: Entries, scalars: list[str], amounts: list[str
             counted = (text(_amount(resource, values.get(key, {}).get(resource))) for key in amounts)
             made.add_row(*(first if at == 0 else [text("")] * len(first)), text(resource), *counted)
     return made
+
+
+def _score_tables(section: str, entries: Entries) -> list[Table]:
+    """Whose turn it is by its score, and the factors that make it."""
+    right: dict[str, object] = {"justify": "right"}
+    turns = sorted(entries.items(), key=lambda entry: entry[1]["turn"])
+    known = dict.fromkeys(key for values in entries.values() for key in values if key != "factors")
+    scores = table(section, *((_head(key), right) for key in known))
+    names = list(dict.fromkeys(name for values in entries.values() for name in values["factors"]))
+    factors = table("factors", *((name, right) for name in names))
+    for name, values in turns:
+        scores.add_row(text(name), *(text(_scalar(values.get(key))) for key in known))
+        factors.add_row(text(name), *(text(_scalar(values["factors"].get(factor))) for factor in names))
+    return [scores, factors]
 
 
 def _words(section: str, entries: Mapping[str, Any]) -> Table:

@@ -10,7 +10,7 @@ TIMES = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
 TURNS = 2
 """A larger unit is used from two of it on."""
 COUNTS = ("jobs", "times", "loops")
-SHORT = {"resource-h": "h", "ratio": "", "index": "", "share": "%"}
+SHORT = {"resource-h": "h", "GPU-h": "h", "ratio": "", "index": "", "share": "%"}
 
 
 @dataclass(frozen=True, slots=True)

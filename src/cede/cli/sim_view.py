@@ -33,6 +33,7 @@ SINGLES = (
     "preemptions_max",
     "evictions",
     "lost_hours",
+    "lost_gpu_hours",
     "overhead_hours",
     "wasted",
     "evicted_to_requested",

@@ -8,14 +8,14 @@ A workload that would fit on nodes waits for something else, and holds nobody ba
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.doctrines.parts.fit import fits
 from cede.doctrines.parts.reservation import Reservation, ends_of, reserve
-from cede.engine.cycle import plan_state
+from cede.engine.cycle import choice_of, plan_state
 from cede.model.plan import Decision, Plan
 from cede.state.state import State
 
@@ -82,7 +82,7 @@ def restrain(
                 if partition in started:  # whether it waits for room is seen when those ahead of it have theirs
                     kept.again = True
                     return kept
-                claim = claim_of(state, row)
+                claim = _claim(state, doctrine, row)
                 if not fits(state, claim):
                     found = known.get(partition)
                     if found is None or found.name != claim.name:
@@ -123,6 +123,13 @@ def _without(
     return Restrained(found.decisions, [*held_back, *found.held_back], found.again)
 
 
+def _claim(state: State, doctrine: Doctrine, row: int) -> Claim:
+    """Its claim on the nodes that the doctrine lets it use."""
+    claim = claim_of(state, row)
+    usable = None if doctrine.usable is None else doctrine.usable(state, choice_of(state).edition, row)
+    return claim if usable is None else replace(claim, allowed=claim.allowed & usable)
+
+
 def _head(state: State, claim: Claim, backfill: str) -> Head | None:
     if backfill == "strict":
         return Head(claim.name, None)
@@ -149,7 +156,7 @@ def _asked(state: State, doctrine: Doctrine, waiting: Decision, head: Head) -> D
     assert waiting.workload is not None
     row = state.work_index[waiting.workload]
     walltime = int(state.work.walltime[row])
-    if head.reservation is None or head.reservation.passes(state, claim_of(state, row), walltime) is None:
+    if head.reservation is None or head.reservation.passes(state, _claim(state, doctrine, row), walltime) is None:
         return None
     everybody = state.pending
     state.pending = {row}

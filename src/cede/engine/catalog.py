@@ -6,7 +6,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem
 
-BUILT = ("backendai", "kueue", "yunikorn", "ytsaurus")
+BUILT = ("backendai", "kueue", "lattice", "yunikorn", "ytsaurus")
 
 
 def doctrine_of(choice: DoctrineChoice | None) -> Doctrine:
@@ -15,13 +15,6 @@ def doctrine_of(choice: DoctrineChoice | None) -> Doctrine:
         message = "the file names no doctrine, so there are no rules to decide by"
         raise InputError([Problem("doctrine", message, f"add `doctrine: NAME`; this Cede has {', '.join(BUILT)}")])
     return find(choice.name)
-
-
-def check_selection(selection: str) -> None:
-    """Victim sets are chosen as the doctrine says; nothing else is built, and nothing else is pretended."""
-    if selection != "doctrine":
-        problem = Problem("selection", f"{selection!r} is not built yet", "leave it out: the doctrine chooses")
-        raise InputError([problem])
 
 
 def find(name: str) -> Doctrine:
@@ -34,6 +27,10 @@ def find(name: str) -> Doctrine:
         from cede.doctrines.kueue.doctrine import KUEUE
 
         return KUEUE
+    if name == "lattice":
+        from cede.doctrines.lattice.doctrine import LATTICE
+
+        return LATTICE
     if name == "yunikorn":
         from cede.doctrines.yunikorn.doctrine import YUNIKORN
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Cycle, Doctrine
-from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.catalog import doctrine_of
+from cede.engine.certify import ahead_of, certified
 from cede.engine.cluster import Cluster
+from cede.engine.costs import priced
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
 from cede.model.garbage import collecting_no_garbage
@@ -19,12 +21,26 @@ from cede.state.trial import Trial
 
 
 def plan(
-    cluster: Cluster, *, only: str | None = None, shares: bool = False, explain: bool = False, misses: bool = True
+    cluster: Cluster,
+    *,
+    only: str | None = None,
+    shares: bool = False,
+    explain: bool = False,
+    misses: bool = True,
+    certify: float | None = None,
 ) -> Plan:
-    """What one cycle decides on this cluster, or on one of its pending workloads. The cluster stays as it is."""
+    """What one cycle decides on this cluster, or on one of its pending workloads. The cluster stays as it is.
+
+    With `certify`, so many seconds are used to prove how near its victims are to the best.
+    """
     doctrine = doctrine_of(cluster.document.doctrine)
-    check_selection(cluster.document.selection)
-    return plan_state(cluster.state, doctrine, only=only, shares=shares, explain=explain, misses=misses)
+    state = cluster.state
+    made = plan_state(state, doctrine, only=only, shares=shares, explain=explain, misses=misses)
+    made = replace(made, decisions=priced(state, made.decisions))
+    if certify is None:
+        return made
+    ahead = () if only is None else ahead_of(plan_state(state, doctrine, misses=False), only)
+    return certified(state, doctrine, made, certify, ahead=ahead)
 
 
 def plan_state(
@@ -38,7 +54,8 @@ def plan_state(
     memory: dict[str, Any] | None = None,
     whole: bool = True,
 ) -> Plan:
-    """The same on live columns; `memory` is what the doctrine keeps between cycles, and is updated.
+    """The same on live columns, what victims cost left aside; `memory` is what the doctrine keeps between cycles, and
+    is updated.
 
     `whole`: everybody is asked for who waits, and not only some of them.
     """

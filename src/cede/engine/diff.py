@@ -69,9 +69,10 @@ class Difference:
         }
 
 
-def diff(before: Cluster, after: Cluster) -> Difference:
-    """What one cycle decides otherwise on `after` than on `before`."""
-    old, new = plan(before, misses=False), plan(after, misses=False)
+def diff(before: Cluster, after: Cluster, *, certify: float | None = None) -> Difference:
+    """What one cycle decides otherwise on `after` than on `before`; each plan has half of the time to `certify` in."""
+    half = None if certify is None else certify / 2
+    old, new = plan(before, misses=False, certify=half), plan(after, misses=False, certify=half)
     held, holding = _states(before), _states(after)
     was, will = _evictions(old), _evictions(new)
     chosen = old.victims

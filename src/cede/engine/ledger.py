@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from cede.engine.everywhere import OVERLAP, free_everywhere, members_of, usable_by_plain
+from cede.engine.on_demand import OnDemand
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.state.admission import asks_of
-from cede.state.columns import NODE_STATES, NONE, PLACEMENTS, STATES, UNSET, Int64s
+from cede.state.columns import NODE_STATES, NONE, PLACEMENTS, STATES, UNSET, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
 Amounts = dict[int, int]
-K = TypeVar("K")
-
-
-class OnDemand(dict[K, Amounts]):
-    """Sums that are made when somebody first asks for them."""
-
-    def __init__(self, make: Callable[[K], Amounts]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, key: K) -> Amounts:
-        found = self[key] = self._make(key)
-        return found
 
 
 class Ledger:
@@ -45,11 +33,13 @@ class Ledger:
         tolerates: Callable[[State, int, int], int] | None = None,
         *,
         leaving_counts: bool = True,
+        usable: Callable[[int], Bools | None] | None = None,
     ) -> None:
         self.state = state
         self._cancels = cancels
         self._tolerates = tolerates
         self._leaving_counts = leaving_counts
+        self._usable: OnDemand[int, Bools | None] = OnDemand(lambda row: None if usable is None else usable(row))
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
         self.leaving: dict[str, Counter[int]] = {}
@@ -58,6 +48,7 @@ class Ledger:
         self.usage: dict[int, Amounts] = OnDemand(self._usage_of)
         self.entered: dict[int, set[str]] = {}
         self.admitted: dict[int, tuple[list[Amounts], Amounts]] = {}
+        self.meant: dict[int, int] = {}
         self.pinned: dict[int, set[frozenset[str]]] = {}
         self._holders: set[int] | None = None
         self._came: set[int] = set()
@@ -281,6 +272,7 @@ class Ledger:
             NODE_STATES[state.nodes.state[at]] == "ready"
             and state.nodes.partition[at] == state.work.partition[row]
             and self._unreserved(at, row)
+            and ((open_ := self._usable[row]) is None or bool(open_[at]))
             and state.work.required_node[row] in (NONE, at)
             and any(all(self._offers(at, key) for key in pins) for pins in self._pins(name))
             and (constraints is None or all(labels.get(key) == value for key, value in constraints.labels.items()))
@@ -356,6 +348,8 @@ class Ledger:
             usable = np.array([self._may_use(name, node) for node in state.node_names], np.bool_)
         else:
             usable = usable_by_plain(state, row)
+            if (open_ := self._usable[row]) is not None:
+                usable = usable & open_
         return np.where(usable, members_of(free, need), 0)
 
     def _of_tenant(self, row: int, holders: set[int]) -> Iterator[tuple[str, int, int]]:
@@ -371,9 +365,13 @@ class Ledger:
             yield "nodes", sum(self._nodes(other) for other in theirs), tenant.max_nodes
 
     def _nodes(self, row: int) -> int:
-        """Nodes a workload stands on or entered; if that is none, the fewest that it asks for."""
+        """Nodes a workload stands on, entered or is to stand on; if that is none, the fewest that it asks for."""
         found = len({node for node, _ in self._standing(row)} | self.entered.get(row, set()))
-        return found or (int(self.state.work.members[row]) if self.state.work.exclusive[row] else 1)
+        return (
+            found
+            or self.meant.get(row, 0)
+            or (int(self.state.work.members[row]) if self.state.work.exclusive[row] else 1)
+        )
 
     def _within_limits(self, row: int, gone: Sequence[int]) -> bool:
         state = self.state

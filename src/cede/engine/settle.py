@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of, plan_state
 from cede.engine.events import Ended, Marked, Requeued, Started, Ticked, apply
@@ -39,7 +39,6 @@ def settle(
     except ValueError as error:
         raise InputError([Problem("interval", str(error))]) from None
     doctrine = doctrine_of(cluster.document.doctrine)
-    check_selection(cluster.document.selection)
     return settle_state(build(cluster.document), doctrine, cycles=cycles, step=step, progress=progress)
 
 

@@ -29,6 +29,7 @@ def verify(cluster: Cluster, plan: Plan) -> list[str]:
 def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
     """The same on live columns."""
     apart = doctrine.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
+    apart = apart or doctrine.usable is not None
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
         return []
     return list(_complaints(state, doctrine, plan))
@@ -49,7 +50,8 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         yield f"the plan was made from version {plan.version}, the state is at {state.version}"
     cancels = doctrine.cancels
     cancelled = None if cancels is None else partial(cancels, state, plan.edition)
-    ledger = Ledger(state, cancelled, doctrine.tolerates, leaving_counts=doctrine.leaving_counts)
+    usable = None if doctrine.usable is None else partial(doctrine.usable, state, plan.edition)
+    ledger = Ledger(state, cancelled, doctrine.tolerates, leaving_counts=doctrine.leaving_counts, usable=usable)
     audit = doctrine.audit(state, plan.edition)
     decided: set[str] = set()
     evicted: set[str] = set()
@@ -111,6 +113,7 @@ def _room(state: State, ledger: Ledger, made: Decision, *, exact: bool) -> Itera
     assert made.workload is not None
     name = made.workload
     yield from ledger.admit(made)
+    ledger.meant[state.work_index[name]] = len(set(made.nodes))
     if exact:
         for victim in made.victims:
             others = [other.workload for other in made.victims if other is not victim]

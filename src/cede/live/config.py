@@ -24,6 +24,8 @@ class Times(Part):
     timeout_extension: float | None = Field(None, ge=0, le=10)
     max_deferral: Duration | None = None
     grace_period: Duration | None = None
+    reclaim_grace: Duration | None = None
+    """The least grace of one whose nodes are lent and wanted back by the queue they are at home in."""
     start_timeout: Duration | None = None
     hold_timeout: Duration | None = None
     requeue: Literal["never", "on_node_failure", "always"] | None = None
@@ -38,6 +40,8 @@ class User(Part):
     projects: tuple[str, ...] = ()
     account: str | None = None
     """Under a server that is root: whose rights its jobs have. Without one it cannot submit there."""
+    tenant: str | None = None
+    """Whose quota its workloads count to."""
 
 
 class Retention(Part):

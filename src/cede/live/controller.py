@@ -16,13 +16,14 @@ from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact, Restarted, Submit
 from cede.engine.drive.job import Job
-from cede.engine.drive.losses import assumed_age, charged, lost
+from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import Backfill, Ways
 from cede.live.dispatch import Dispatch
 from cede.live.executors.executor import Executor, Report
 from cede.live.hashes import settings_hash
 from cede.live.metrics import Metrics
+from cede.live.sensitive import Sensitive
 from cede.live.store.errors import StaleError, TakenError
 from cede.live.store.records import Asked, Entry, Event
 from cede.live.store.store import Store
@@ -115,6 +116,7 @@ class Controller:
         self._ways = Ways(backfill=backfill)
         self._reporting = reporting or self.report
         self._settings = settings_hash(document)
+        self._sensitive = Sensitive(document)
         self._inbox: deque[_Ask | _Question] = deque()
         self._ready = threading.Condition()
         self._stopping = False
@@ -158,8 +160,8 @@ class Controller:
         """The live state for people."""
         return self._call(self._described)
 
-    def at_stake(self, name: str) -> Future[tuple[int, int] | None]:
-        """What the eviction of this workload would throw away, and be charged, in microseconds; none if it is over."""
+    def at_stake(self, name: str) -> Future[Stake | None]:
+        """What the eviction of this workload would throw away now; none if it is over."""
         return self._call(lambda: self._stake(name))
 
     def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
@@ -199,6 +201,7 @@ class Controller:
     def _reload(self) -> None:
         saved = self._store.load()
         self._document = saved.document or self._document
+        self._sensitive = Sensitive(self._document)
         self._version = saved.version
         self._driver = Driver.restore(
             self._document,
@@ -315,7 +318,8 @@ class Controller:
             if isinstance(ask.fact, Submit) and ask.task is not None and at not in refused
         }
         asked = [replace(ask.asked, fact=at) for at, ask in enumerate(asks) if ask.asked is not None]
-        return Entry(self._version, step, [ask.fact for ask in asks], tasks, asked, self._settings)
+        notes = self._sensitive.records(step)
+        return Entry(self._version, step, [ask.fact for ask in asks], tasks, asked, notes, self._settings)
 
     def _after(self, step: Step, asks: Sequence[_Ask], tasks: Mapping[str, Task]) -> None:
         """What follows a commit: answers, orders, and word to those who listen."""
@@ -370,13 +374,13 @@ class Controller:
     def _moment(self) -> ClusterFile:
         return self._driver.snapshot(self._clock.now())
 
-    def _stake(self, name: str) -> tuple[int, int] | None:
+    def _stake(self, name: str) -> Stake | None:
         jobs, now = self._driver.jobs, self._clock.now()
         job = jobs.get(name)
         if job is None:
             return None
         assumed = assumed_age(jobs.values(), now)
-        return lost(job, now), charged(job, now, self._assumed_age if assumed is None else assumed)
+        return at_stake(self._driver.state, job, now, self._assumed_age if assumed is None else assumed)
 
     def _described(self) -> ClusterState:
         return describe(self._driver, self._version)

@@ -30,6 +30,8 @@ class _Known:
     began: int | None
     preempted: bool = False
     hinted: int | None = None
+    reason: str = ""
+    """The rule by which it was preempted."""
 
 
 class Metrics:
@@ -58,6 +60,12 @@ class Metrics:
         self._workloads = Gauge("cede_workloads", "Workloads that have not ended", ["state"], registry=self.registry)
         self._ended = self._counter("cede_ended_total", "Workloads that ended", "state")
         self._lost = self._counter("cede_lost_resource_hours_total", "Work thrown away by preemption", "resource")
+        self._lost_gpus = self._counter(
+            "cede_lost_gpu_hours_total",
+            "GPU-hours thrown away by preemption, by the queue of the victim and the rule",
+            "queue",
+            "reason",
+        )
         self._submissions = self._counter("cede_submissions_total", "Workloads submitted")
         self._starts = self._counter("cede_starts_total", "Attempts that began to run")
         build = Gauge("cede_build_info", "Always 1", ["version", "python"], registry=self.registry)
@@ -110,10 +118,11 @@ class Metrics:
                 if victim.leaving:
                     continue
                 known = self._known.get(victim.workload)
+                reason = victim.rule or made.decision.rule
                 if known is not None:
-                    known.preempted = True
+                    known.preempted, known.reason = True, reason
                 queue = "" if known is None else known.queue
-                self._preemptions.labels(queue, victim.rule or made.decision.rule).inc()
+                self._preemptions.labels(queue, reason).inc()
 
     def _count(self, moved: Transition, known: _Known, job: Job) -> None:
         signal = moved.signal
@@ -146,14 +155,17 @@ class Metrics:
         if moved.after != Phase.COMPLETED:
             for resource, hours in lost_hours(replace(job, began=known.began), moved.at).items():
                 self._lost.labels(resource).inc(hours)
-        known.preempted, known.hinted, known.began = False, None, None
+            if moved.lost_gpu_hours:
+                self._lost_gpus.labels(known.queue, known.reason).inc(moved.lost_gpu_hours)
+        known.preempted, known.hinted, known.began, known.reason = False, None, None, ""
 
     def _enter(self, job: Job) -> None:
         queue = job.workload.queue or ""
         waits = job.workload.submitted if job.attempt == 0 else job.since
         preempted = job.leaving is not None and job.leaving.cause == "preempt"
         hinted = None if job.leaving is None else job.leaving.hinted
-        known = _Known(job.phase, queue, waits if _waits(job.phase) else None, job.began, preempted, hinted)
+        reason = job.leaving.rule if preempted and job.leaving is not None else ""
+        known = _Known(job.phase, queue, waits if _waits(job.phase) else None, job.began, preempted, hinted, reason)
         self._known[job.name] = known
         self._tally(known, 1)
 

@@ -19,7 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from cede import __version__
-from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.catalog import doctrine_of
 from cede.engine.clock import WallClock
 from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
@@ -250,7 +250,6 @@ class LiveServer:
             document = saved.document or machine_document(self._nodes)
         document = undated(document)
         doctrine_of(document.doctrine)
-        check_selection(document.selection)
         if document.workloads:
             raise CedeError("a cluster file that is served has no workloads; they are submitted")
         here = {node.name for node in document.nodes}

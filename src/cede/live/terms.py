@@ -21,13 +21,20 @@ def terms_of(
     *,
     app: str | None = None,
     answers: bool = False,
+    sensitive: bool = False,
 ) -> Terms:
-    """Each time from the nearest level that gives it: workload, queue, server, then the cluster file's doctrine."""
+    """Each time from the nearest level that gives it: workload, queue, server, then the cluster file's doctrine.
+
+    Under Lattice sensitive work that failed is not queued again by itself.
+    """
     levels = [_given(config.times)]
     if queue is not None and queue in config.queues:
         levels.append(_given(config.queues[queue]))
     levels.append(_given(times))
-    return Terms(**merged(times_of(document, app), *levels), answers=answers)
+    base = times_of(document, app)
+    if sensitive and document.doctrine is not None and document.doctrine.name == "lattice":
+        base |= {"requeue": "never"}
+    return Terms(**merged(base, *levels), answers=answers)
 
 
 def _given(times: Times) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cede.model.certificate import Certificate
+
 ACTIONS = ("start", "preempt", "wait", "refuse")
 VERDICTS = ("victim", "protected", "not-needed", "not-eligible")
 
@@ -17,7 +19,8 @@ class Victim:
     """A workload that gives way; `fate` says whether it queues again or ends.
 
     `leaving`: it is being preempted already, so that this is no second eviction. `rule` is the rule by which this one
-    goes, where that need not be the decision's.
+    goes, where that need not be the decision's. `cost` is what its going costs in minutes, `lost_gpu_hours` what is
+    thrown away; none where nobody worked it out.
     """
 
     workload: str
@@ -25,9 +28,13 @@ class Victim:
     fate: str = REQUEUED
     leaving: bool = False
     rule: str = ""
+    cost: float | None = None
+    lost_gpu_hours: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "reason": self.reason, "fate": self.fate}
+        if self.cost is not None:
+            result |= {"cost": self.cost, "lost_gpu_hours": self.lost_gpu_hours}
         return result | {"leaving": True} if self.leaving else result
 
 
@@ -84,6 +91,8 @@ class Decision:
     candidates: tuple[Candidate, ...] | None = None
     account: dict[str, Any] | None = None
     """What an explanation adds to the candidates, in the doctrine's own words: single values, and lists of rows."""
+    certificate: Certificate | None = None
+    """How near its victims are to the best there are; only if somebody asked for that."""
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "action": self.action}
@@ -104,6 +113,8 @@ class Decision:
             result["candidates"] = [candidate.to_dict() for candidate in self.candidates]
         if self.account is not None:
             result["account"] = self.account
+        if self.certificate is not None:
+            result["certificate"] = self.certificate.to_dict()
         return result
 
 
@@ -123,6 +134,13 @@ class Plan:
     def victims(self) -> set[str]:
         return {victim.workload for decision in self.decisions for victim in decision.victims}
 
+    @property
+    def lost_gpu_hours(self) -> float | None:
+        """What all its victims throw away together; none where there are none, or nobody worked it out."""
+        lost = [victim.lost_gpu_hours for decision in self.decisions for victim in decision.victims]
+        known = [hours for hours in lost if hours is not None]
+        return round(sum(known), 6) if known else None
+
     def of(self, workload: str) -> Decision | None:
         """The decision about this workload, if there is one."""
         return next((decision for decision in self.decisions if decision.workload == workload), None)
@@ -134,6 +152,8 @@ class Plan:
             "now": self.now,
             "decisions": [decision.to_dict() for decision in self.decisions],
         }
+        if (lost := self.lost_gpu_hours) is not None:
+            result["lost_gpu_hours"] = lost
         return result | (self.shares or {})
 
 

@@ -93,7 +93,8 @@ def _priorities(workload: Workload, known: Known) -> list[Finding]:
     low, high = known.priorities
     under = f"under {known.doctrine} " if known.priorities != INT32 else ""
     if workload.priority is not None and not low <= workload.priority <= high:
-        message = f"{shown(workload.priority)} is out of range; {under}priorities go from {low} to {high}"
+        words = "priorities (preemption classes)" if known.doctrine == "lattice" else "priorities"
+        message = f"{shown(workload.priority)} is out of range; {under}{words} go from {low} to {high}"
         findings.append(Finding(("priority",), message))
     if workload.job_priority is not None and not INT32[0] <= workload.job_priority <= INT32[1]:
         message = f"{shown(workload.job_priority)} is out of range; priorities go from {INT32[0]} to {INT32[1]}"

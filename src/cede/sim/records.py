@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cede.doctrines.parts.cost import wasted
 from cede.engine.drive.step import Made
 from cede.model.plan import Decision
 from cede.sim.result import ATTEMPTS, DECISIONS, HOLDS, JOBS, OUTAGES, VICTIMS
@@ -172,15 +173,16 @@ class Records:
         return True
 
     def _cost(self, job: int, running: Mapping[int, Attempt], now: int) -> int:
-        """What its eviction costs as far as can be told now: work since its last checkpoint, saving and restoring."""
+        """What its eviction costs as far as can be told now: saving or what it cannot save, and what it spent on
+        starting, for that is what its next attempt will spend."""
         attempt = running.get(job)
         if attempt is None:
             return 0
         worked = attempt.worked + max(0, now - attempt.works_from) if attempt.stopped is None else attempt.worked
         interval = self.checkpoint_interval[job]
         unsaved = min(worked % interval if interval else worked, worked - attempt.kept + self.kept[job])
-        lost = self.checkpoint_time[job] if self.answers[job] else unsaved
-        return (lost + attempt.overhead) * self.amount[self.shape[job]]
+        held = wasted(self.answers[job], self.checkpoint_time[job], unsaved, attempt.overhead)
+        return held * self.amount[self.shape[job]]
 
     def node_is(self, node: str, state: str, now: int) -> None:
         """A node went out of service, or came back."""

@@ -20,7 +20,7 @@ from cede.sim.wishes import Wishes
 Watch = Callable[[int, int, int], bool]
 """Told the time, how many jobs were submitted and how many ended; whether to go on."""
 
-READS_CHECKPOINTS = frozenset({"ytsaurus"})
+READS_CHECKPOINTS = frozenset({"ytsaurus", "lattice"})
 """Doctrines that decide by when somebody saved last: they are told of checkpoints that nobody asked for."""
 BETWEEN = 256
 """Steps from one look at the watch to the next."""
@@ -58,7 +58,8 @@ class Replay:
             keeps=False,
         )
         self._entries = entries
-        self._saves = document.doctrine is not None and document.doctrine.name in READS_CHECKPOINTS
+        reads = document.doctrine is not None and document.doctrine.name in READS_CHECKPOINTS
+        self._saves = reads and any(records.checkpoint_interval)
         self._there = len(there)
         now = self.begin + self.origin
         found = [(job, one) for job, one in enumerate(there) if one.started is not None]

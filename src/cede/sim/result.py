@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from cede.model.resources import is_gpu
+
 if TYPE_CHECKING:
     from cede.sim.measures.measured import Measured
 
@@ -181,7 +183,7 @@ class Result:
 def main_of(capacity: Mapping[str, int]) -> str:
     """gpu if the cluster has any, else cpu, else the first by name."""
     names = sorted(capacity)
-    gpus = [name for name in names if name.split("@")[0].endswith("gpu") and "@" not in name]
+    gpus = [name for name in names if is_gpu(name) and "@" not in name]
     if gpus:
         return gpus[0]
     return "cpu" if "cpu" in names or not names else names[0]

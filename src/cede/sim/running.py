@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.whatif import WhatIf, cluster_if
 from cede.sim.choices import Choices, asked
@@ -34,7 +34,6 @@ def ready(trace: Trace, cluster: Cluster, choices: Choices) -> None:
     """Everything that can be known to be wrong before a replay begins, as an InputError."""
     document = cluster.document
     doctrine_of(document.doctrine)
-    check_selection(document.selection)
     made, wishes = asked(trace, cluster, choices, {})
     prepare(made, cluster, wishes)
 
@@ -47,7 +46,6 @@ def run(
     `settings` are told beside it. Of the moments those of the costliest preemptions are kept.
     """
     doctrine_of(cluster.document.doctrine)
-    check_selection(cluster.document.selection)
     made, wishes = asked(trace, cluster, choices, settings)
     interrupted = False
 

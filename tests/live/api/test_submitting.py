@@ -114,7 +114,9 @@ def test_a_class_outside_those_of_lattice_is_a_bad_request(running: Running) -> 
         ordered(running.server, ground, Caller("root-admin", "admin", account=ACCOUNT), body, "any")
 
     assert caught.value.status == 400
-    assert caught.value.detail == "priority: 11 is out of range; under lattice priorities go from 0 to 10"
+    assert caught.value.detail == (
+        "priority: 11 is out of range; under lattice priorities (preemption classes) go from 0 to 10"
+    )
 
 
 def test_a_user_may_not_go_beyond_the_policy_of_its_own(running: Running) -> None:

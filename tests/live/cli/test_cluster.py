@@ -74,6 +74,11 @@ def test_the_live_plan_is_that_of_the_snapshot(server: Served, call: Call, tmp_p
         call("diff", "--live", "--set", "queues[nix].x=1").err
         == "error: --set queues[nix].x: no queue is called 'nix'\n"
     )
+    proven = call("plan", "--live", "--add", URGENT, "--for", "urgent", "--certify", "5").out
+    assert "certificate" in proven
+    assert "optimal" in proven
+    assert "certificate" in call("diff", "--live", "--add", URGENT, "--certify", "5").out
+    assert call("plan", "--live", "--certify", "21").err.startswith("error: --certify: ")
     assert call("plan", "--live", "--for", "nobody").err.startswith("error: --for: no workload is called 'nobody'")
     assert server.client.job("first")["state"] == "running", "asking changes nothing"
 
@@ -90,6 +95,9 @@ def test_why_tells_who_gave_way_to_whom(server: Served, call: Call) -> None:
     assert "first is requeued" in victim
     assert "[backendai.lower-priority]" in victim
     assert "preempt   urgent" in call("decisions", str(preemption["number"])).out
+    assert ": optimal" in call("decisions", str(preemption["number"]), "--certify").out
+    assert call("decisions", str(preemption["number"]), "--certify", "0").err.startswith("error: --certify: '0' is no")
+    assert call("decisions", "--certify").err == "error: --certify: of which decision? (give its number)\n"
     again = server.run("decisions", str(preemption["number"]), "--cluster").out
     assert "name: urgent" in again
 

@@ -1,10 +1,5 @@
 """YTsaurus live: who starves preempts, clocks run on through a crash, and a node does not preempt all the time."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,16 +7,12 @@ from typing import Any
 import pytest
 
 import cede
-from cede.live.client import Client
-from cede.live.config import ServerConfig
+from tests.live.scenarios.dying import PATIENT_S, child
 from tests.live.scenarios.scripts import SAVES, SAVING, SLEEPS
 from tests.live.scenarios.twin import assert_replays
-from tests.live.serving import ACCOUNT, TIMES, Live, serving, until
+from tests.live.serving import Live, serving, until
 
 pytestmark = pytest.mark.slow
-
-PATIENT_S = 60.0
-"""A busy machine may take its time; nothing here is measured from above but what the records say."""
 
 
 def cluster(edition: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -33,51 +24,6 @@ def cluster(edition: str, options: dict[str, Any]) -> dict[str, Any]:
         "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
         "queues": [{"name": "a"}, {"name": "b"}],
     }
-
-
-class Child(Live):
-    """A server that is a process of its own and can be killed."""
-
-    process: subprocess.Popen[bytes]
-
-    def start(self) -> None:
-        folder = self.data.parent
-        users = [{"name": ACCOUNT, "role": "admin", "account": ACCOUNT}]
-        config = {"port": 0, "data": str(self.data), "users": users, "times": TIMES}
-        (folder / "config.json").write_text(json.dumps(config))
-        (folder / "cluster.json").write_text(json.dumps(self.cluster))
-        files = [str(folder / name) for name in ("config.json", "cluster.json")]
-        program = str(Path(__file__).with_name("child.py"))
-        self.process = subprocess.Popen([sys.executable, program, *files], stdout=subprocess.PIPE)
-        assert self.process.stdout is not None
-        self.client = Client(*self.process.stdout.readline().decode().split())
-
-    def kill(self) -> None:
-        """kill -9: nothing is put in order. Its jobs go on."""
-        self.client.close()
-        self.process.kill()
-        self._bury()
-
-    def stop(self) -> None:
-        self.client.close()
-        self.process.terminate()
-        self._bury()
-
-    def _bury(self) -> None:
-        self.process.wait(PATIENT_S)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
-@contextmanager
-def child(folder: Path, cluster: dict[str, Any]) -> Iterator[Child]:
-    live = Child(cluster, ServerConfig(data=folder / "data"))
-    live.start()
-    try:
-        yield live
-    finally:
-        live.clear()
-        live.stop()
 
 
 def preemptions(live: Live) -> list[dict[str, Any]]:

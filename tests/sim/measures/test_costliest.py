@@ -38,9 +38,21 @@ def test_the_costliest_preemption_comes_first_with_who_for_whom_and_why() -> Non
         "lost_hours": 2,
         "overhead_hours": 2,
         "cost_hours": 4,
+        "lost_gpu_hours": 4,
         "moment": "moments/1.yaml",
     }
     assert (second["victim"], second["cost_hours"], second["rule"], second["moment"]) == ("cheap", 1, "older", None)
+
+
+def test_gpus_of_every_kind_are_counted_and_a_cluster_without_has_none() -> None:
+    def told(**asks: float) -> list[float | None]:
+        job = Job("v", [Ran(0, HOUR, "preempted", lost=HOUR)], asks=asks)
+        capacity = dict.fromkeys(asks, 8.0)
+        made = result_of(job, decisions=[Preempts(HOUR, None, ["v"])], capacity=capacity, end=HOUR)
+        return costliest(made)["lost_gpu_hours"].to_list()
+
+    assert told(**{"amd.com/gpu": 2, "nvidia.com/gpu": 3, "cpu": 1}) == [5]
+    assert told(cpu=4) == [None]
 
 
 def test_only_so_many_are_told() -> None:

@@ -26,6 +26,29 @@ def test_goodput_is_allocation_less_what_was_lost_and_overhead() -> None:
     assert found.value("wasted", "queue", "y") == 0
 
 
+def test_lost_gpu_hours_are_what_preemption_threw_away_in_gpus_of_every_kind() -> None:
+    """Of v half an hour of work and a quarter of overhead; what a lost node or a failure cost is no preemption's."""
+    made = result_of(
+        Job("v", [Ran(0, HOUR, "preempted", lost=HOUR / 2, overhead=HOUR / 4), Ran(HOUR, 2 * HOUR)], queue="x",
+            asks={"amd.com/gpu": 2, "nvidia.com/gpu": 6}),
+        Job("lost", [Ran(0, HOUR, "node", lost=HOUR)], queue="y", asks={"amd.com/gpu": 2}),
+        Job("broken", [Ran(0, HOUR, "failed", lost=HOUR)], queue="y", asks={"cpu": 2}),
+        capacity={"amd.com/gpu": 8, "nvidia.com/gpu": 8, "cpu": 8},
+    )  # fmt: skip
+    found = measure(made)
+
+    assert found.value("lost_gpu_hours") == 6
+    assert found.value("lost_gpu_hours", "queue", "x") == 6
+    assert found.value("lost_gpu_hours", "queue", "y") == 0
+
+
+def test_without_gpus_there_are_no_lost_gpu_hours() -> None:
+    made = result_of(Job("v", [Ran(0, HOUR, "preempted", lost=HOUR)], asks={"cpu": 4}), capacity={"cpu": 8})
+
+    assert measure(made).value("lost_gpu_hours") is None
+    assert measure(made).value("lost_hours") == 4
+
+
 def test_of_an_attempt_that_began_before_the_window_counts_the_part_within() -> None:
     half = result_of(
         Job("early", [Ran(0, 2 * HOUR, "failed", lost=HOUR)], size=8, submitted=0),

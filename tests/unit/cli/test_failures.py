@@ -25,7 +25,6 @@ FILES = {
     "another version": (b"cede: 2\n", "2 is no format this Cede reads; write cede: 1"),
     "an unknown key": (b"cede: 1\nnodse: []\n", "nodse: there is no key 'nodse' (did you mean 'nodes'?)"),
     "an unknown doctrine": (b"cede: 1\ndoctrine: backendia\n", "did you mean 'backendai'?"),
-    "a doctrine not built": (b"cede: 1\ndoctrine: lattice\n", "the doctrine 'lattice' is not built yet"),
     "no doctrine": (b"cede: 1\n", "the file names no doctrine"),
 }
 

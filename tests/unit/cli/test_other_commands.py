@@ -185,7 +185,7 @@ def test_a_doctrine_shows_settings_and_every_rule(capsys: Capture) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("backendia", "did you mean 'backendai'?"), ("lattice", "the doctrine 'lattice' is not built yet"), ("x", "x")],
+    [("backendia", "did you mean 'backendai'?"), ("lattic", "did you mean 'lattice'?"), ("x", "x")],
 )
 def test_a_doctrine_that_is_not_there_is_told(name: str, words: str, capsys: Capture) -> None:
     ran = called(capsys, "doctrines", name)

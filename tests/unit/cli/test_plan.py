@@ -34,7 +34,8 @@ def test_the_table_says_who_gives_way_to_whom_where_and_why(capsys: Capture) -> 
     assert lines[2].split() == ["action", "workload", "evicts", "on", "why"]
     assert lines[4].split()[:5] == ["preempt", "urgent", "nightly", "(ended)", "gpu-1"]
     assert "[backendai.lower-priority]" in ran.out
-    assert lines[-1] == "0 start, 1 preempt evicting 1, 0 wait, 0 refuse"
+    assert lines[5].split()[:2] == ["costs", "480"]
+    assert lines[-1] == "0 start, 1 preempt evicting 1 (8 GPU-hours lost), 0 wait, 0 refuse"
 
 
 def test_a_narrow_terminal_has_the_same_below_each_other(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ Capture = pytest.CaptureFixture[str]
 
 SHARES = EXAMPLES / "ytsaurus" / "shares.yaml"
 STARVING = EXAMPLES / "ytsaurus" / "starving.yaml"
+SCORES = EXAMPLES / "lattice" / "score.yaml"
 OTHERS = [EXAMPLES / "threshold.yaml", EXAMPLES / "kueue" / "team-a.cluster.yaml", EXAMPLES / "yunikorn" / "law-2.yaml"]
+OTHERS += [SCORES]
 
 
 def rows(out: str) -> dict[str, list[str]]:
@@ -88,6 +90,18 @@ def test_it_works_for_every_doctrine(path: Path, capsys: Capture) -> None:
     assert ran.code == 0
     assert ran.out.splitlines()[0] == planned.splitlines()[0]
     assert ran.out.partition("\n\n")[2].strip() in planned
+
+
+def test_scores_are_shown_with_what_they_are_made_of(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    out = called(capsys, "shares", SCORES).out
+    found = called(capsys, "shares", SCORES, "--json").data["workloads"]
+    tables = {part.split()[0]: rows(part) for part in out.split("\n\n")}
+
+    for name, one in found.items():
+        turn, score, *_ = tables["workloads"][name]
+        assert (int(turn), float(score)) == (one["turn"], pytest.approx(one["score"], abs=5e-4))
+        assert [float(word) for word in tables["factors"][name]] == pytest.approx([*one["factors"].values()], abs=5e-4)
 
 
 def test_changes_count(capsys: Capture) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Resume, SetNode, Suspend
 from tests.drive_world import World
+from tests.unit.drive.lattice_worlds import lattice
 from tests.unit.drive.worlds import WORLDS, kueue, nodes, terms
 
 CLUSTERS: dict[str, Callable[[], World]] = {
@@ -14,6 +15,7 @@ CLUSTERS: dict[str, Callable[[], World]] = {
     "backendai that terminates": lambda: nodes(4, 4, mode="terminate"),
     "kueue on nodes": lambda: kueue(4, 4, quota=8),
     "kueue with quota alone": lambda: kueue(quota=8),
+    "lattice": lambda: lattice("a", None),
 }
 assert set(WORLDS) <= set(CLUSTERS)
 

@@ -18,6 +18,8 @@ DOCTRINES: dict[str, Any] = {
     "backendai": {"doctrine": "backendai"},
     "backendai 26.8": {"doctrine": {"name": "backendai", "edition": "26.8"}},
     "kueue": {"doctrine": "kueue"},
+    "lattice": {"doctrine": "lattice"},
+    "lattice core": {"doctrine": {"name": "lattice", "edition": "core"}},
 }
 
 

@@ -157,7 +157,7 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a class Lattice does not have": (
         {"doctrine": {"name": "lattice"}, "workloads": [{"name": "w", "priority": 11}]},
-        ["workloads[0].priority: 11 is out of range; under lattice priorities go from 0 to 10"],
+        ["workloads[0].priority: 11 is out of range; under lattice priorities (preemption classes) go from 0 to 10"],
     ),
     "a policy for nobody": (
         {"policies": [{}]},

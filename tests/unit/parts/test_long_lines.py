@@ -16,6 +16,7 @@ DOCTRINES: dict[str, dict[str, Any]] = {
     "26.8": {"name": "backendai", "edition": "26.8"},
     "Classical": {"name": "kueue", "preemption": "Classical"},
     "FairSharing": {"name": "kueue", "preemption": "FairSharing"},
+    "policy": {"name": "lattice", "edition": "policy"},
 }
 KINDS = 5
 FEW = 90

@@ -117,6 +117,43 @@ def ytsaurus(
         _show(measured(wanted, quick=quick, tell=tell), print_report, json=json)
 
 
+@app.command(epilog="Example: cede bench lattice --quick")
+def lattice(
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of nodes; about two workloads run for each, most on several.")
+    ] = "1250,2500,5000,10000",
+    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the nodes and of the rounds.")] = False,
+    json: Json = False,
+) -> None:
+    """One decision of each kind of Lattice's policy on full nodes of several vClusters, beside a plain one over all."""
+    from cede.cli.bench.lattice import measured, print_report
+    from cede.cli.bench.report import sizes_of, telling
+
+    wanted = [max(1, nodes // 5) if quick else nodes for nodes in sizes_of(sizes)]
+    with telling() as tell:
+        _show(measured(wanted, quick=quick, tell=tell), print_report, json=json)
+
+
+@app.command(epilog="Example: cede bench certify --quick")
+def certify(
+    instances: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1_000, help="Seeded clusters of each kind; default 20.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Draws the same clusters again.")] = 13,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="How long one proof may take.")] = 30,
+    quick: Annotated[bool, typer.Option("--quick", help="Five clusters of the smaller kinds.")] = False,
+    json: Json = False,
+) -> None:
+    """What victims cost that are chosen in simple ways and by the fast path, beside the proven best; and the time."""
+    from cede.cli.bench.certify import cases_of, measured, print_report
+    from cede.cli.bench.report import telling
+
+    cases, number = cases_of(quick=quick)
+    with telling() as tell:
+        report = measured(cases, instances=instances or number, seed=seed, seconds=seconds, tell=tell)
+    _show(report, print_report, json=json)
+
+
 @app.command(epilog="Example: cede bench live --quick")
 def live(
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the jobs and rounds.")] = False,

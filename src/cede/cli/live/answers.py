@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cede.model.certificate import certificate_of
 from cede.model.plan import Candidate, Decision, Miss, Plan, Victim, Warning
 
 if TYPE_CHECKING:
     from cede.engine.diff import Difference
 
-_OWN = ("doctrine", "edition", "now", "decisions")
+_OWN = ("doctrine", "edition", "now", "decisions", "lost_gpu_hours")
 
 
 def plan_of(answer: Mapping[str, Any]) -> Plan:
@@ -35,6 +36,8 @@ def decision_of(answer: Mapping[str, Any]) -> Decision:
         warnings=tuple(Warning(**one) for one in answer.get("warnings", ())),
         nearest_miss=tuple(Miss(**one) for one in answer.get("nearest_miss", ())),
         candidates=None if candidates is None else tuple(Candidate(**one) for one in candidates),
+        account=answer.get("account"),
+        certificate=None if (proof := answer.get("certificate")) is None else certificate_of(proof),
     )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
+
+if TYPE_CHECKING:
+    from cede.live.client import Client
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -18,16 +21,27 @@ def audit(
     by: Annotated[str | None, typer.Option(metavar="USER", help="Only of this user.")] = None,
     about: Annotated[str | None, typer.Option(metavar="NAME", help="Only about this workload, node or user.")] = None,
     tail: Annotated[int, typer.Option(metavar="N", min=1, help="Only the last N.")] = 100,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Check that the trail is as it was written, and say so; exit code 1 if it is not."
+        ),
+    ] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """List who asked for what, and what was refused."""
+    """List who asked for what, and what was refused.
+
+    Every record has the hash of the one before it, and its own: whatever is changed, taken out or put in shows.
+    """
     from cede.cli.live.shown import ago, maybe, now
     from cede.cli.output import console, emit_json, table, text
 
     with connected(url, token, data) as client:
+        if verify:
+            raise typer.Exit(_verified(client, json=json))
         found = list(deque(client.audit(by=by, about=about), maxlen=tail))
     if json:
         emit_json(found)
@@ -50,3 +64,18 @@ def audit(
             text(refused, "red") + text(one["detail"]),
         )
     out.print(made)
+
+
+def _verified(client: Client, *, json: bool) -> int:
+    """Says whether the trail is as it was written; the exit code."""
+    from cede.cli.output import console, emit_json, text
+
+    found = client.audit_chain()
+    if json:
+        emit_json(found)
+    elif found["intact"]:
+        records = "1 record" if found["records"] == 1 else f"{found['records']} records"
+        console().print(text(f"{records}, each as it was written. The last has the hash {found['head']}"))
+    else:
+        console().print(text(f"broken at record {found['broken']}: ", "bold red") + text(found["why"]))
+    return 0 if found["intact"] else 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cede.cli.certifying import Certify, Certifying, seconds_of
 from cede.cli.live.completing import workloads
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command(epilog=example("cede decisions 12"))
+@app.command(cls=Certifying, epilog=example("cede decisions 12"))
 def decisions(
     number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", min=1, help="One, with everything.")] = None,
     about: Annotated[
@@ -31,6 +32,7 @@ def decisions(
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Print the cluster file that the decision was made from.")
     ] = False,
+    certify: Certify = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -45,7 +47,10 @@ def decisions(
 
     if cluster and number is None:
         raise InputError([Problem("--cluster", "of which decision?", "give its number")])
-    with connected(url, token, data) as client:
+    seconds = seconds_of(certify)
+    if seconds is not None and number is None:
+        raise InputError([Problem("--certify", "of which decision?", "give its number")])
+    with connected(url, token, data, _option) as client:
         if number is None:
             found = list(deque(client.decisions(workload=about), maxlen=tail))
             if json:
@@ -59,11 +64,16 @@ def decisions(
             document = client.decision_cluster(number)
             emit_json(document) if json else emit(as_yaml(with_units(document)))
             return
-        one = client.decision(number)
+        one = client.decision(number, certify=seconds)
     if json:
         emit_json(one)
     else:
         _print_one(console(), one)
+
+
+def _option(place: str) -> str:
+    """The option that a place of the question came from."""
+    return "--certify" if place == "certify" else place
 
 
 def _print_list(out: Console, found: Sequence[Decision]) -> None:

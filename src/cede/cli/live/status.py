@@ -49,6 +49,7 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
     """What there is to say, each with its label; what is nothing is left out."""
     from cede.cli.live.shown import ago, maybe, now, where
     from cede.cli.live.workloads_view import asked, command
+    from cede.model.costs import in_words
 
     at = now()
     yield "queue", maybe(job["queue"])
@@ -77,7 +78,8 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
         yield "walltime", job["walltime"]
     yield "checkpoint", _checkpoint(job, at)
     if stake := job["at_stake"]:
-        yield "at stake", f"{stake['lost']} of work; charged as {stake['charged']}"
+        cost = in_words(stake["cost"], stake["lost_gpu_hours"])
+        yield "at stake", f"{stake['lost']} of work; charged as {stake['charged']}; a preemption costs {cost}"
     if job["preempted"] or job["requeues"]:
         yield "gave way", f"{job['preempted']} times, queued again after failing {job['requeues']} times"
     if job["exit_code"] is not None:

@@ -18,7 +18,14 @@ VERBS = {"start": "starts", "preempt": "preempts", "wait": "waits", "refuse": "i
 
 
 def sentence(event: Event) -> str:
-    """What happened, and why if it says so."""
+    """What happened, and why if it says so, and what it threw away."""
+    from cede.model.costs import gpu_hours_in_words
+
+    lost = event.get("lost_gpu_hours")
+    return _happened(event) + (f"; {gpu_hours_in_words(lost)} lost" if lost else "")
+
+
+def _happened(event: Event) -> str:
     from cede.model.lifecycle import SENTENCES, Signal
 
     if event["why"]:

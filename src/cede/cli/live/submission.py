@@ -23,7 +23,10 @@ _OPTIONS = {
     "checkpoint.mode": "--checkpoint",
     "checkpoint.protocol": "--checkpoint",
 }
-_SAME = ("name", "queue", "priority", "project", "members", "walltime", "kind", "placement", "cwd", "requeue", "env")
+_SAME = (
+    *("name", "queue", "priority", "project", "tenant", "members", "walltime", "kind", "placement", "cwd", "requeue"),
+    *("env", "exclusive", "sensitive"),
+)
 
 
 def option_of(place: str) -> str:
@@ -35,6 +38,8 @@ def option_of(place: str) -> str:
         return f"--request {rest}"
     if first == "times" and rest:
         return f"--{rest.replace('_', '-')}"
+    if first == "constraints" and rest.startswith("nodes"):
+        return "--node"
     if first in _SAME:
         return f"--{first} {rest}".rstrip()
     return place

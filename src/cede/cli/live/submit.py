@@ -60,6 +60,12 @@ def submit(
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable of its environment.")] = None,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Where it runs; else here.")] = None,
     project: Annotated[str | None, typer.Option(metavar="NAME", help="The project it is for.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The tenant whose quota it counts to; else your own.")
+    ] = None,
+    node: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A node it may run on; give it again for more.")
+    ] = None,
     kind: Annotated[
         str | None,
         typer.Option(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=_choices(*KINDS)),
@@ -86,6 +92,12 @@ def submit(
     ] = None,
     preempts: Annotated[
         bool | None, typer.Option("--preempts/--no-preempts", help="Whether others may be preempted for it.")
+    ] = None,
+    exclusive: Annotated[
+        bool | None, typer.Option("--exclusive/--shared", help="Whether each member takes a whole node.")
+    ] = None,
+    sensitive: Annotated[
+        bool | None, typer.Option("--sensitive", help="It is sensitive: every step of it is in the audit trail.")
     ] = None,
     checkpoint_timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="How long it may take to write a checkpoint.")
@@ -127,6 +139,10 @@ def submit(
         "max_requeues": max_requeues,
         "preemptible": preemptible,
         "preempts": preempts,
+        "tenant": tenant,
+        "constraints": {"nodes": node} if node else None,
+        "exclusive": exclusive,
+        "sensitive": sensitive,
         "times": {key: duration(value) for key, value in times.items() if value is not None} or None,
     }
     with connected(url, token, data, option_of) as client:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cede.engine.diff import Difference
     from cede.model.plan import Plan
 
-_OPTIONS = ("set", "without", "doctrine")
+_OPTIONS = ("set", "without", "doctrine", "certify")
 Server = tuple[str | None, str | None, str | None]
 
 
@@ -44,7 +44,9 @@ class Question:
         entries = tuple(_plain(entry) for _, entry in found)
         return cls(doctrine, tuple(set_ or ()), tuple(without or ()), entries, tuple(source for source, _ in found))
 
-    def plan(self, server: Server, *, only: str | None, explain: bool, shares: bool) -> Plan:
+    def plan(
+        self, server: Server, *, only: str | None, explain: bool, shares: bool, certify: float | None = None
+    ) -> Plan:
         """What would be decided."""
         with connected(*server, self._option) as client:
             return plan_of(
@@ -56,13 +58,16 @@ class Question:
                     only=only,
                     explain=explain,
                     shares=shares,
+                    certify=certify,
                 )
             )
 
-    def diff(self, server: Server) -> Difference:
+    def diff(self, server: Server, *, certify: float | None = None) -> Difference:
         """What would be decided otherwise."""
         with connected(*server, self._option) as client:
-            return difference_of(client.diff(doctrine=self.doctrine, set=self.set, add=self.add, without=self.without))
+            return difference_of(
+                client.diff(doctrine=self.doctrine, set=self.set, add=self.add, without=self.without, certify=certify)
+            )
 
     def _option(self, place: str) -> str:
         """The option that a place of the question came from."""

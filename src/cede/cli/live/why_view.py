@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cede.cli.live.shown import ago, clock, instant, now, span, state
 from cede.cli.live.story import decided, moved, sentence
 from cede.cli.output import listed, number, text
+from cede.model.costs import gpu_hours_in_words, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +30,10 @@ def print_story(out: Console, found: Why) -> None:
     if found["story"]:
         out.print(_timeline(found["story"], out.width))
     _print_preemptions(out, found)
+    if stake := job["at_stake"]:
+        cost = in_words(stake["cost"], stake["lost_gpu_hours"])
+        out.print()
+        out.print(text(f"To preempt it now costs {cost}, with {stake['lost']} of work that it has not saved."))
     _print_obstacle(out, found)
 
 
@@ -36,7 +41,8 @@ def _began(found: Why) -> str:
     job = found["workload"]
     attempts = number(job["attempt"], "attempt")
     gave = f", gave way {number(job['preempted'], 'time')}" if job["preempted"] else ""
-    return f"{attempts}{gave}"
+    lost = f", {gpu_hours_in_words(found['lost_gpu_hours'])} lost by that" if found["lost_gpu_hours"] else ""
+    return f"{attempts}{gave}{lost}"
 
 
 def _timeline(story: list[Told], width: int) -> object:
@@ -83,7 +89,9 @@ def _more(decision: Decision) -> list[Text]:
 def _fate(victim: dict[str, Any], rule: str) -> str:
     """What becomes of a victim; why, where that is more than the rule of the decision."""
     leaves = "is leaving already" if victim.get("leaving") else f"is {victim['fate']}"
-    return f"{victim['workload']} {leaves}" + ("" if victim["reason"] == rule else f": {victim['reason']}")
+    priced = victim.get("cost") is not None and not victim.get("leaving")
+    cost = f", at the cost of {in_words(victim['cost'], victim['lost_gpu_hours'])}" if priced else ""
+    return f"{victim['workload']} {leaves}{cost}" + ("" if victim["reason"] == rule else f": {victim['reason']}")
 
 
 def _print_preemptions(out: Console, found: Why) -> None:

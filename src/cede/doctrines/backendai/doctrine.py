@@ -9,6 +9,7 @@ from cede.doctrines.backendai import proposal, shipped, swift
 from cede.doctrines.backendai.check import objections
 from cede.doctrines.backendai.facts import fate_of
 from cede.doctrines.backendai.lint import lint
+from cede.doctrines.backendai.question import question
 from cede.doctrines.backendai.rules import RULES
 from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, settings_of
 from cede.doctrines.backendai.shares import shares
@@ -71,4 +72,5 @@ BACKENDAI = Doctrine(
     lint=lint,
     swift=quickly,
     plain=plain,
+    question=question,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.facts import groups_with_work, pending_rows
@@ -14,13 +16,14 @@ from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cover import Order, take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
-from cede.doctrines.parts.limits import broken, nodes_over
+from cede.doctrines.parts.limits import Limit, broken, nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.outcomes import started
+from cede.doctrines.parts.selection import best_of, cover_of
 from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
-from cede.state.columns import RESERVED, RUNNING, SYSTEM
+from cede.state.columns import RESERVED, RUNNING, SYSTEM, Bools
 from cede.state.state import State
 
 
@@ -76,8 +79,8 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Decisio
         cannot = rules.MAY_NOT
     else:
         found = candidates(state, claim, settings)
-        victims = take_until_fits(state, claim, found.open, victim_order(state, settings), short)
-        if victims is not None and _within_the_tenants_nodes(cycle, claim, victims):
+        victims = victims_for(cycle, claim, settings, found.open, short)
+        if victims is not None:
             return preempting(cycle, claim, settings, found, victims, rules.LOWER, limits=short)
     refused = kind.too_big(state)
     if refused is not None:
@@ -91,6 +94,21 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Decisio
         rule = rules.NO_NODES
     ahead = "" if head is None else state.work_names[head]
     return waiting(cycle, claim, settings, found, short, rule, cannot, head=ahead)
+
+
+def victims_for(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, limits: list[Limit]) -> list[int] | None:
+    """Who goes of those who are open, in the group's order or as the file's `selection` says; None: there is no way."""
+    state, order = cycle.state, victim_order(cycle.state, settings)
+
+    def take(these: Bools) -> list[int] | None:
+        victims = take_until_fits(state, claim, these, order, limits)
+        return victims if victims is not None and _within_the_tenants_nodes(cycle, claim, victims) else None
+
+    own = take(open_)
+    if own is None or not cycle.optimal:
+        return own
+    asked = cover_of(state, claim, np.flatnonzero(open_), limits)
+    return best_of(cycle, own, list, lambda: asked, lambda only: take(open_ & only))
 
 
 def _within_the_tenants_nodes(cycle: Cycle, claim: Claim, victims: list[int]) -> bool:

@@ -16,7 +16,7 @@ from cede.doctrines.backendai.promises import broken_promises
 from cede.doctrines.backendai.sequence import sequence
 from cede.doctrines.backendai.settings import SHIPPED, Settings, settings_of
 from cede.doctrines.backendai.strategies import pick, preference, remember
-from cede.doctrines.backendai.victims import cheapest_agent, collect
+from cede.doctrines.backendai.victims import cheapest_agent, collect, weigher_of
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, residents_of_all, standing_on
 from cede.doctrines.parts.doctrine import Cycle
@@ -24,6 +24,7 @@ from cede.doctrines.parts.fit import feasible, group_room
 from cede.doctrines.parts.limits import broken, nodes_over
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import started
+from cede.doctrines.parts.selection import best_of, cover_of
 from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
@@ -100,7 +101,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
         return started(cycle, claim, [], rules.FITS), False
     cannot = _cannot(state, row, settings)
     open_ = np.zeros_like(found.open) if cannot else found.open
-    chosen = choose(cycle, claim, settings, open_)
+    chosen = _chosen(cycle, claim, settings, open_)
     over = None if chosen is None else nodes_over(state, row, chosen.nodes)
     if over is not None:
         return wait([over], rules.QUOTA, rules.QUOTA), False
@@ -200,6 +201,28 @@ def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, free: I
             if best is None:
                 best, after = choice, cycle.memory["roundrobin"]
     cycle.memory["roundrobin"] = after
+    return best
+
+
+def _chosen(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Choice | None:
+    """Agents as the release chooses them; where that is asked for, as it would among the sessions of a better set."""
+    state = cycle.state
+    before = dict(cycle.memory.get("roundrobin", {}))
+    own = choose(cycle, claim, settings, open_)
+    if own is None or not own.victims or not cycle.optimal:
+        return own
+    asked = cover_of(state, claim, np.flatnonzero(open_))
+
+    def again(only: Bools) -> tuple[Choice, dict[int, str]] | None:
+        cycle.memory["roundrobin"] = dict(before)
+        found = choose(cycle, claim, settings, open_ & only)
+        over = None if found is None else nodes_over(state, claim.row, found.nodes)
+        return None if found is None or over is not None else (found, cycle.memory["roundrobin"])
+
+    mine = own, cycle.memory["roundrobin"]
+    best, cycle.memory["roundrobin"] = best_of(
+        cycle, mine, lambda found: found[0].victims, lambda: asked, again, weigher_of(settings)
+    )
     return best
 
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting
 from cede.doctrines.backendai.known import Kind, kind_of
-from cede.doctrines.backendai.proposal import candidates, victim_order
+from cede.doctrines.backendai.proposal import candidates, victims_for
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cover import take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import fits, place
 from cede.doctrines.parts.front import Form, Front, Fronts, Key
@@ -246,7 +245,7 @@ class _Pass:
         claim = replace(form.claim, row=row, name=head[3])
         short = broken(kind.limits_of(state, row))
         found = candidates(state, claim, kind.settings)
-        victims = take_until_fits(state, claim, found.open, victim_order(state, kind.settings), short)
+        victims = victims_for(self.cycle, claim, kind.settings, found.open, short)
         if victims is None:
             front.failed = question
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.claim import residents_of_all, standing_on
 from cede.doctrines.parts.fit import named_columns
 from cede.doctrines.parts.orders import Key, Rows, order_of
+from cede.doctrines.parts.selection import total_cost
 from cede.state.columns import NEVER, Bools, Int64s
 from cede.state.state import State
 
@@ -128,6 +130,24 @@ def _steps(on: Rows) -> list[Rows]:
     turn = np.argsort(depth, kind="stable")
     ends = np.cumsum(np.bincount(depth)).tolist()
     return [turn[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def weigher_of(settings: Settings) -> Callable[[State, Rows], Any]:
+    """What the best of all sets is judged by: sessions or resources where the order counts those, else cost."""
+    if settings.order == "fewest-sessions":
+        return lambda _, rows: np.ones(len(rows), np.int64)
+    if settings.order == "smallest-resources":
+        return _held
+    return total_cost
+
+
+def _held(state: State, rows: Rows) -> Any:
+    """What each holds on all its agents, cores and bytes alike, as shipped."""
+    residents = residents_of_all(state, rows)
+    sizes = mixed_totals(state, state.residents.amount[:, residents], len(residents))
+    sums = np.zeros(state.work.size, sizes.dtype)
+    np.add.at(sums, state.residents.work[residents], sizes)
+    return sums[rows]
 
 
 def mixed_totals(state: State, amounts: Int64s, terms: int = 1) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cede.doctrines.kueue.check import Audit
 from cede.doctrines.kueue.decide import decide
 from cede.doctrines.kueue.lint import lint
+from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.rules import RULES
 from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
 from cede.doctrines.kueue.shares import shares
@@ -40,4 +41,5 @@ KUEUE = Doctrine(
     audit=Audit,
     lint=lint,
     swift=swift,
+    question=question,
 )

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from cede.doctrines.kueue import rules
 from cede.doctrines.kueue.flavors import FIT, NO_FIT, PREEMPT, Assigner, Assignment, Chosen, Tried
 from cede.doctrines.kueue.preemption import find_victims
 from cede.doctrines.kueue.search import NOBODY, Found, Notes, Outcome
+from cede.doctrines.kueue.selected import selected, with_only
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+
+ADMITTED = (rules.WITHIN, rules.RECLAIM, rules.BORROW, rules.FAIR, rules.NOT_REACHED)
+"""What a search over all says of those who may go; of a cheaper set without them it is not true that they do."""
 
 
 @dataclass(eq=False, slots=True)
@@ -83,6 +90,7 @@ def _at(assigner: Assigner, counts: tuple[int, ...]) -> Entry:
     if assignment.mode == PREEMPT:
         room = None if assignment.room is None else assignment.room.afresh()
         found = assigner.search(assignment.asked, assignment.contested, room)
+        found = selected(assigner.snapshot, assigner.claimant, assignment.asked, assignment.contested, room, found)
     return Entry(assigner.snapshot, assigner.claimant, assignment, found, len(assigner.snapshot.log))
 
 
@@ -108,10 +116,20 @@ def _smaller(assigner: Assigner, claimant: Claimant) -> Entry | None:
 
 def explained(snapshot: Snapshot, entry: Entry) -> Notes:
     """Why each workload was taken or left in this head's search."""
-    notes = Notes()
     assignment = entry.assignment
     if assignment.mode == NO_FIT or not assignment.asked:
-        return notes
+        return Notes()
+    notes = _searched(snapshot, entry)
+    if snapshot.cycle.optimal and entry.victims:
+        among = _searched(with_only(snapshot, np.isin(snapshot.rows, entry.rows)), entry)
+        for row in [row for row, (rule, _) in notes.found.items() if rule in ADMITTED and row not in entry.rows]:
+            notes.stays(row, rules.SPARED)
+        notes.found |= {row: among.found[row] for row in entry.rows if row in among.found}
+    return notes
+
+
+def _searched(snapshot: Snapshot, entry: Entry) -> Notes:
+    notes, assignment = Notes(), entry.assignment
     room = None if assignment.room is None else assignment.room.afresh()
     find_victims(snapshot, entry.claimant, assignment.asked, assignment.contested, room, notes)
     return notes

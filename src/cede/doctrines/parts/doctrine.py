@@ -6,11 +6,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from cede.doctrines.parts.question import Question
 from cede.model.lint import Finding
 from cede.model.plan import Decision
 from cede.model.rules import RuleSet
+from cede.state.columns import Bools
 from cede.state.state import State
 from cede.state.trial import Trial
+
+OPTIMAL = "optimal"
+EFFORT = 1_000
 
 
 @dataclass(slots=True)
@@ -28,12 +33,20 @@ class Cycle:
     """Whether everybody is asked for who waits; if not, what it remembers of those who are not asked for stays."""
     backfill: str = "off"
     """Who may pass a head that waits for room; a doctrine's `decide` knows nothing of it, its `swift` must."""
+    effort: int = EFFORT
+    """How far a search for the proven best victims may branch before it is given up; no clock, so that the same file
+    has the same plan."""
     wakes_at: int | None = None
     missed: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def quiet(self) -> Cycle:
         """The same cycle for a decision that nobody will read: no explanation, no nearest miss."""
         return replace(self, explain=False, misses=False)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the file asks for the proven best victims, and not for the doctrine's own choice."""
+        return self.state.static.selection == OPTIMAL
 
     @property
     def told(self) -> bool:
@@ -116,3 +129,10 @@ class Doctrine:
     says too."""
     recalled: Callable[[State, Mapping[str, Any]], dict[str, Any]] | None = None
     """The memory of which this was kept."""
+    retries: frozenset[str] = frozenset()
+    """Rules that refuse only for now: whom they refuse stays queued, and is decided again."""
+    question: Callable[[State, str, Decision], Question | None] | None = None
+    """What a victim set of this decision had to do and is judged by; the state is as it was before. None: nothing to
+    ask."""
+    usable: Callable[[State, str, int], Bools | None] | None = None
+    """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""

@@ -14,26 +14,34 @@ from cede.doctrines.parts.orders import Rows, first_node, nine_decimals, nodes_b
 from cede.doctrines.parts.packing import Packed, pack
 from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
+from cede.state.units import FULL, WHOLE
 
 
-def place(state: State, claim: Claim, free: Int64s | None = None) -> list[int] | None:
-    """A node row for each member, in the order of the members, or None; a cluster without nodes has room."""
+def place(state: State, claim: Claim, free: Int64s | None = None, last: Bools | None = None) -> list[int] | None:
+    """A node row for each member, in the order of the members, or None; a cluster without nodes has room.
+
+    Nodes that are marked `last` are used only as far as the others do not do.
+    """
     if not state.nodes.size:
         return []
     free = state.nodes.free[:, : state.nodes.size] if free is None else free
+    if last is not None and not claim.single:
+        without = place(state, claim, np.where(last, 0, free))
+        if without is not None:
+            return without
     if claim.need is None:
-        return _place_parts(state, claim, free).placed
+        return _place_parts(state, claim, free, last).placed
     if claim.single:
         open_nodes = np.flatnonzero(feasible(claim, claim.need, free))
-        return [_best(state, claim.need, open_nodes, free)] if len(open_nodes) else None
+        return [_best(state, claim.need, open_nodes, free, last)] if len(open_nodes) else None
     room = members_that_fit(claim, free)
-    shares = _shares(state, claim, room)
+    shares = _shares(state, claim, room, last)
     if shares is None:
         return None
     placed: list[int] = []
     for nodes, members in shares:
         left = members
-        for node in nodes_by(state, nodes, leftover(state, claim.need, nodes, free)).tolist():
+        for node in nodes_by(state, nodes, *_late(nodes, last), leftover(state, claim.need, nodes, free)).tolist():
             taken = min(int(room[node]), left)
             placed += [node] * taken
             left -= taken
@@ -66,10 +74,16 @@ def feasible(claim: Claim, need: Int64s, free: Int64s) -> Bools:
 def members_that_fit(claim: Claim, free: Int64s) -> Int64s:
     """How many equal members each node can take, never more than there are."""
     assert claim.need is not None
-    room = np.where(claim.allowed, claim.members, 0)
+    mask = feasible(claim, claim.need, free)
+    if claim.single or claim.need[WHOLE] >= FULL:
+        return mask.astype(np.int64)
+    nodes = np.flatnonzero(mask)
+    most = np.full(len(nodes), claim.members)
     for column in claim.columns:
-        np.minimum(room, free[column] // claim.need[column], out=room)
-    return np.maximum(room, 0, out=room)
+        np.minimum(most, free[column, nodes] // claim.need[column], out=most)
+    room = np.zeros(len(mask), np.int64)
+    room[nodes] = most
+    return room
 
 
 def enough(state: State, claim: Claim, room: Int64s) -> bool:
@@ -107,11 +121,18 @@ def named_columns(state: State) -> list[int]:
     return state.units.plain
 
 
-def _best(state: State, need: Int64s, nodes: Rows, free: Int64s) -> int:
-    return int(nodes[0]) if len(nodes) == 1 else first_node(state, nodes, leftover(state, need, nodes, free))
+def _best(state: State, need: Int64s, nodes: Rows, free: Int64s, last: Bools | None) -> int:
+    if len(nodes) == 1:
+        return int(nodes[0])
+    return first_node(state, nodes, *_late(nodes, last), leftover(state, need, nodes, free))
 
 
-def _shares(state: State, claim: Claim, room: Int64s) -> list[tuple[Rows, int]] | None:
+def _late(nodes: Rows, last: Bools | None) -> list[Bools]:
+    """A first key for nodes, where some are used last."""
+    return [] if last is None else [last[nodes]]
+
+
+def _shares(state: State, claim: Claim, room: Int64s, last: Bools | None) -> list[tuple[Rows, int]] | None:
     """Sets of nodes, and how many members go on each set."""
     if not enough(state, claim, room):
         return None
@@ -121,7 +142,11 @@ def _shares(state: State, claim: Claim, room: Int64s) -> list[tuple[Rows, int]] 
     groups = state.nodes.group[: state.nodes.size]
     names = state.groups.names
     if claim.placement == TIGHT:
-        best = min(np.flatnonzero(totals >= claim.members).tolist(), key=lambda group: (totals[group], names[group]))
+        late = np.zeros_like(totals)
+        if last is not None:
+            late = np.maximum(claim.members - group_room(state, claim, np.where(last, 0, room))[0], 0)
+        large = np.flatnonzero(totals >= claim.members).tolist()
+        best = min(large, key=lambda group: (late[group], totals[group], names[group]))
         return [(np.flatnonzero((groups == best) & (room > 0)), claim.members)]
     most = np.minimum(totals, limit)
     counts = dict.fromkeys(sorted(np.flatnonzero(most).tolist(), key=names.__getitem__), 0)
@@ -145,24 +170,24 @@ def never_fits(state: State, claim: Claim, free: Int64s) -> bool:
     return packed.placed is None and packed.certain
 
 
-def _place_parts(state: State, claim: Claim, free: Int64s) -> Packed:
+def _place_parts(state: State, claim: Claim, free: Int64s, last: Bools | None = None) -> Packed:
     """Members that differ: the largest first, each where it fits best; if that fails, any way that works."""
     if claim.placement != TIGHT:
-        return _place_parts_on(state, claim, free, claim.allowed)
+        return _place_parts_on(state, claim, free, claim.allowed, last)
     groups = state.nodes.group[: state.nodes.size]
     certain = True
     for group in sorted(set(groups[claim.allowed].tolist()), key=state.groups.names.__getitem__):
-        packed = _place_parts_on(state, claim, free, claim.allowed & (groups == group))
+        packed = _place_parts_on(state, claim, free, claim.allowed & (groups == group), last)
         if packed.placed is not None:
             return packed
         certain &= packed.certain
     return Packed(None, certain)
 
 
-def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) -> Packed:
+def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools, last: Bools | None) -> Packed:
     order = members_by_size(state, claim)
     limit = group_room(state, claim, np.zeros(state.nodes.size, np.int64))[1]
-    placed = _each_where_it_fits_best(state, claim, order, free.copy(), allowed, limit)
+    placed = _each_where_it_fits_best(state, claim, order, free.copy(), allowed, limit, last)
     certain = True
     if placed is None:
         nodes: Rows = np.flatnonzero(allowed)
@@ -176,7 +201,7 @@ def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools) ->
 
 
 def _each_where_it_fits_best(
-    state: State, claim: Claim, order: list[int], free: Int64s, allowed: Bools, limit: int
+    state: State, claim: Claim, order: list[int], free: Int64s, allowed: Bools, limit: int, last: Bools | None
 ) -> list[int] | None:
     groups = state.nodes.group[: state.nodes.size]
     in_group: dict[int, int] = {}
@@ -190,7 +215,7 @@ def _each_where_it_fits_best(
         nodes = np.flatnonzero(open_nodes)
         if not len(nodes):
             return None
-        node = _best(state, need, nodes, free)
+        node = _best(state, need, nodes, free, last)
         placed.append(node)
         free[:, node] -= need
         in_group[int(groups[node])] = in_group.get(int(groups[node]), 0) + 1

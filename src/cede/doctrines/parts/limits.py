@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from cede.doctrines.parts.claim import matching_nodes
+from cede.doctrines.parts.claim import matching_nodes, residents_of_all
 from cede.doctrines.parts.orders import Rows
+from cede.model.cluster import Tenant
 from cede.model.quantities import show_quantity
 from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Bools, Int64s
 from cede.state.state import State
@@ -95,34 +96,49 @@ def hopeless(limits: list[Limit]) -> list[Limit]:
 
 def nodes_over(state: State, row: int, nodes: list[int]) -> Limit | None:
     """The tenant's limit on nodes, if these are more than it leaves; a gang may stand on more than the fewest."""
-    for limit in _tenant_limits(state, row):
-        if limit.what == "nodes" and limit.used + len(set(nodes)) > limit.limit:
-            return replace(limit, asked=len(set(nodes)))
-    return None
+    tenant, code = _tenant_of(state, row)
+    if tenant is None or tenant.max_nodes is None:
+        return None
+    count = len(set(nodes))
+    used = int(nodes_held(state, _holding(state, code)).sum())
+    return _nodes_limit(tenant, code, used, count) if used + count > tenant.max_nodes else None
 
 
 def _tenant_limits(state: State, row: int) -> list[Limit]:
-    code = int(state.work.tenant[row])
-    tenant = state.static.tenants.get(state.tenants.name(code) or "")
-    if tenant is None:
+    tenant, code = _tenant_of(state, row)
+    if tenant is None or (tenant.max_workloads is None and tenant.max_nodes is None):
         return []
-    work = state.work
-    holding: Rows = np.flatnonzero((work.tenant[: work.size] == code) & (work.state[: work.size] >= RESERVED))
-    owner = f"tenant {tenant.name}"
+    holding = _holding(state, code)
     found: list[Limit] = []
     if tenant.max_workloads is not None:
-        found.append(Limit(owner, "workloads", None, NONE, code, len(holding), 1, tenant.max_workloads))
+        amounts = len(holding), 1, tenant.max_workloads
+        found.append(Limit(f"tenant {tenant.name}", "workloads", None, NONE, code, *amounts))
     if tenant.max_nodes is not None:
         used = int(nodes_held(state, holding).sum())
-        found.append(Limit(owner, "nodes", None, NONE, code, used, _fewest_nodes(state, row), tenant.max_nodes))
+        found.append(_nodes_limit(tenant, code, used, _fewest_nodes(state, row)))
+    return found
+
+
+def _nodes_limit(tenant: Tenant, code: int, used: int, asked: int) -> Limit:
+    assert tenant.max_nodes is not None
+    return Limit(f"tenant {tenant.name}", "nodes", None, NONE, code, used, asked, tenant.max_nodes)
+
+
+def _tenant_of(state: State, row: int) -> tuple[Tenant | None, int]:
+    code = int(state.work.tenant[row])
+    return state.static.tenants.get(state.tenants.name(code) or ""), code
+
+
+def _holding(state: State, tenant: int) -> Rows:
+    work, size = state.work, state.work.size
+    found: Rows = np.flatnonzero((work.tenant[:size] == tenant) & (work.state[:size] >= RESERVED))
     return found
 
 
 def nodes_held(state: State, rows: Rows) -> Int64s:
     """How many nodes each of these stands on, or is booked on in this cycle; one where neither is known."""
-    residents = state.residents
-    live = residents.work[: residents.size][residents.count[: residents.size] > 0]
-    held = np.bincount(live, minlength=state.work.size)[rows]
+    standing = state.residents.work[residents_of_all(state, rows)]
+    held = np.bincount(standing, minlength=state.work.size)[rows]
     for at, row in enumerate(rows.tolist() if state.booked_on else ()):
         if row in state.booked_on:
             held[at] = len(set(state.booked_on[row]))
@@ -139,12 +155,22 @@ def _fewest_nodes(state: State, row: int) -> int:
     total = np.sum(vectors, axis=0)
     for column in np.flatnonzero(total).tolist():
         capacity = state.nodes.capacity[column, : state.nodes.size][matching]
-        if len({int(vector[column]) for vector in vectors}) == 1:
-            capacity = capacity // vectors[0][column] * vectors[0][column]
-        enough = np.cumsum(np.sort(capacity)[::-1]) >= total[column]
-        if enough.any():
-            fewest = max(fewest, int(enough.argmax()) + 1)
+        each = {int(vector[column]) for vector in vectors}
+        count = _largest(capacity, int(total[column]), each.pop() if len(each) == 1 else 1)
+        fewest = fewest if count is None else max(fewest, count)
     return fewest
+
+
+def _largest(capacity: Int64s, total: int, step: int) -> int | None:
+    """How many of the largest together have so much, counted in whole steps; none if all have less."""
+    most = int(capacity.max(initial=0)) // step * step
+    if not most:
+        return None
+    count = -(-total // most)
+    if int(np.count_nonzero(capacity >= most)) >= count:
+        return count
+    enough = np.cumsum(np.sort(capacity // step * step)[::-1]) >= total
+    return int(enough.argmax()) + 1 if enough.any() else None
 
 
 def _shown(state: State, column: int | None, what: str, count: int) -> str:

@@ -68,8 +68,8 @@ def nine_decimals(scores: npt.NDArray[np.float64]) -> Int64s:
 
 def first_node(state: State, nodes: Rows, *keys: Key) -> int:
     """The node row that comes first by the keys, ascending; equal ones by name. Keys are taken at `nodes`."""
-    for key in keys:
-        best = key == key.min()
+    for at in range(len(keys)):
+        best = keys[at] == keys[at].min()
         if not best.all():
             nodes = nodes[best]
             keys = tuple(other[best] for other in keys)

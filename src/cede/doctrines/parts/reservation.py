@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim, residents_of_all
-from cede.doctrines.parts.fit import fits, place
-from cede.state.columns import NEVER, Int64s
+from cede.doctrines.parts.ends import ends_needed
+from cede.doctrines.parts.fit import place
+from cede.doctrines.parts.orders import Rows
+from cede.state.columns import NEVER, PREEMPTING, RESERVED, Bools, Int64s
 from cede.state.state import State
 
 End = tuple[int, int, tuple[tuple[int, int], ...]]
@@ -41,12 +43,15 @@ class Reservation:
                 return False
         return True
 
-    def passes(self, state: State, claim: Claim, walltime: int) -> list[int] | None:
-        """Nodes on which this one can start now without delaying the reservation; none if it cannot."""
+    def passes(self, state: State, claim: Claim, walltime: int, last: Bools | None = None) -> list[int] | None:
+        """Nodes on which this one can start now without delaying the reservation; none if it cannot.
+
+        `last`: as `place` has it.
+        """
         free = state.nodes.free[:, : state.nodes.size]
         if walltime != NEVER and state.now + walltime <= self.at:
-            return place(state, claim, free)
-        return place(state, claim, np.minimum(free, self.left))
+            return place(state, claim, free, last)
+        return place(state, claim, np.minimum(free, self.left), last)
 
     def allows(self, claim: Claim, nodes: Sequence[int], now: int, walltime: int) -> bool:
         """Whether one that starts on just these nodes delays nothing."""
@@ -84,47 +89,63 @@ def totals_of(state: State, row: int) -> tuple[tuple[int, int], ...]:
     return tuple((column, int(every[column])) for column in np.flatnonzero(every).tolist())
 
 
-def reserve(state: State, claim: Claim, ends: Ends) -> Reservation | None:
-    """The reservation of a claim that does not fit now; none if no expected end makes room, or none is needed."""
+def reserve(state: State, claim: Claim, ends: Ends, last: Bools | None = None) -> Reservation | None:
+    """The reservation of a claim that does not fit now; none if no expected end makes room, or none is needed.
+
+    `last`: as `place` has it.
+    """
     size = state.nodes.size
     if not size:
         return None
-    if size == 1 and claim.allowed[0] and claim.need is not None:
+    if size == 1 and claim.allowed[0] and claim.need is not None and not state.between:
         return _on_one_node(state, claim, 0, ends)
-    free = state.nodes.free[:, :size]
-    low, high = 0, len(ends)
-    if not fits(state, claim, _freed(state, free, ends)):
+    times, rows = (np.array([end[part] for end in ends], np.int64) for part in (0, 1))
+    return reserve_after(state, claim, times, rows, last)
+
+
+def reserve_after(
+    state: State, claim: Claim, times: Int64s, rows: Rows, last: Bools | None = None
+) -> Reservation | None:
+    """The same of workloads that end at these times, in order."""
+    if not state.nodes.size:
         return None
-    while low < high:
-        middle = (low + high) // 2
-        if fits(state, claim, _freed(state, free, ends[:middle])):
-            high = middle
-        else:
-            low = middle + 1
-    if not low:
+    count = ends_needed(state, claim, rows, _freed)
+    if not count:
         return None
-    at = max(state.now, ends[low - 1][0])
-    while low < len(ends) and ends[low][0] <= at:
-        low += 1
-    then = _freed(state, free, ends[:low])
-    nodes = place(state, claim, then)
+    at = max(state.now, int(times[count - 1]))
+    then = _freed(state, rows[: int(times.searchsorted(at, "right"))])
+    nodes = place(state, claim, then, last)
     assert nodes is not None, "it fits then"
     for node, need in zip(nodes, claim.vectors, strict=True):
         then[:, node] -= need
     return Reservation(at, then)
 
 
-def _freed(state: State, free: Int64s, ends: Ends) -> Int64s:
-    """What is free when these have ended."""
-    then = free.copy()
-    rows = residents_of_all(state, np.array([end[1] for end in ends], np.intp))
-    nodes = state.residents.node[rows]
-    for column in range(len(then)):
-        np.add.at(then[column], nodes, state.residents.amount[column, rows])
-    for _, row, _ in ends if state.booked_on else ():
+def _freed(state: State, ended: Rows) -> Int64s:
+    """What is free when these have ended; of what is leaving and what is held only the larger was not."""
+    then = state.nodes.free[:, : state.nodes.size].copy()
+    rows = residents_of_all(state, ended)
+    if state.between:
+        phase = state.work.state[state.residents.work[rows]]
+        size = state.nodes.size
+        leaving, held = state.nodes.leaving[:, :size].copy(), state.nodes.held[:, :size].copy()
+        taken = np.maximum(leaving, held)
+        _add(state, leaving, rows[phase == PREEMPTING], -1)
+        _add(state, held, rows[phase == RESERVED], -1)
+        then += taken - np.maximum(leaving, held)
+        rows = rows[(phase != PREEMPTING) & (phase != RESERVED)]
+    _add(state, then, rows, 1)
+    for row in ended.tolist() if state.booked_on else ():
         for node, need in zip(state.booked_on.get(row, ()), state.members_of(row), strict=False):
             then[:, node] += need
     return then
+
+
+def _add(state: State, amounts: Int64s, rows: Rows, sign: int) -> None:
+    """What these residents hold, added to what each node has."""
+    nodes = state.residents.node[rows]
+    for column in range(len(amounts)):
+        np.add.at(amounts[column], nodes, sign * state.residents.amount[column, rows])
 
 
 def _covers(free: list[int], wanted: list[tuple[int, int]]) -> bool:

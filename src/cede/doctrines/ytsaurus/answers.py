@@ -51,6 +51,7 @@ TAKEN = {
     rules.GRACEFUL.id: "; all such are asked to leave",
 }
 """In which order they go, where that is not the newest first."""
+NEWEST, CHEAPEST = "; taken newest first", "; taken for what its set costs, as the file's selection says"
 
 
 def not_running(state: State, row: int) -> Candidate:
@@ -210,9 +211,8 @@ class Answers:
         numbers = self.beats.numbers
         name = self.state.work_names[int(here.rows[at])]
         if at in taken.victims:
-            return Candidate(
-                name, "victim", by.id, f"{self._place(here, at)}{TAKEN.get(by.id, '; taken newest first')}"
-            )
+            how = TAKEN.get(by.id, CHEAPEST if self.cycle.optimal and taken.row != NONE else NEWEST)
+            return Candidate(name, "victim", by.id, f"{self._place(here, at)}{how}")
         ssd, anybody = bool(self.beats.ssd_nodes[taken.node]), by is rules.ABORT
         rule = None if anybody else shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
         if rule is not None:

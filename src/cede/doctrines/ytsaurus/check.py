@@ -101,7 +101,7 @@ class Audit:
     def _below(self, update: Update, operation: int, row: int, part: float) -> bool:
         """Whether what its operation uses before this one is below so much of its share, summed up one by one."""
         state = self.state
-        if update.pools.tree.bound_is_preemptible or settings_threshold(update, operation) or _remembers(update):
+        if update.pools.tree.bound_is_preemptible or settings_threshold(update, operation) or remembers(update):
             return False
         key = self._age(row)
         others = np.flatnonzero(update.standing.operation == operation).tolist()
@@ -160,7 +160,7 @@ class Audit:
         return total
 
 
-def _remembers(update: Update) -> bool:
+def remembers(update: Update) -> bool:
     """Whether shares depend on what was before, which nobody tells here."""
     return bool(update.integrals.all) or any(pool.historic_period is not None for pool in update.pools.settings)
 

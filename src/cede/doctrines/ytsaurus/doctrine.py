@@ -8,6 +8,7 @@ from cede.doctrines.ytsaurus.decide import decide
 from cede.doctrines.ytsaurus.keeping import kept, recalled
 from cede.doctrines.ytsaurus.lint import lint
 from cede.doctrines.ytsaurus.options import SETTINGS
+from cede.doctrines.ytsaurus.question import question
 from cede.doctrines.ytsaurus.rules import RULES
 from cede.doctrines.ytsaurus.settings import EDITIONS
 from cede.doctrines.ytsaurus.shares import shares
@@ -38,4 +39,5 @@ YTSAURUS = Doctrine(
     waived=True,
     kept=kept,
     recalled=recalled,
+    question=question,
 )

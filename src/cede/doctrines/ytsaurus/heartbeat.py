@@ -9,7 +9,6 @@ import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.limits import limits_of, nodes_over
-from cede.doctrines.parts.orders import order_of
 from cede.doctrines.ytsaurus import full_host, rules
 from cede.doctrines.ytsaurus.asks import Asks
 from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, STARVING
@@ -24,8 +23,8 @@ from cede.doctrines.ytsaurus.here import (
     look,
 )
 from cede.doctrines.ytsaurus.numbers import Numbers
-from cede.doctrines.ytsaurus.settings import DOCS
 from cede.doctrines.ytsaurus.status import dominates
+from cede.doctrines.ytsaurus.taking import newest, spare, victims_for
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.rules import Rule
 from cede.state.columns import NONE, RESERVED, Bools, Int64s
@@ -281,16 +280,10 @@ class Beats:
         if kind != NONE:
             need = self.asks.need[:, kind]
             short = np.where(need > 0, need - free, short)
-        taken: list[int] = []
-        freed = np.zeros_like(short)
-        for at in open_:
-            if (freed >= short).all():
-                break
-            taken.append(at)
-            freed = freed + here.amount[at]
-        spared: list[int] = []
-        if kind != NONE and self.cycle.edition == DOCS:
-            taken, spared = self._spare(here, taken, short)
+        if kind == NONE:
+            taken, spared = newest(here, open_, short), list[int]()
+        else:
+            taken, spared = victims_for(self.cycle, self.asks.claim(kind), here, open_, short)
         if kind != NONE or taken:
             found = Taken(kind, NONE, node, stage.rule, taken, spared, here, stage.least, stage.normal, free, short)
             if kind == NONE:
@@ -321,20 +314,7 @@ class Beats:
         """Of a start's victims those who were needed, and those who were not."""
         assert taken.here is not None
         assert taken.short is not None
-        return self._spare(taken.here, taken.victims, taken.short)
-
-    def _spare(self, here: Here, taken: list[int], short: Int64s) -> tuple[list[int], list[int]]:
-        """Those who are needed of those taken: the oldest is spared first."""
-        freed = here.amount[taken].sum(axis=0)
-        spared: list[int] = []
-        rows = here.rows[taken]
-        oldest = order_of(self.state, rows, here.progress[taken])
-        for place in oldest.tolist():
-            at = taken[place]
-            if (freed - here.amount[at] >= short).all():
-                freed = freed - here.amount[at]
-                spared.append(at)
-        return [at for at in taken if at not in spared], spared
+        return spare(self.state, taken.here, taken.victims, taken.short)
 
     def look_again(self, node: int) -> Here:
         """Who runs on this node now."""

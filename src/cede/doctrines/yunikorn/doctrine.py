@@ -9,6 +9,7 @@ from cede.doctrines.yunikorn import laws, shipped
 from cede.doctrines.yunikorn.check import Audit
 from cede.doctrines.yunikorn.lint import lint
 from cede.doctrines.yunikorn.memory import lasting
+from cede.doctrines.yunikorn.question import question
 from cede.doctrines.yunikorn.reservations import cancelled_for
 from cede.doctrines.yunikorn.rules import NO_GAIN, RULES
 from cede.doctrines.yunikorn.settings import (
@@ -59,4 +60,5 @@ YUNIKORN = Doctrine(
     falls_short=NO_GAIN.id,
     lasting=lasting,
     cancels=lambda state, edition, holder, claimant: edition == SHIPPED and cancelled_for(state, holder, claimant),
+    question=question,
 )

@@ -11,6 +11,7 @@ from cede.doctrines.parts.orders import tie_break
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask
 from cede.doctrines.yunikorn.lawful import looked_at
+from cede.state.columns import Bools
 from cede.state.state import State
 
 
@@ -22,8 +23,11 @@ class Cleared:
     victims: tuple[int, ...] | None
 
 
-def clear_node(state: State, ask: Ask, node: int) -> Cleared:
-    """Victims in order until they alone cover the ask, whatever is free; none if with what is free they do not."""
+def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> Cleared:
+    """Victims in order until they alone cover the ask, whatever is free; none if with what is free they do not.
+
+    `only`: nobody else may be taken.
+    """
     work, size = state.work, state.work.size
     found = looked_at(state, ask, work.state[:size])
     here = np.zeros(size, np.bool_)
@@ -47,7 +51,8 @@ def clear_node(state: State, ask: Ask, node: int) -> Cleared:
 
     taken: list[int] = []
     freed = [0] * len(columns)
-    for row in sorted(np.flatnonzero(found.open).tolist(), key=turn):
+    open_ = found.open if only is None else found.open & only
+    for row in sorted(np.flatnonzero(open_).tolist(), key=turn):
         if all(have >= want for have, want in zip(freed, need, strict=True)):
             break
         taken.append(row)

@@ -11,7 +11,7 @@ import numpy as np
 from cede.doctrines.parts.candidates import Candidates, Facts
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import fits
-from cede.doctrines.yunikorn import rules
+from cede.doctrines.yunikorn import rules, selected
 from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, Asks, say
@@ -139,7 +139,7 @@ class _Plan:
             return self._explained(cycle, ask, snapshot, reach, made)
         allowed = usable(state, ask, self.memory.triggered) & ~self.taken
         attempt = Attempt(state, snapshot, ask, np.flatnonzero(found.open), allowed, tried=tried)
-        outcome = attempt.run()
+        outcome = selected.attempted(cycle, attempt, attempt.run())
         if outcome.refusal is not rules.NOT_OWED:  # it came to the nodes
             self.cancelled |= attempt.claim.allowed & ~ask.claim.allowed
         return self._outcome(cycle, ask, attempt, outcome, reach, found)
@@ -277,7 +277,7 @@ class _Plan:
         ):
             if closed:
                 return waiting(cycle, ask, rule, {"members": claim.members})
-        cleared = clear_node(state, ask, node)
+        cleared = selected.cleared(cycle, ask, node, clear_node(state, ask, node))
         snapshot = Snapshot(state, self.queues, ask.leaf)
         facts = facts_about(state, self.queues, snapshot, ask, NONE)
         if cleared.victims is None:

@@ -67,6 +67,8 @@ def cancel(roll: Roll, fact: Cancel) -> None:
             tell_to_go(roll, job, signal=Signal.CANCEL)
         return
     claimed = job.waits_for
+    if job.phase is Phase.HELD:
+        roll.released(job)
     roll.due_at(job, None)
     roll.move(job, Signal.CANCEL, rules.CANCELLED, by=fact.by or "somebody")
     job.ended = roll.now

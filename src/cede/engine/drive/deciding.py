@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cede.engine.backfill import Head, Heads, restrain
+from cede.engine.costs import priced
 from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
@@ -153,7 +154,7 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
     if job is not None:
         _place(job, decision, number)
         job.rule, job.why = decision.rule, decision.why
-        hold(roll, job, victims)
+        hold(roll, job, [(victim, taken.reason) for victim, taken in zip(victims, decision.victims, strict=True)])
     for victim, taken in zip(victims, decision.victims, strict=True):
         if victim.leaving is not None:
             if not makes_way(roll, victim):
@@ -170,6 +171,7 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
             claimant=None if job is None else job.name,
             fate=taken.fate,
             rule=taken.rule or decision.rule,
+            reason=taken.reason,
         )
         send_away(roll, victim, leaving)
 
@@ -180,6 +182,8 @@ def _place(job: Job, decision: Decision, number: int) -> None:
 
 
 def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: ClusterFile | None = None) -> None:
+    if roll.ways.reasons and decision.victims:
+        (decision,) = priced(roll.state, (decision,))
     if decision.victims or roll.ways.reasons:
         roll.made(Made(number, roll.now, made.doctrine, made.edition, decision, moment))
     roll.next_decision = number + 1

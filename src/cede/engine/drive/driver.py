@@ -174,11 +174,13 @@ class Driver:
             self._kept = self._roll.step.kept = kept
 
     def _turn_away(self, facts: Sequence[Fact]) -> None:
-        """Workloads of this step that can never run are not taken in."""
+        """Workloads of this step that can never run are not taken in; those that are refused only for now wait."""
         roll = self._roll
         for number, fact in enumerate(facts):
             decision = roll.step.refused.get(fact.workload.name) if isinstance(fact, Submit) else None
             if decision is None or decision.workload not in roll.jobs or roll.jobs[decision.workload].version:
+                continue
+            if decision.rule in roll.doctrine.retries:
                 continue
             job = roll.jobs.pop(decision.workload)
             roll.forget(job)
@@ -285,6 +287,6 @@ def _in_force(job: Job) -> Iterable[Order]:
     if job.phase is Phase.CHECKPOINTING and not (job.leaving is not None and job.leaving.saved):
         yield hint_of(job)
     if job.leaving is not None and job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
-        yield Terminate(job.name, job.attempt, job.leaving.cause, job.terms.grace_period)
+        yield Terminate(job.name, job.attempt, job.leaving.cause, job.grace)
     if stage == "killed":
         yield Kill(job.name, job.attempt)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cede.engine.drive import rules
 from cede.engine.drive.facts import Exited
 from cede.engine.drive.holds import someone_left
 from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.losses import lost_gpu_hours
 from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import WAITING, Signal
 from cede.model.plan import ENDED
@@ -18,6 +21,7 @@ EVICTIONS = ("preempt", "drain", "withdrawn")
 def exited(roll: Roll, job: Job, fact: Exited) -> None:
     """Its room is free. By itself, or told to: the way it ended decides whether it ends, fails or queues again."""
     leaving = _leaving(roll, job)
+    told = len(roll.step.transitions)
     if roll.lane is not None:
         roll.account.leave(job)
         if fact.code != 0 or fact.told or fact.lost or fact.error:
@@ -40,15 +44,26 @@ def exited(roll: Roll, job: Job, fact: Exited) -> None:
     else:
         _failed(roll, job, *_failure(fact), node=fact.lost)
         evicted = evicted and not by_itself
+    if evicted and leaving is not None and roll.ways.reasons:
+        _tell_loss(roll, job, leaving, told)
     job.ended = roll.now
     job.preempted += evicted
     job.leaving = None
+    roll.released(job)
     if job.phase in WAITING:
         job.nodes, job.decision = (), None
         if job.parked:
             roll.note(job, "park", rules.PARKED, by=job.parked)
     roll.leave(job, preempted=evicted)
     someone_left(roll, job.name)
+
+
+def _tell_loss(roll: Roll, job: Job, leaving: Leaving, first: int) -> None:
+    """The first word of its end, once and for all, says what its going threw away."""
+    hours = lost_gpu_hours(roll.state, job, leaving, roll.now)
+    moves = roll.step.transitions
+    if hours and first < len(moves):
+        moves[first] = replace(moves[first], lost_gpu_hours=hours)
 
 
 def _leaving(roll: Roll, job: Job) -> Leaving | None:

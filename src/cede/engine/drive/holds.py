@@ -18,24 +18,24 @@ from cede.state.columns import NODE_STATES, Int64s
 MARGIN = 60 * SECOND
 
 
-def hold(roll: Roll, job: Job, victims: list[Job]) -> None:
-    """Keep the room of its record for this claimant until these have left, but not for ever."""
-    job.waits_for = tuple(victim.name for victim in victims)
+def hold(roll: Roll, job: Job, victims: list[tuple[Job, str]]) -> None:
+    """Keep the room of its record for this claimant until these, each taken for its reason, have left; not for ever."""
+    job.waits_for = tuple(victim.name for victim, _ in victims)
     job.started = roll.now
     limit = job.terms.hold_timeout
     if limit is None:
-        limit = max((sequence_of(victim) for victim in victims), default=0) + MARGIN
+        limit = max((sequence_of(victim, reason) for victim, reason in victims), default=0) + MARGIN
     roll.move(job, Signal.HOLD)
     job.rule, job.why = rules.HELD.id, rules.HELD.because(**_words(job))
     roll.settle_in(job, held=True)
     roll.due_at(job, roll.now + limit)
 
 
-def sequence_of(job: Job) -> int:
-    """The longest that this workload may take to leave."""
+def sequence_of(job: Job, reason: str = "") -> int:
+    """The longest that this workload may take to leave for this reason."""
     terms = job.terms
     asked = int(terms.checkpoint_timeout * (1 + terms.timeout_extension)) + terms.max_deferral if terms.answers else 0
-    return asked + terms.grace_period
+    return asked + terms.grace(reason)
 
 
 def someone_left(roll: Roll, name: str) -> None:
@@ -112,6 +112,7 @@ def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:
     """The hold ends without its claimant: it waits again, and those who only wrote a checkpoint for it go on."""
     roll.due_at(job, None)
     claimed = job.waits_for
+    roll.released(job)
     job.waits_for, job.nodes = (), ()
     roll.move(job, Signal.SUSPEND if job.resumes else Signal.REQUEUE, rule, **facts)
     roll.leave(job, preempted=False)

@@ -26,6 +26,8 @@ class Leaving:
     by: str = ""
     fate: str = REQUEUED
     rule: str = ""
+    reason: str = ""
+    """Of a victim: the doctrine's word for why it was taken."""
     hinted: int | None = None
     heard: int | None = None
     extended: bool = False
@@ -87,6 +89,12 @@ class Job:
 
     def __post_init__(self) -> None:
         self.name = self.workload.name
+
+    @property
+    def grace(self) -> int:
+        """From SIGTERM to SIGKILL, as long as it leaves for the reason it leaves for now."""
+        leaving = self.leaving
+        return self.terms.grace("" if leaving is None or leaving.cause != "preempt" else leaving.reason)
 
     @property
     def resumes(self) -> bool:

@@ -90,8 +90,8 @@ def grace_of(roll: Roll, job: Job) -> int:
     """How long it may take from now on to be gone."""
     most, leaving = job.terms.gone_within, job.leaving
     if most is None or leaving is None or leaving.hinted is None:
-        return job.terms.grace_period
-    return max(0, min(job.terms.grace_period, leaving.hinted + most - roll.now))
+        return job.grace
+    return max(0, min(job.grace, leaving.hinted + most - roll.now))
 
 
 def kill(roll: Roll, job: Job) -> None:

@@ -6,7 +6,7 @@ import heapq
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.catalog import check_selection, doctrine_of
+from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import choice_of
 from cede.engine.drive.account import Account
 from cede.engine.drive.job import Job
@@ -38,7 +38,6 @@ class Roll:
     def __init__(self, document: ClusterFile, now: int, ways: Ways = LIVE) -> None:
         self.ways = ways
         self.doctrine: Doctrine = doctrine_of(document.doctrine)
-        check_selection(document.selection)
         bare = document.model_copy(update={"workloads": [], "now": Instant(now) if ways.instants else now})
         self.columns: State = build(bare)
         """The columns as they stand; of workloads in `_late` they do not know everything yet."""
@@ -190,6 +189,11 @@ class Roll:
     def touch(self, job: Job) -> None:
         """The workload's record changed and must be stored."""
         self.step.changed[job.name] = job
+
+    def released(self, job: Job) -> None:
+        """It gives its nodes back, or what was held for it there."""
+        if self.ways.reasons:
+            self.step.released[job.name] = job.nodes
 
     def order(self, order: Order) -> None:
         self.step.orders.append(order)

@@ -28,6 +28,8 @@ class Transition:
     decision: int | None = None
     claimant: str | None = None
     by: str = ""
+    lost_gpu_hours: float = 0.0
+    """Of one that had to make way and left with this: what that threw away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ class Step:
     """Every workload whose record changed; those that ended too."""
     refusals: list[Refusal] = field(default_factory=list)
     refused: dict[str, Decision] = field(default_factory=dict)
-    """Workloads that can never run as things are."""
+    """Workloads that are refused: for now, or because they can never run as things are."""
+    released: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The nodes of those that gave their room, or what was held for them, back."""
     granted: dict[str, int] = field(default_factory=dict)
     """Deferrals asked for in this step: microseconds granted, by workload."""
     problems: list[str] = field(default_factory=list)

@@ -8,6 +8,8 @@ from typing import Literal
 from cede.model.times import SECOND
 
 Requeue = Literal["never", "on_node_failure", "always"]
+RECLAIM = "reclaim"
+"""Why a victim is taken whose nodes are lent, and wanted back by the queue they are at home in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class Terms:
     timeout_extension: float = 0.5
     max_deferral: int = 300 * SECOND
     grace_period: int = 30 * SECOND
+    reclaim_grace: int = 60 * SECOND
+    """The least grace of one that stands on a node which its home queue takes back."""
     gone_within: int | None = None
     """From a hint to leave until it is killed, whatever it does; none: as long as the parts of the sequence take."""
     start_timeout: int = 60 * SECOND
@@ -27,3 +31,7 @@ class Terms:
     max_requeues: int = 3
     answers: bool = False
     """Whether something answers a hint: a protocol of the application, or a dump of its processes."""
+
+    def grace(self, reason: str = "") -> int:
+        """From SIGTERM to SIGKILL, of one that leaves for this reason."""
+        return max(self.grace_period, self.reclaim_grace) if reason == RECLAIM else self.grace_period

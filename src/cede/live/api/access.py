@@ -30,6 +30,7 @@ class Caller:
     role: str
     projects: tuple[str, ...] = ()
     account: str | None = None
+    tenant: str | None = None
 
     @property
     def admin(self) -> bool:
@@ -76,7 +77,7 @@ def caller_of(server: Server, token: Token) -> Caller:
     user = next((user for user in server.config.users if user.name == token.name), None)
     if user is None:
         return Caller(token.name, token.role, token.projects)
-    return Caller(user.name, user.role, user.projects, user.account)
+    return Caller(user.name, user.role, user.projects, user.account, user.tenant)
 
 
 Given = Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]

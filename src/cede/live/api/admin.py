@@ -17,7 +17,16 @@ from cede.live.api.rules import NOTHING
 from cede.live.api.server import Here
 from cede.live.api.tokens import hash_of, new_token
 from cede.live.api.values import Label
-from cede.live.api.views import AuditList, NewToken, TokenList, TokenView, audit_view, shown_moment, token_view
+from cede.live.api.views import (
+    AuditList,
+    ChainView,
+    NewToken,
+    TokenList,
+    TokenView,
+    audit_view,
+    shown_moment,
+    token_view,
+)
 
 router = APIRouter(tags=["admin"])
 
@@ -37,6 +46,16 @@ async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()
     found = await run_in_threadpool(read)
     views = [audit_view(entry) for entry in found[: wanted.limit]]
     return AuditList(entries=views, next=views[-1].number if len(found) > wanted.limit else None)
+
+
+@router.get("/audit/chain", responses=declared(401, 403), summary="Whether the audit trail is as it was written")
+async def chain(server: Here, caller: Whoever) -> ChainView:
+    """Walks all of it: each record has the hash of the one before it, and the store knows the last."""
+    caller.needs("admin", "checking the audit trail")
+    found = await run_in_threadpool(server.store.check_audit)
+    return ChainView(
+        intact=found.broken is None, records=found.count, head=found.head, broken=found.broken, why=found.why
+    )
 
 
 @router.get("/tokens", responses=declared(401, 403), summary="List tokens")

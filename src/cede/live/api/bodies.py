@@ -63,6 +63,7 @@ class Submission(Body):
     name: Maybe[str] = Field(None, pattern=NAME, description="Default: the command's name and a number.")
     queue: Maybe[Label] = Field(None, description="Default: the only queue, or the one called default.")
     project: Maybe[Label] = Field(None, description="Default: the caller's first.")
+    tenant: Maybe[Label] = Field(None, description="Whose quota it counts to; default: the caller's own.")
     priority: Maybe[Integer] = None
     job_priority: Maybe[Integer] = None
     kind: Maybe[Kind] = None
@@ -77,6 +78,7 @@ class Submission(Body):
     checkpoint: Maybe[CheckpointBody] = None
     preemptible: Maybe[bool] = None
     preempts: Maybe[bool] = None
+    sensitive: Maybe[bool] = Field(None, description="Default false. Every step of it is in the audit trail.")
     env: Maybe[Variables] = None
     times: Maybe[TimesBody] = None
     requeue: Maybe[Requeue] = Field(None, description="When it is queued again after a failure.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -12,7 +14,9 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from cede.engine.cluster import Cluster
 from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.certifying import Seconds, decided
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import Responses, declared, refusal
 from cede.live.api.rules import NOTHING
@@ -20,6 +24,8 @@ from cede.live.api.server import Here, Server
 from cede.live.api.values import Label
 from cede.live.api.views import DecisionList, DecisionView, decision_view
 from cede.live.store.records import DecisionRecord
+from cede.model.document import parse_document
+from cede.model.plan import Decision
 
 router = APIRouter(tags=["decisions"])
 
@@ -78,12 +84,22 @@ def _concerns(server: Server, caller: Caller, record: DecisionRecord, known: dic
     return any(known[name] for name in names)
 
 
-@router.get("/decisions/{number}", responses=declared(401, 404, 422), summary="Look at a decision")
-async def decision(server: Here, caller: Whoever, number: Number) -> DecisionView:
+@router.get("/decisions/{number}", responses=declared(401, 403, 404, 422, 429), summary="Look at a decision")
+async def decision(server: Here, caller: Whoever, number: Number, certify: Seconds = None) -> DecisionView:
+    """With `certify` its victims are compared with all that could have gone; so it is for those who may plan."""
     record = await run_in_threadpool(server.store.decision, number)
     if record is None or not await run_in_threadpool(_concerns, server, caller, record, {}):
         raise refusal(404, NOTHING, what="decision", name=number)
-    return decision_view(record)
+    if certify is None:
+        return decision_view(record)
+    caller.needs_sight("planning")
+    kept = await run_in_threadpool(_kept, server, record)
+    made = record.decision
+
+    def work() -> Decision:
+        return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, certify)
+
+    return decision_view(replace(record, decision=await server.trials.run(caller.name, work)))
 
 
 @router.get(
@@ -98,10 +114,16 @@ async def cluster(server: Here, caller: Whoever, number: Number) -> Response:
     record = await run_in_threadpool(server.store.decision, number)
     if record is None:
         raise refusal(404, NOTHING, what="decision", name=number)
-    kept = await run_in_threadpool(server.store.cluster, record.cluster_hash) if record.cluster_hash else None
-    if kept is None:
-        raise refusal(404, NOTHING, what="cluster file of decision", name=number)
+    kept = await run_in_threadpool(_kept, server, record)
     return Response(await run_in_threadpool(_unpacked, kept), media_type="application/json")
+
+
+def _kept(server: Server, record: DecisionRecord) -> bytes:
+    """The cluster file that a decision was made from."""
+    kept = server.store.cluster(record.cluster_hash) if record.cluster_hash else None
+    if kept is None:
+        raise refusal(404, NOTHING, what="cluster file of decision", name=record.number)
+    return kept
 
 
 def _unpacked(kept: bytes) -> bytes:

@@ -7,6 +7,7 @@ from cede.engine.cluster import Cluster
 from cede.engine.lint import lint
 from cede.live.api.problems import RefusedError, refusal
 from cede.live.api.rules import FIXED_PRIORITY, PRIORITY_RANGE
+from cede.live.sensitive import CRITICAL, Sensitive
 from cede.model.checks import PRIORITIES
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.reports import Finding, Hints
@@ -28,6 +29,7 @@ class Ground:
         self.document = document
         doctrine = None if document.doctrine is None else document.doctrine.name
         self.priorities = PRIORITIES.get(doctrine or "", INT32)
+        self.sensitive = Sensitive(document)
         parents = {queue.parent for queue in document.queues if queue.parent is not None}
         names = {queue.name for queue in document.queues}
         self._known = Known(
@@ -58,13 +60,14 @@ class Ground:
         return own_priority(self._static, user, project)
 
     def breach(self, workload: Workload) -> RefusedError | None:
-        """The refusal of a priority that its user or its project may not use."""
+        """The refusal of a priority that its user or its project may not use; sensitive work has the highest class."""
         owners = (workload.user, workload.project)
         if workload.user not in self._bound_users and workload.project not in self._bound_projects:
             return None
         low, high = self.priorities if self.priorities != INT32 else (None, None)
         state = self._alone(*owners)
-        state.work.priority[0] = self.own_priority(*owners) if workload.priority is None else workload.priority
+        own = self.own_priority(*owners) if workload.priority is None else workload.priority
+        state.work.priority[0] = CRITICAL if self.sensitive.classes and self.sensitive(workload) else own
         breach = breach_of(state, 0, low, high)
         if breach is None:
             return None

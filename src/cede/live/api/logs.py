@@ -10,12 +10,14 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from cede.live.api.access import Whoever, visible
+from cede.live.api.access import Caller, Whoever, visible
 from cede.live.api.paging import MOST_NUMBER, Parameters
-from cede.live.api.problems import declared, invalid
-from cede.live.api.server import Here
+from cede.live.api.problems import declared, invalid, refusal
+from cede.live.api.rules import SENSITIVE_OUTPUT
+from cede.live.api.server import Here, Server
 from cede.live.api.workloads import Named
 from cede.live.executors.executor import LogPage
+from cede.live.store.records import Record
 from cede.model.errors import Problem
 from cede.model.lifecycle import FINAL
 
@@ -58,12 +60,12 @@ _PAGE: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/workloads/{name}/logs",
     response_class=Response,
-    responses=_PAGE | declared(401, 404, 422),
+    responses=_PAGE | declared(401, 403, 404, 422),
     summary="Read what a workload wrote",
 )
 async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wanted, Query()]) -> Response:
-    """One page of one stream of one member of one attempt."""
-    record = await visible(server, caller, name)
+    """One page of one stream of one member of one attempt. Of sensitive work only its owner's and admins'."""
+    record = await _readable(server, caller, name, wanted)
     attempt = record.job.attempt if wanted.attempt is None else wanted.attempt
     if wanted.attempt is not None and wanted.attempt > record.job.attempt:
         made = f"it had {record.job.attempt} so far" if record.job.attempt else "it has not begun yet"
@@ -86,3 +88,18 @@ async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wan
     headers = {START: str(page.start), NEXT: str(page.next), ENDED: "true" if page.ended else "false"}
     headers["X-Content-Type-Options"] = "nosniff"  # whatever a workload wrote, no browser shall take it for a page
     return Response(page.data, media_type="application/octet-stream", headers=headers)
+
+
+async def _readable(server: Server, caller: Caller, name: str, wanted: Wanted) -> Record:
+    """The workload, if the caller may read what it wrote; who else wants to read of sensitive work is on record."""
+    record = await run_in_threadpool(server.store.workload, name)
+    if record is None or record.task.owner == caller.name or not server.ground.sensitive(record.job.workload):
+        return await visible(server, caller, name)
+    place = f"attempt {wanted.attempt or record.job.attempt}, member {wanted.member}, {wanted.stream}"
+    asked = caller.asks("read output", name, f"{place}, from byte {wanted.offset}")
+    async with server.asked_for(asked):
+        await visible(server, caller, name)
+        if not caller.admin:
+            raise refusal(403, SENSITIVE_OUTPUT, name=name, owner=record.task.owner)
+    await run_in_threadpool(server.note, asked)
+    return record

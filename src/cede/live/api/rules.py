@@ -12,6 +12,10 @@ ROLE = RULES.refuses("role", "{name} is a {role}; {what} takes {needed}")
 NOT_VISIBLE = RULES.refuses("not-visible", "there is no workload called {name} that {caller} may see")
 NOT_YOURS = RULES.refuses("not-yours", "{name} belongs to {owner}; only its owner and an admin may {what} it")
 OTHER_PROJECT = RULES.refuses("other-project", "{caller} is not in the project {project}; its projects: {projects}")
+OTHER_TENANT = RULES.refuses("other-tenant", "{caller} works for {own}; only an admin submits for the tenant {tenant}")
+SENSITIVE_OUTPUT = RULES.refuses(
+    "sensitive-output", "{name} is sensitive; only {owner}, who submitted it, and an admin may read what it wrote"
+)
 NO_ACCOUNT = RULES.refuses(
     "no-account", "{caller} has no unix account here, and a server that is root runs nothing without one"
 )

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.engine.clock import Clock
 from cede.engine.drive.facts import Fact
+from cede.engine.drive.losses import Stake
 from cede.live.api.ground import Ground
 from cede.live.api.names import Names
 from cede.live.api.problems import RefusedError
@@ -42,7 +43,7 @@ class Scheduler(Protocol):
 
     def describe(self) -> Future[ClusterState]: ...
 
-    def at_stake(self, name: str) -> Future[tuple[int, int] | None]: ...
+    def at_stake(self, name: str) -> Future[Stake | None]: ...
 
     @property
     def problem(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -9,6 +10,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.engine.cluster import Cluster
+from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
 from cede.live.api.access import Caller, Whoever, visible
 from cede.live.api.problems import RefusedError, declared
@@ -24,11 +26,12 @@ from cede.live.api.views import (
     workload_view,
 )
 from cede.live.api.waiting import in_time
-from cede.live.api.workloads import Named
+from cede.live.api.workloads import Named, with_stake
 from cede.live.store.records import DecisionRecord, Event, Record
+from cede.model.costs import cost_of, gpu_hours_in_words
 from cede.model.errors import InputError
 from cede.model.lifecycle import SENTENCES, WAITING, Signal
-from cede.model.plan import Decision
+from cede.model.plan import Decision, Victim
 
 router = APIRouter(tags=["workloads"])
 
@@ -52,6 +55,7 @@ class WhyView(View):
     workload: WorkloadView
     story: list[Told]
     left_out: int = Field(description="How many of the oldest lines are not told.")
+    lost_gpu_hours: float = Field(description="GPU-hours that it threw away by making way, all times together.")
     stands_in_its_way: dict[str, Any] | None = Field(
         None, description="Of one that waits: what would be decided about it now, with the nearest miss."
     )
@@ -66,9 +70,10 @@ async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
     told = sorted(story.told, key=_place)
     decision, not_asked = await _in_its_way(server, caller, record)
     return WhyView(
-        workload=workload_view(record, caller),
+        workload=await with_stake(server, workload_view(record, caller)),
         story=[_told(name, one) for one in told[-MOST_TOLD:]],
         left_out=max(0, len(told) - MOST_TOLD),
+        lost_gpu_hours=round(sum(one.transition.lost_gpu_hours for one in told if isinstance(one, Event)), DIGITS),
         stands_in_its_way=None if decision is None else decision.to_dict(),
         not_asked=not_asked,
     )
@@ -112,7 +117,8 @@ def _happened(event: Event) -> str:
     moved = event.transition
     move = f"{moved.after}" if moved.before in (None, moved.after) else f"{moved.before} to {moved.after}"
     words = SENTENCES[moved.signal] if isinstance(moved.signal, Signal) else moved.signal
-    return f"{move}: {moved.why or words}"
+    lost = f"; {gpu_hours_in_words(moved.lost_gpu_hours)} lost" if moved.lost_gpu_hours else ""
+    return f"{move}: {moved.why or words}{lost}"
 
 
 def _decided(name: str, record: DecisionRecord) -> tuple[str, str]:
@@ -120,13 +126,19 @@ def _decided(name: str, record: DecisionRecord) -> tuple[str, str]:
     if record.claimant != name:
         victim = next((one for one in record.decision.victims if one.workload == name), None)
         rule = record.rule if victim is None else victim.rule or record.rule
-        return rule, f"decision {record.number}: it gives way to {record.claimant or 'nobody'}: {record.why}"
+        cost = "" if victim is None else _at_the_cost_of([victim])
+        return rule, f"decision {record.number}: it gives way to {record.claimant or 'nobody'}{cost}: {record.why}"
     parts = [f"decision {record.number}: {record.action}"]
     if record.victims:
         more = f" and {len(record.victims) - _SHOWN} more" if len(record.victims) > _SHOWN else ""
-        parts.append(f"evicting {', '.join(record.victims[:_SHOWN])}{more}")
+        parts.append(f"evicting {', '.join(record.victims[:_SHOWN])}{more}{_at_the_cost_of(record.decision.victims)}")
     if record.decision.nodes:
         nodes = list(dict.fromkeys(record.decision.nodes))
         more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
         parts.append(f"on {', '.join(nodes[:_SHOWN])}{more}")
     return record.rule, f"{' '.join(parts)}: {record.why}"
+
+
+def _at_the_cost_of(victims: Sequence[Victim]) -> str:
+    found = cost_of(victims)
+    return f" at the cost of {found}" if found else ""

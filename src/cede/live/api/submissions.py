@@ -22,6 +22,7 @@ from cede.live.api.rules import (
     NO_SUCH_PRIORITY,
     NOTHING_ANSWERS,
     OTHER_PROJECT,
+    OTHER_TENANT,
     RESERVED_VARIABLE,
 )
 from cede.live.api.server import Server
@@ -38,7 +39,7 @@ from cede.model.times import SECOND, parse_duration
 
 _KEYS = (
     *("priority", "job_priority", "kind", "app", "members", "requests", "exclusive", "placement"),
-    *("walltime", "preemptible", "preempts"),
+    *("walltime", "preemptible", "preempts", "sensitive"),
 )
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _MOST_STEM = 80
@@ -65,7 +66,15 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, na
         raise breach
     protocol, answers, warnings = _protocol(server, body.checkpoint)
     app = workload.app or workload.name
-    terms = terms_of(server.config, ground.document, workload.queue, _times(body), app=app, answers=answers)
+    terms = terms_of(
+        server.config,
+        ground.document,
+        workload.queue,
+        _times(body),
+        app=app,
+        answers=answers,
+        sensitive=ground.sensitive(workload),
+    )
     task = _task(server, caller, body, workload, terms, protocol, account)
     return Order(Submit(workload, terms), task, (*warnings, *ground.warnings(workload)))
 
@@ -100,6 +109,15 @@ def _project(caller: Caller, wanted: str | None) -> str | None:
     return wanted
 
 
+def _tenant(caller: Caller, wanted: str | None) -> str | None:
+    """Hard quotas bind only if nobody chooses whose they use."""
+    if wanted is None or wanted == caller.tenant:
+        return caller.tenant
+    if not caller.admin:
+        raise refusal(403, OTHER_TENANT, caller=caller.name, tenant=wanted, own=caller.tenant or "no tenant")
+    return wanted
+
+
 def _workload(ground: Ground, caller: Caller, body: Submission, name: str) -> Workload:
     """The entry of the cluster file that the submission stands for."""
     project = _project(caller, body.project)
@@ -109,6 +127,8 @@ def _workload(ground: Ground, caller: Caller, body: Submission, name: str) -> Wo
     queue = body.queue or ground.default_queue
     entry |= {"queue": queue} if queue is not None else {}
     entry |= {"project": project} if project is not None else {}
+    tenant = _tenant(caller, body.tenant)
+    entry |= {"tenant": tenant} if tenant is not None else {}
     if body.pod_sets is not None:
         entry["pod_sets"] = [part.model_dump(exclude_none=True) for part in body.pod_sets]
     if body.constraints is not None:

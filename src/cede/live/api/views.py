@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from cede.engine.drive.losses import Stake
 from cede.live.api.access import Caller
 from cede.live.api.values import INTERVAL, Quantities, View, amounts, moment
 from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, Token
 from cede.model.lifecycle import Phase
-from cede.model.times import format_duration, parse_duration
+from cede.model.times import about, format_duration, parse_duration
 
 Page = Field(None, description="Give this as `after` for the next page; null on the last.")
 
@@ -33,10 +34,12 @@ class PodSetView(View):
 
 
 class AtStake(View):
-    """What its eviction would throw away now, as lengths of time."""
+    """What its eviction would throw away now; `lost` and `charged` are lengths of time."""
 
     lost: str = Field(description="Its work since its last checkpoint, or since it began.")
     charged: str = Field(description="What it is charged when cost counts: never less for publishing checkpoints.")
+    cost: float = Field(description="What its preemption costs, in minutes, as a plan tells it, and to start again.")
+    lost_gpu_hours: float = Field(description="GPU-hours that would be thrown away.")
 
 
 class WorkloadView(View):
@@ -46,6 +49,7 @@ class WorkloadView(View):
     queue: str | None
     user: str
     project: str | None
+    tenant: str | None
     kind: str
     priority: int | None
     job_priority: int | None
@@ -65,6 +69,7 @@ class WorkloadView(View):
     checkpoint: CheckpointView
     preemptible: bool
     preempts: bool
+    sensitive: bool
     preempted: int = Field(description="How often it had to give way.")
     requeues: int
     exit_code: int | None
@@ -105,6 +110,7 @@ class EventView(View):
     decision: int | None
     claimant: str | None
     by: str
+    lost_gpu_hours: float = Field(description="GPU-hours that it threw away by making way; 0 if it did not, with this.")
 
 
 class EventList(View):
@@ -147,11 +153,24 @@ class AuditView(View):
     detail: str
     allowed: bool
     rule: str
+    version: int | None = Field(description="Of the step that did it; null for what is no step.")
+    previous: str = Field(description="The hash of the record before it; zeros for the first.")
+    hash: str = Field(description="The SHA-256 of the record, with `previous` in it.")
 
 
 class AuditList(View):
     entries: list[AuditView]
     next: int | None = Page
+
+
+class ChainView(View):
+    """Whether the audit trail is as it was written."""
+
+    intact: bool
+    records: int = Field(description="How many are as they were written, up to the first that is not.")
+    head: str = Field(description="The hash of the last record that was written; note it elsewhere.")
+    broken: int | None = Field(description="The number of the first record that is wrong or missing.")
+    why: str = Field(description="What is wrong with it; empty if all is well.")
 
 
 class TokenView(View):
@@ -191,6 +210,7 @@ def workload_view(
         queue=entry.queue,
         user=task.owner,
         project=entry.project,
+        tenant=entry.tenant,
         kind=entry.kind,
         priority=entry.priority,
         job_priority=entry.job_priority,
@@ -218,6 +238,7 @@ def workload_view(
         ),
         preemptible=entry.preemptible,
         preempts=entry.preempts,
+        sensitive=entry.sensitive,
         preempted=job.preempted,
         requeues=job.requeues,
         exit_code=job.exit_code,
@@ -235,6 +256,13 @@ def workload_view(
         parked=job.parked,
         version=job.version,
         warnings=list(warnings),
+    )
+
+
+def stake_view(stake: Stake) -> AtStake:
+    price = stake.price
+    return AtStake(
+        lost=about(stake.lost), charged=about(stake.charged), cost=price.cost, lost_gpu_hours=price.lost_gpu_hours
     )
 
 
@@ -261,6 +289,7 @@ def event_view(event: Event) -> EventView:
         decision=moved.decision,
         claimant=moved.claimant,
         by=moved.by,
+        lost_gpu_hours=moved.lost_gpu_hours,
     )
 
 
@@ -293,6 +322,9 @@ def audit_view(entry: AuditEntry) -> AuditView:
         detail=entry.detail,
         allowed=entry.allowed,
         rule=entry.rule,
+        version=entry.version,
+        previous=entry.previous,
+        hash=entry.hash,
     )
 
 

@@ -16,6 +16,7 @@ from cede.engine.diff import diff as compare
 from cede.engine.whatif import WhatIf, changed, cluster_if
 from cede.live.api.access import Caller, Whoever
 from cede.live.api.bodies import PlanBody, WhatIfBody
+from cede.live.api.certifying import Seconds
 from cede.live.api.problems import declared, invalid
 from cede.live.api.server import Here, Server
 from cede.live.api.waiting import in_time
@@ -32,19 +33,20 @@ _REFUSALS = declared(400, 401, 403, 408, 413, 422, 429)
 
 
 @router.post("/plan", responses=_REFUSALS, summary="What would be decided now")
-async def plan(server: Here, caller: Whoever, body: PlanBody) -> dict[str, Any]:
+async def plan(server: Here, caller: Whoever, body: PlanBody, certify: Seconds = None) -> dict[str, Any]:
     """One cycle on the live state, as `cede plan --json` shows it, with the changes if there are any."""
     document = await _document(server, caller)
 
     def work() -> dict[str, Any]:
         cluster = _changed(document, body)
-        return decide(cluster, only=body.only, explain=body.explain, shares=body.shares, misses=True).to_dict()
+        made = decide(cluster, only=body.only, explain=body.explain, shares=body.shares, misses=True, certify=certify)
+        return made.to_dict()
 
     return await _tried(server, caller, work)
 
 
 @router.post("/diff", responses=_REFUSALS, summary="What changes would change")
-async def diff(server: Here, caller: Whoever, body: WhatIfBody) -> dict[str, Any]:
+async def diff(server: Here, caller: Whoever, body: WhatIfBody, certify: Seconds = None) -> dict[str, Any]:
     """The plan as it is beside the plan as it would be, as `cede diff --json` shows it."""
     if not _what_if(body):
         hint = "give at least one of set, add, without and doctrine"
@@ -52,7 +54,7 @@ async def diff(server: Here, caller: Whoever, body: WhatIfBody) -> dict[str, Any
     document = await _document(server, caller)
 
     def work() -> dict[str, Any]:
-        return compare(Cluster(document), _changed(document, body)).to_dict()
+        return compare(Cluster(document), _changed(document, body), certify=certify).to_dict()
 
     return await _tried(server, caller, work)
 

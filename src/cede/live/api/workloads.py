@@ -19,12 +19,11 @@ from cede.live.api.rules import ENDED
 from cede.live.api.server import Here, Server
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
-from cede.live.api.views import AtStake, WorkloadList, WorkloadView, workload_view
+from cede.live.api.views import WorkloadList, WorkloadView, stake_view, workload_view
 from cede.live.api.waiting import in_time
 from cede.live.store.records import Asked, Record
 from cede.model.errors import Problem, shown
 from cede.model.lifecycle import FINAL, PRESENT, Phase
-from cede.model.times import about
 
 router = APIRouter(tags=["workloads"])
 
@@ -106,11 +105,14 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 422), summary="Look at a workload")
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
-    view = workload_view(await visible(server, caller, name), caller, whole=True)
-    if view.state in PRESENT and (stake := await in_time(server.controller.at_stake(name))) is not None:
-        lost, charged = map(about, stake)
-        return view.model_copy(update={"at_stake": AtStake(lost=lost, charged=charged)})
-    return view
+    return await with_stake(server, workload_view(await visible(server, caller, name), caller, whole=True))
+
+
+async def with_stake(server: Server, view: WorkloadView) -> WorkloadView:
+    """Of one that runs, with what its preemption would cost now."""
+    if view.state not in PRESENT or (stake := await in_time(server.controller.at_stake(view.name))) is None:
+        return view
+    return view.model_copy(update={"at_stake": stake_view(stake)})
 
 
 _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)

@@ -226,10 +226,14 @@ class Client:
         only: str | None = None,
         explain: bool = False,
         shares: bool = False,
+        certify: float | None = None,
     ) -> dict[str, Any]:
-        """What would be decided now, with these changes if there are any."""
+        """What would be decided now, with these changes if there are any.
+
+        With `certify`, so many seconds are used to prove how near the victims are to the best.
+        """
         body = _changes(doctrine, set, add, without) | {"only": only, "explain": explain, "shares": shares}
-        return cast(dict[str, Any], self._wire.send("POST", "/plan", body))
+        return cast(dict[str, Any], self._wire.send("POST", f"/plan{_certifying(certify)}", body))
 
     def diff(
         self,
@@ -238,9 +242,11 @@ class Client:
         set: Sequence[str] = (),
         add: Sequence[Mapping[str, Any]] = (),
         without: Sequence[str] = (),
+        certify: float | None = None,
     ) -> dict[str, Any]:
         """What these changes would change in the plan."""
-        return cast(dict[str, Any], self._wire.send("POST", "/diff", _changes(doctrine, set, add, without)))
+        path = f"/diff{_certifying(certify)}"
+        return cast(dict[str, Any], self._wire.send("POST", path, _changes(doctrine, set, add, without)))
 
     # -- history -----------------------------------------------------------------------------------------------
 
@@ -281,8 +287,9 @@ class Client:
             yield from page["decisions"]
             following = page["next"]
 
-    def decision(self, number: int) -> results.Decision:
-        return cast(results.Decision, self._wire.get(f"/decisions/{number}"))
+    def decision(self, number: int, *, certify: float | None = None) -> results.Decision:
+        """One decision; with `certify`, so many seconds are used to prove how near its victims are to the best."""
+        return cast(results.Decision, self._wire.get(f"/decisions/{number}", certify=certify))
 
     def decision_cluster(self, number: int) -> dict[str, Any]:
         """The cluster file that the decision was made from, for admins."""
@@ -295,6 +302,10 @@ class Client:
             page = self._wire.get("/audit", after=following, by=by, about=about, limit=PAGE)
             yield from page["entries"]
             following = page["next"]
+
+    def audit_chain(self) -> results.AuditChain:
+        """Whether the audit trail is as it was written."""
+        return cast(results.AuditChain, self._wire.get("/audit/chain"))
 
     # -- the server --------------------------------------------------------------------------------------------
 
@@ -319,6 +330,11 @@ class Client:
 
     def revoke_token(self, number: int) -> results.Token:
         return cast(results.Token, self._wire.send("DELETE", f"/tokens/{number}"))
+
+
+def _certifying(seconds: float | None) -> str:
+    """The query that asks for certificates, if they are wanted."""
+    return "" if seconds is None else f"?certify={seconds!r}"
 
 
 def _changes(

@@ -18,6 +18,8 @@ class Checkpoint(TypedDict):
 class AtStake(TypedDict):
     lost: str
     charged: str
+    cost: float
+    lost_gpu_hours: float
 
 
 class Workload(TypedDict):
@@ -27,6 +29,7 @@ class Workload(TypedDict):
     queue: str | None
     user: str
     project: str | None
+    tenant: str | None
     kind: str
     priority: int | None
     job_priority: int | None
@@ -46,6 +49,7 @@ class Workload(TypedDict):
     checkpoint: Checkpoint
     preemptible: bool
     preempts: bool
+    sensitive: bool
     preempted: int
     requeues: int
     exit_code: int | None
@@ -81,6 +85,7 @@ class Event(TypedDict):
     decision: int | None
     claimant: str | None
     by: str
+    lost_gpu_hours: float
 
 
 class Decision(TypedDict):
@@ -117,6 +122,7 @@ class Why(TypedDict):
     workload: Workload
     story: list[Told]
     left_out: int
+    lost_gpu_hours: float
     stands_in_its_way: dict[str, Any] | None
     not_asked: str
 
@@ -155,6 +161,19 @@ class AuditEntry(TypedDict):
     detail: str
     allowed: bool
     rule: str
+    version: int | None
+    previous: str
+    hash: str
+
+
+class AuditChain(TypedDict):
+    """`broken` is the number of the first record that is wrong or missing, none if all is well."""
+
+    intact: bool
+    records: int
+    head: str
+    broken: int | None
+    why: str
 
 
 class Token(TypedDict, total=False):

@@ -40,6 +40,8 @@ class Entry:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     """Of the workloads that were submitted in this step, and not refused."""
     asked: Sequence[Asked] = ()
+    notes: Sequence[Asked] = ()
+    """What the audit trail says of the step beside what was asked for."""
     settings_hash: str = ""
     cluster_hash: str = ""
     """Of the cluster file that the decisions were made from; one that carries its own has its own hash."""
@@ -129,6 +131,21 @@ class AuditEntry:
     """Whether it was done; `rule` says why not."""
     rule: str
     version: int | None
+    previous: str
+    """The hash of the record before it."""
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Whether the audit trail is as it was written: how many records are, up to the first that is not."""
+
+    count: int
+    head: str
+    """The hash of the last record that was written, as the store keeps it."""
+    broken: int | None = None
+    """The first record that is wrong or missing; none if all is well."""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

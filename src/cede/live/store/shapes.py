@@ -19,12 +19,15 @@ Form = Callable[[Any], Any]
 
 _PLAIN = (str, int, float, bool)
 _SIGNALS = {str(signal): signal for signal in Signal}
+_SHAPES: dict[type, Shape[Any]] = {}
+"""By class, those that were made."""
 
 
 class Shape(Generic[T]):
     """How one dataclass is written: a key for each field whose value is not its default; of those it is made with."""
 
     def __init__(self, cls: type[T]) -> None:
+        _SHAPES[cls] = self  # before its fields are looked at: one of them may hold another of its kind
         hints = get_type_hints(cls)
         every = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are asked for
         fields = [one for one in every if one.init]
@@ -77,7 +80,7 @@ def _forms(hint: Any) -> tuple[Form | None, Form | None]:
         if issubclass(hint, Enum):
             return str, hint
         if dataclasses.is_dataclass(hint):
-            inner_shape = Shape(hint)
+            inner_shape = _SHAPES.get(hint) or Shape(hint)
             return inner_shape.dump, inner_shape.parse
     raise TypeError(f"the store does not know how to keep a {hint}")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Engine
 
 from cede.engine.drive.facts import Fact
-from cede.live.store import history, reading, retention, tokens, writing
+from cede.live.store import chain, history, reading, retention, tokens, writing
 from cede.live.store.engines import open_engines
 from cede.live.store.errors import NewerError, StaleError, StoreError, TakenError, UnknownError, in_our_words
 from cede.live.store.migrate import migrate
@@ -17,6 +17,7 @@ from cede.live.store.reading import Viewer
 from cede.live.store.records import (
     Asked,
     AuditEntry,
+    Chain,
     DecisionRecord,
     Entry,
     Event,
@@ -32,6 +33,7 @@ from cede.model.lifecycle import Phase
 __all__ = [
     "Asked",
     "AuditEntry",
+    "Chain",
     "DecisionRecord",
     "Entry",
     "Event",
@@ -195,6 +197,11 @@ class Store:
         """One line of the audit trail for what never became a fact."""
         with self._writes() as connection:
             writing.note_audit(connection, asked, at)
+
+    def check_audit(self) -> Chain:
+        """Whether the audit trail is as it was written, from the first record to the last."""
+        with self._reads() as connection:
+            return chain.check(connection)
 
     def steps(self) -> Iterator[tuple[int, list[Fact]]]:
         """Every recorded step as its time and its facts, in order; refused ones too."""

@@ -28,8 +28,11 @@ STATE = Table(
     Column("version", BigInteger, nullable=False),
     Column("document", Text),
     Column("kept", Text),
+    Column("audit_last", BigInteger, nullable=False, server_default="0"),
+    Column("audit_head", String(64), nullable=False, server_default="0" * 64),
 )
-"""One row: the version, the cluster without its workloads as it is now, and what its doctrine remembers."""
+"""One row: the version, the cluster without its workloads as it is now, what its doctrine remembers, and the number and
+the hash of the last record of the audit trail."""
 
 CONFIGURATIONS = Table(
     "configurations",
@@ -129,6 +132,8 @@ AUDIT = Table(
     Column("detail", Text, nullable=False),
     Column("allowed", Boolean, nullable=False),
     Column("rule", Text, nullable=False),
+    Column("previous", String(64), nullable=False, server_default=""),
+    Column("hash", String(64), nullable=False, server_default=""),
     Index("audit_by_whom", "by", "sequence"),
     Index("audit_about", "about", "sequence"),
     sqlite_autoincrement=True,

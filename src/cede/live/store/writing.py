@@ -10,12 +10,11 @@ from sqlalchemy.exc import IntegrityError
 
 from cede.engine.drive.facts import Fact, PutNode, PutQueue, SetNode, Submit
 from cede.engine.drive.job import Job
-from cede.live.store import codec
+from cede.live.store import chain, codec
 from cede.live.store.decision_rows import keep_decisions
 from cede.live.store.errors import StaleError, StoreError, TakenError
 from cede.live.store.records import Asked, Entry
 from cede.live.store.tables import (
-    AUDIT,
     CONFIGURATIONS,
     EVENTS,
     NODE_STATES,
@@ -38,7 +37,6 @@ _ADD_WORKLOAD = insert(WORKLOADS)
 _SET_WORKLOAD = update(WORKLOADS).where(WORKLOADS.c.name == bindparam("which"))
 _SET_WORKLOAD = _SET_WORKLOAD.values({key: bindparam(key) for key in ("project", "queue", "phase", "ended", "job")})
 _ADD_EVENT = insert(EVENTS)
-_ADD_AUDIT = insert(AUDIT)
 _FORGET_NODES = delete(NODE_STATES).where(NODE_STATES.c.node.in_(bindparam("nodes", expanding=True)))
 
 
@@ -64,12 +62,12 @@ def commit(connection: Connection, entry: Entry) -> int:
     _keep_cluster_changes(connection, done)
     if step.kept is not None:
         connection.execute(_SET_KEPT, {"body": codec.text_of(step.kept) if step.kept else None})
-    if entry.asked:
+    if entry.asked or entry.notes:
         rows = [_audit_row(asked, step.at, version) for asked in entry.asked]
         for row, asked in zip(rows, entry.asked, strict=True):
             if asked.fact in refused:
                 row |= {"allowed": False, "rule": asked.rule or column(refused[asked.fact].rule)}
-        connection.execute(_ADD_AUDIT, rows)
+        chain.append(connection, rows + [_audit_row(note, step.at, version) for note in entry.notes])
     return version
 
 
@@ -96,7 +94,7 @@ def configure(connection: Connection, document: ClusterFile) -> int:
 
 def note_audit(connection: Connection, asked: Asked, at: int) -> None:
     """One more line of the audit trail, for what never became part of a step."""
-    connection.execute(_ADD_AUDIT, [_audit_row(asked, at, None)])
+    chain.append(connection, [_audit_row(asked, at, None)])
 
 
 def _audit_row(asked: Asked, at: int, version: int | None) -> dict[str, Any]:

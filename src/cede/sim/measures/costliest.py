@@ -7,6 +7,7 @@ import polars as pl
 from cede.model.quantities import NANO
 from cede.sim.measures.columns import HOUR
 from cede.sim.measures.of_decisions import new_victims
+from cede.sim.measures.of_work import gpus_of
 from cede.sim.result import Result
 
 COLUMNS = (
@@ -28,10 +29,12 @@ COLUMNS = (
     "lost_hours",
     "overhead_hours",
     "cost_hours",
+    "lost_gpu_hours",
     "moment",
 )
 """`at` is the time of the decision in microseconds; sizes are in units of the main resource, hours are resource-hours
-of it. `rule` and `why` are the decision's, `victim_rule` and `victim_why` say why this one was taken."""
+of it. `lost_gpu_hours` are the hours of `cost_hours` in GPUs of every kind, null where the cluster has none. `rule` and
+`why` are the decision's, `victim_rule` and `victim_why` say why this one was taken."""
 
 
 def costliest(result: Result, n: int = 20) -> pl.DataFrame:
@@ -39,15 +42,18 @@ def costliest(result: Result, n: int = 20) -> pl.DataFrame:
 
     Those that had not left when the replay stopped are not among them: what they lose is not known.
     """
-    main = result.main
+    main, gpus = result.main, gpus_of(result)
     sizes = pl.DataFrame(
         {
             "shape": pl.Series(range(len(result.sizes)), dtype=pl.Int32),
             "size": pl.Series([own.get(main, 0) / NANO for own in result.sizes], dtype=pl.Float64),
+            "gpus": pl.Series(
+                [None if gpus is None else gpus[at] / NANO for at in range(len(result.sizes))], dtype=pl.Float64
+            ),
         }
     )
     jobs = result.jobs.select("job", "name", "priority", "queue", "shape").join(sizes, "shape", "left")
-    victims = jobs.select("job", victim="name", victim_priority="priority", victim_queue="queue", size="size")
+    victims = jobs.select("job", "gpus", victim="name", victim_priority="priority", victim_queue="queue", size="size")
     claimants = jobs.select(
         claimant_job="job", claimant="name", claimant_priority="priority", claimant_queue="queue", claimant_size="size"
     )
@@ -61,7 +67,10 @@ def costliest(result: Result, n: int = 20) -> pl.DataFrame:
         .join(decisions, "decision", "left")
         .join(claimants, "claimant_job", "left")
         .with_columns(lost_hours=pl.col("lost") * hours, overhead_hours=pl.col("overhead") * hours)
-        .with_columns(cost_hours=(pl.col("lost") + pl.col("overhead")) * hours)
+        .with_columns(
+            cost_hours=(pl.col("lost") + pl.col("overhead")) * hours,
+            lost_gpu_hours=(pl.col("lost") + pl.col("overhead")) * pl.col("gpus") / HOUR,
+        )
         .sort("cost_hours", "decision", "job", descending=[True, False, False], nulls_last=True)
         .head(n)
         .select(COLUMNS)

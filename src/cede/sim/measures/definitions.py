@@ -159,6 +159,15 @@ MEASURES: tuple[Measure, ...] = (
         "low",
         "Time spent on restoring, on writing a checkpoint that was asked for and on leaving, times what the job held.",
     ),
+    Measure(
+        "lost_gpu_hours",
+        "lost GPU-hours",
+        "GPU-h",
+        "low",
+        "What preemption threw away: of each attempt that had to make way for another, the work that must be done "
+        "again and the time spent on restoring, saving and leaving, times the GPUs of every kind that the job held; "
+        "none where the cluster has no GPU.",
+    ),
     Measure("wasted", "wasted", "share", "low", "Lost and overhead resource-hours, over those and the useful ones."),
     Measure(
         "evicted_to_requested",

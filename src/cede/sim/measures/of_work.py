@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cede.model.quantities import NANO
-from cede.sim.measures.columns import HOUR, Columns, times
+from cede.model.resources import is_gpu
+from cede.sim.measures.columns import HOUR, Columns, Floats, times
 from cede.sim.measures.groups import Groups
 from cede.sim.measures.of_jobs import Found, Window
-from cede.sim.measures.spreads import exact_sums, over
+from cede.sim.measures.spreads import Values, exact_sums, over
 from cede.sim.measures.states import states
-from cede.sim.measures.sweep import exact_product
+from cede.sim.measures.sweep import Amounts, Times, exact_product, scaled
+from cede.sim.result import Result
 
 PARTS = ("useful", "lost", "overhead")
 
@@ -20,26 +22,54 @@ def of_work(table: Columns, window: Window, groups: Groups) -> Found:
 
     Of an attempt that reaches out of the window each part counts as far as the attempt lies within.
     """
-    start, end = table.ran.start, table.ran.end
-    inside = np.maximum(np.minimum(end, window.end) - np.maximum(start, window.begin), 0)
-    cut = inside < end - start
-    share = np.divide(inside, end - start, out=np.ones(len(start)), where=end > start)
-    code = groups.code[table.ran.row]
-    hours = []
-    for name in PARTS:
-        lasted = times(table.attempts[name])
-        lasted[cut] = np.rint(lasted[cut] * share[cut]).astype(np.int64)
-        held = exact_sums(exact_product(table.size[table.ran.row], lasted), code, len(groups))
-        hours.append(np.array([one * table.unit / (NANO * HOUR) for one in held]))
-    useful, lost, overhead = hours
+    parts = _parts(table, window)
+    useful, lost, overhead = (_hours(table, groups, table.size, table.unit, parts[name]) for name in PARTS)
     whole = np.full(len(groups), table.capacity * window.hours)
     return {
         "allocation": over(useful + lost + overhead, whole),
         "goodput": over(useful, whole),
         "lost_hours": lost.tolist(),
+        "lost_gpu_hours": _lost_gpu_hours(table, groups, parts["lost"] + parts["overhead"]),
         "overhead_hours": overhead.tolist(),
         "wasted": over(lost + overhead, useful + lost + overhead),
     }
+
+
+def _parts(table: Columns, window: Window) -> dict[str, Times]:
+    """How long each part of each attempt lasted within the window."""
+    start, end = table.ran.start, table.ran.end
+    inside = np.maximum(np.minimum(end, window.end) - np.maximum(start, window.begin), 0)
+    cut = inside < end - start
+    share = np.divide(inside, end - start, out=np.ones(len(start)), where=end > start)
+    found = {}
+    for name in PARTS:
+        lasted = found[name] = times(table.attempts[name])
+        lasted[cut] = np.rint(lasted[cut] * share[cut]).astype(np.int64)
+    return found
+
+
+def _lost_gpu_hours(table: Columns, groups: Groups, wasted: Times) -> Values:
+    """Of attempts that made way for another: what they did not get done, times all GPUs that the job held."""
+    gpus = gpus_of(table.result)
+    if gpus is None:
+        return [None] * len(groups)
+    sizes, unit = scaled(gpus)
+    preempted = (table.attempts["how"] == "preempted").to_numpy()
+    size = sizes[table.jobs["shape"].to_numpy()]
+    return _hours(table, groups, size, unit, np.where(preempted, wasted, 0)).tolist()  # type: ignore[no-any-return]
+
+
+def gpus_of(result: Result) -> list[int] | None:
+    """The nano-units of GPU that a job of each shape holds, of whatever kind; none where the cluster has none."""
+    if not any(map(is_gpu, result.capacity)):
+        return None
+    return [sum(nano for name, nano in own.items() if is_gpu(name)) for own in result.sizes]
+
+
+def _hours(table: Columns, groups: Groups, size: Amounts, unit: int, lasted: Times) -> Floats:
+    """What the attempts of each group held in that time."""
+    held = exact_sums(exact_product(size[table.ran.row], lasted), groups.code[table.ran.row], len(groups))
+    return np.array([one * unit / (NANO * HOUR) for one in held])
 
 
 def idle_hours(table: Columns, window: Window) -> float:

@@ -9,8 +9,8 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Waiting", ("wait_", "total_wait_")),
     ("Completion", ("turnaround_", "slowdown_", "makespan", "throughput")),
     ("Use of the cluster", ("allocation", "goodput", "idle_hours", "lost_hours", "overhead_hours", "wasted")),
-    ("Preemption", ("preemptions", "preempted_share", "preemptions_", "evictions", "evicted_to_requested",
-                    "collateral_hours", "precision", "loops")),
+    ("Preemption", ("preemptions", "preempted_share", "preemptions_", "evictions", "lost_gpu_hours",
+                    "evicted_to_requested", "collateral_hours", "precision", "loops")),
     ("Speed of preemption", ("decision_to_freed_", "freed_to_started_", "decision_to_started_")),
     ("Fairness", ("jain", "share_deviation", "under_guarantee_hours", "starvation_hours", "inversion_hours")),
 )  # fmt: skip

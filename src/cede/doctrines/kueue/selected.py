@@ -1,0 +1,66 @@
+"""The cheaper victims where the file's `selection` asks for them: the same search with nobody else in the pool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.kueue.book import Asked
+from cede.doctrines.kueue.candidates import pool_of
+from cede.doctrines.kueue.preemption import find_victims
+from cede.doctrines.kueue.question import quota_conditions
+from cede.doctrines.kueue.room import Room
+from cede.doctrines.kueue.search import Outcome, Search
+from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.doctrines.parts.claim import claim_of
+from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.question import Question
+from cede.doctrines.parts.selection import best_of
+from cede.state.columns import Bools
+
+
+def selected(
+    snapshot: Snapshot, claimant: Claimant, asked: Asked, contested: list[int], room: Room | None, own: Outcome
+) -> Outcome:
+    """What a search found, or would find among those of a cheaper set alone."""
+    if not snapshot.cycle.optimal or not own.victims:
+        return own
+
+    def again(only: Bools) -> Outcome | None:
+        afresh = None if room is None else room.afresh()
+        found = find_victims(with_only(snapshot, only[snapshot.rows]), claimant, asked, contested, afresh)
+        return None if not found.victims or (found.breach and not own.breach) else found
+
+    search = Search(snapshot, claimant, asked, contested, room)
+    return best_of(snapshot.cycle, own, _rows, lambda: about(search), again)
+
+
+def about(search: Search) -> Question:
+    """Which of those whom the policies let it take go, so that it finds room and has its quota."""
+    snapshot, pool = search.snapshot, pool_of(search)
+    rows: Rows = snapshot.rows[np.concatenate((pool.own, pool.others))]
+    return Question(
+        claim=claim_of(snapshot.state, search.claimant.row) if search.room is None else search.room.claim,
+        rows=rows,
+        objective="cost",
+        weights=np.zeros(len(rows)),
+        conditions=tuple(quota_conditions(search, rows)),
+        places=search.room is not None,
+    )
+
+
+def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
+    """The same usage with only these of those who hold room to choose from."""
+    return replace(
+        snapshot,
+        rows=snapshot.rows[stay],
+        queue=snapshot.queue[stay],
+        leaving=snapshot.leaving[stay],
+        pools={},
+        _roots=None,
+    )
+
+
+def _rows(found: Outcome) -> list[int]:
+    return [victim.row for victim in found.victims]

@@ -1,0 +1,255 @@
+"""Edition `core`: the victims that the library computes, the order and the placement of its schedulers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from cede.doctrines.lattice import rules
+from cede.doctrines.lattice.admission import over_limit, over_quota, refused
+from cede.doctrines.lattice.alike import Alike
+from cede.doctrines.lattice.answers import free_before, waiting
+from cede.doctrines.lattice.candidates import Found
+from cede.doctrines.lattice.core_cost import core_costs
+from cede.doctrines.lattice.core_promises import broken_promises
+from cede.doctrines.lattice.facts import facts_about, minutes
+from cede.doctrines.lattice.kept import fingerprints
+from cede.doctrines.lattice.policy import waiting_rows
+from cede.doctrines.lattice.score import Scores
+from cede.doctrines.lattice.settings import HIGHEST, INTERACTIVE, SENSITIVE, Settings, settings_of, vclusters_of
+from cede.doctrines.parts.candidates import Candidates
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.cost import nodes_of
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import place
+from cede.doctrines.parts.limits import limits_of, nodes_over
+from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.parts.outcomes import flavors_of, names_of, started
+from cede.doctrines.parts.shortage import lacking, shortage
+from cede.model.plan import REQUEUED, Decision, Victim, Warning
+from cede.model.rules import Rule
+from cede.state.columns import NONE, RESERVED, RUNNING
+from cede.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Victims in the order of their cost, and whether they free as many nodes as are wanted."""
+
+    rows: list[int]
+    freed: int
+    enough: bool
+
+
+def decide(cycle: Cycle) -> Iterator[Decision]:
+    """vCluster by vCluster, in the order of names; each in its scheduler's own order."""
+    state, settings = cycle.state, settings_of(cycle.state)
+    orders = [(queue, order_within(state, settings, queue)) for queue in queues_with_work(state)]
+    for queue, rows in orders:
+        blocked: str | None = None
+        if cycle.only is not None and cycle.only not in rows and queue == state.work.queue[cycle.only]:
+            return
+        alike = Alike(cycle, rows)
+        for row in rows.tolist():
+            asked = cycle.only in (None, row)
+            made = alike.answer(row, (asked, blocked))
+            if made is None:
+                made = _decide_one(cycle if asked else cycle.quiet(), settings, row, blocked)
+                alike.keep(row, (asked, blocked), made)
+            if made.action in ("wait", "preempt") and vclusters_of(state).type[queue] == INTERACTIVE:
+                blocked = blocked or made.workload
+            if asked:
+                yield made
+            if row == cycle.only:
+                return
+
+
+def queues_with_work(state: State) -> list[int]:
+    """vClusters where something waits, by name; work without one comes first."""
+    queues = {int(state.work.queue[row]) for row in waiting_rows(state).tolist()}
+    return sorted(queues, key=lambda queue: "" if queue == NONE else state.tree.names[queue])
+
+
+def order_within(state: State, settings: Settings, queue: int) -> Rows:
+    """By score; interactive and sensitive vClusters by submission."""
+    rows = waiting_rows(state)
+    rows = rows[state.work.queue[rows] == queue]
+    if vclusters_of(state).type[queue] in (INTERACTIVE, SENSITIVE):
+        return ordered(state, rows, state.work.submitted[rows])
+    return Scores(state, settings, policy=False).ordered(rows)
+
+
+def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None) -> Decision:
+    state = cycle.state
+    claim = claim_of(state, row)
+    limits = limits_of(state, row)
+    turned_away = refused(state, claim, limits)
+    if turned_away is not None:
+        return turned_away
+    limit = over_limit(limits)
+    if limit is not None:
+        return _tell(cycle, claim, settings, rules.QUEUE_LIMIT, **limit.facts(state))
+    if blocked is not None:
+        return _tell(cycle, claim, settings, rules.BEHIND, head=blocked)
+    nodes = placed(state, claim)
+    if nodes is not None:
+        over = nodes_over(state, row, nodes)
+        return over_quota(state, claim, over) if over is not None else started(cycle, claim, nodes, rules.FITS)
+    if not state.work.preempts[row]:
+        return _tell(cycle, claim, settings, rules.MAY_NOT)
+    found = candidates(state, claim)
+    priced = partial(price, state)
+    if not claim.allowed.any():
+        return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced)
+    taken = take(state, claim, found, settings)
+    if taken.enough:
+        return _preempting(cycle, claim, settings, found, taken)
+    everybody = take(state, claim, found, replace(settings, max_victims=len(found.all.open)))
+    if everybody.enough:
+        facts = {"needed": len(everybody.rows), "most": settings.max_victims}
+        return waiting(cycle, claim, settings, found, rules.TOO_MANY, None, None, price=priced, **facts)
+    if one_kind(state, row) and place(state, claim) is not None:
+        asked, most = claim.members, largest_kind(state, claim)
+        return waiting(cycle, claim, settings, found, rules.MIXED, None, None, price=priced, asked=asked, most=most)
+    return waiting(cycle, claim, settings, found, rules.NO_ROOM, price=priced)
+
+
+# -- where it goes ---------------------------------------------------------------------------------------------------
+
+
+def placed(state: State, claim: Claim) -> list[int] | None:
+    """On the largest set of identical nodes that has room; if none has, on any, but for sensitive work."""
+    if not state.nodes.size:
+        return []
+    kinds = fingerprints(state)
+    free = state.nodes.free[:, : state.nodes.size]
+    for kind in _by_size(state, claim):
+        nodes = place(state, claim, np.where(kinds == kind, free, 0))
+        if nodes is not None:
+            return nodes
+    return None if one_kind(state, claim.row) else place(state, claim)
+
+
+def one_kind(state: State, row: int) -> bool:
+    """Whether it takes nodes of one fingerprint only: sensitive work, where the file tells fingerprints."""
+    sensitive = state.work.sensitive[row] or _serves_sensitive(state, row)
+    return bool(sensitive) and bool(fingerprints(state).any())
+
+
+def _serves_sensitive(state: State, row: int) -> bool:
+    """Whether it is of a sensitive vCluster, whose scheduler takes only nodes with a known fingerprint."""
+    return bool(vclusters_of(state).type[int(state.work.queue[row])] == SENSITIVE)
+
+
+def _by_size(state: State, claim: Claim) -> list[int]:
+    """Fingerprints by the number of nodes with room for a member, the most first."""
+    sizes = _room_by_kind(state, claim)
+    known = _serves_sensitive(state, claim.row) and bool(fingerprints(state).any())
+    return sorted(range(1 if known else 0, len(sizes)), key=lambda kind: (-sizes[kind], kind))
+
+
+def largest_kind(state: State, claim: Claim) -> int:
+    sizes = _room_by_kind(state, claim)
+    return max(sizes[1:] if _serves_sensitive(state, claim.row) else sizes, default=0)
+
+
+def _room_by_kind(state: State, claim: Claim) -> list[int]:
+    free = state.nodes.free[:, : state.nodes.size]
+    need = np.min(claim.vectors, axis=0)
+    room = claim.allowed & (free >= need[:, None])[need > 0].all(axis=0)
+    found: list[int] = np.bincount(fingerprints(state), room, 1).astype(np.int64).tolist()
+    return found
+
+
+# -- who goes --------------------------------------------------------------------------------------------------------
+
+
+def candidates(state: State, claim: Claim) -> Found:
+    """Everybody who holds room in the partition; the library looks at class, state and sensitivity alone."""
+    work, size = state.work, state.work.size
+    looked = (work.state[:size] >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
+    found = Candidates(looked).protect(
+        (rules.NOT_RUNNING, work.state[:size] != RUNNING),
+        (rules.OPTED_OUT, ~work.preemptible[:size]),
+        (rules.SENSITIVE, work.sensitive[:size] | (work.priority[:size] >= HIGHEST)),
+        (rules.NOT_LOWER, work.priority[:size] >= work.priority[claim.row]),
+    )
+    return Found(found, np.zeros(size, np.bool_), False)
+
+
+def take(state: State, claim: Claim, found: Found, settings: Settings) -> Taken:
+    """The cheapest until they free as many nodes as are wanted, or are as many as may go."""
+    open_ = np.flatnonzero(found.all.open)
+    rows = ordered(state, open_, core_costs(state, open_))
+    freed = np.cumsum(nodes_of(state, rows))
+    enough = np.flatnonzero(freed >= claim.members)
+    count = min(int(enough[0]) + 1 if len(enough) else len(rows), settings.max_victims)
+    total = int(freed[count - 1]) if count else 0
+    return Taken(rows[:count].tolist(), total, count > 0 and total >= claim.members)
+
+
+def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, taken: Taken) -> Decision:
+    state = cycle.state
+    victims = taken.rows
+    costs = core_costs(state, np.array(victims, np.intp)).tolist()
+    warnings = list(broken_promises(cycle, claim, settings, victims))
+    shown = account = None
+    if cycle.explain:
+        facts = facts_about(state, claim.row, settings, partial(price, state))
+        shown = found.all.explain(state, facts, dict.fromkeys(victims, rules.PRIORITY), rules.FREED)
+        account = {"cost": minutes(sum(costs)), "nodes freed": taken.freed, "nodes wanted": claim.members}
+    who = ", ".join(
+        f"{state.work_names[row]} (class {state.work.priority[row]}, {minutes(cost)})"
+        for row, cost in zip(victims, costs, strict=True)
+    )
+    before = free_before(state, victims)
+    mark = cycle.trial.mark()
+    for row in victims:
+        cycle.trial.evict(row)
+    nodes = placed(state, claim)
+    over = None if nodes is None else nodes_over(state, claim.row, nodes)
+    if over is not None:
+        cycle.trial.undo(mark)
+        return over_quota(state, claim, over)
+    if nodes is None:
+        facts_ = {"freed": taken.freed, "claimant": claim.name, "short": shortage(state, claim)}
+        warnings.append(Warning(rules.NO_GAIN.id, rules.NO_GAIN.because(**facts_)))
+        nodes = _nodes_for(state, claim, victims)
+    short = lacking(state, claim, nodes, before)
+    why = f"{short}; " if short else ""
+    why += f"it has class {state.work.priority[claim.row]} and preempts {who}; "
+    why += f"nodes freed {taken.freed}, wanted {claim.members}"
+    cycle.trial.book(claim.row, nodes)
+    return Decision(
+        claim.name,
+        "preempt",
+        rules.PRIORITY.id,
+        why,
+        tuple(Victim(state.work_names[row], "priority", REQUEUED, rule=rules.PRIORITY.id) for row in victims),
+        names_of(state, nodes),
+        flavors_of(state, claim, nodes),
+        warnings=tuple(warnings),
+        candidates=shown,
+        account=account,
+    )
+
+
+def price(state: State, row: int) -> str:
+    """What the library says that one costs."""
+    return minutes(int(core_costs(state, np.array([row]))[0]))
+
+
+def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:
+    """Nodes that it may use, by name, those first that the victims leave; there is no room for it on all of them."""
+    freed = {int(node) for row in victims for node in state.residents.node[state.residents_of(row)]}
+    found: list[int] = np.flatnonzero(claim.allowed).tolist()
+    found.sort(key=lambda node: (node not in freed, state.node_names[node]))
+    return [found[member % len(found)] for member in range(claim.members)]
+
+
+def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
+    found = candidates(cycle.state, claim) if cycle.told else None
+    return waiting(cycle, claim, settings, found, rule, rule, None, price=partial(price, cycle.state), **facts)

@@ -1,0 +1,66 @@
+"""Lattice put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from cede.doctrines.lattice import core, policy
+from cede.doctrines.lattice.check import objections
+from cede.doctrines.lattice.lending import claims_nodes, open_to
+from cede.doctrines.lattice.lint import lint
+from cede.doctrines.lattice.memory import kept, lasting, recalled
+from cede.doctrines.lattice.question import question
+from cede.doctrines.lattice.rules import NO_GAIN, QUOTA, RULES
+from cede.doctrines.lattice.settings import CLUSTER_DEFAULTS, EDITIONS, MEANINGS, ONLY_POLICY, POLICY, QUEUE_DEFAULTS
+from cede.doctrines.lattice.shares import shares
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
+from cede.model.plan import REQUEUED, Decision
+from cede.state.columns import Bools
+from cede.state.state import State
+
+
+def decide(cycle: Cycle) -> Iterator[Decision]:
+    """One cycle under the edition asked for."""
+    return policy.decide(cycle) if cycle.edition == POLICY else core.decide(cycle)
+
+
+def fate(_state: State, _edition: str, _row: int) -> str:
+    """A victim queues again, with its old submission time."""
+    return REQUEUED
+
+
+def usable(state: State, edition: str, row: int) -> Bools | None:
+    """Nodes whose home lets a workload stand there; none where all do."""
+    return None if edition != POLICY or claims_nodes(state, row) else open_to(state, row)
+
+
+def _settings() -> tuple[Setting, ...]:
+    places = ((CLUSTER_DEFAULTS, "cluster"), (QUEUE_DEFAULTS, "queue"))
+    return tuple(
+        Setting(name, where, dict.fromkeys((POLICY,) if name in ONLY_POLICY else EDITIONS, default), MEANINGS[name])
+        for defaults, where in places
+        for name, default in ((name, "unset" if given is None else given) for name, given in defaults.items())
+    )
+
+
+LATTICE = Doctrine(
+    name="lattice",
+    title="Lattice: classes, checkpoint cost, lending between vClusters",
+    editions=EDITIONS,
+    rules=RULES,
+    settings=_settings(),
+    decide=decide,
+    shares=shares,
+    exact=frozenset({POLICY}),
+    fate=fate,
+    audit=lambda state, edition: partial(objections, state, edition),
+    lint=lint,
+    falls_short=NO_GAIN.id,
+    retries=frozenset({QUOTA.id}),
+    question=question,
+    usable=usable,
+    lasting=lasting,
+    kept=kept,
+    recalled=recalled,
+)

@@ -1,0 +1,54 @@
+"""What a victim set of this doctrine had to do, for an exact solver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.lattice import core
+from cede.doctrines.lattice.asking import of_pool
+from cede.doctrines.lattice.candidates import candidates
+from cede.doctrines.lattice.core_cost import core_costs
+from cede.doctrines.lattice.lending import claim_within
+from cede.doctrines.lattice.policy import pool_for
+from cede.doctrines.lattice.settings import POLICY, settings_of
+from cede.doctrines.parts.claim import claim_of
+from cede.doctrines.parts.cost import PARTS, nodes_of
+from cede.doctrines.parts.question import Linear, Question
+from cede.model.plan import Decision
+from cede.state.state import State
+
+
+def question(state: State, edition: str, made: Decision) -> Question | None:
+    """The least cost under the rules of the edition."""
+    if made.workload is None or not made.victims:
+        return None
+    row = state.work_index[made.workload]
+    return of_policy(state, row) if edition == POLICY else of_core(state, row)
+
+
+def of_policy(state: State, row: int) -> Question:
+    settings = settings_of(state)
+    claim = claim_within(state, row)
+    pool, _ = pool_for(state, claim, settings, candidates(state, claim, settings))
+    return of_pool(pool)
+
+
+def of_core(state: State, row: int) -> Question:
+    """The cheapest set that frees as many nodes as it wants; whether it fits there the library does not ask."""
+    claim = claim_of(state, row)
+    rows = np.flatnonzero(core.candidates(state, claim).all.open)
+    freed = nodes_of(state, rows).astype(np.float64)
+    most = settings_of(state).max_victims
+    return Question(
+        claim=claim,
+        rows=rows,
+        objective="cost",
+        weights=core_costs(state, rows).astype(np.float64),
+        unit="min",
+        scale=float(PARTS),
+        conditions=(
+            Linear("nodes freed", freed, low=float(claim.members)),
+            Linear("max_victims", np.ones(len(rows)), high=most),
+        ),
+        places=False,
+    )

@@ -1,0 +1,66 @@
+"""What the doctrine computes before it decides: whose turn it is, with the factors of its score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cede.doctrines.lattice import core
+from cede.doctrines.lattice.factors import NAMES, of_budget
+from cede.doctrines.lattice.policy import value_of, waiting_rows
+from cede.doctrines.lattice.score import Scores, actual_share
+from cede.doctrines.lattice.settings import NO_TYPE, POLICY, TYPES, settings_of, vclusters_of
+from cede.doctrines.parts.cost import PARTS
+from cede.state.columns import NONE
+from cede.state.state import State
+
+
+def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
+    """Queues: type and nodes, lent and borrowed. Pending workloads: turn, score and factors, value."""
+    settings = settings_of(state)
+    scores = Scores(state, settings, policy=edition == POLICY)
+    rows = waiting_rows(state)
+    if edition == POLICY:
+        turns = scores.ordered(rows).tolist()
+    else:
+        turns = [row for queue in core.queues_with_work(state) for row in core.order_within(state, settings, queue)]
+    place = {int(row): turn for turn, row in enumerate(turns, 1)}
+    table = zip(rows.tolist(), scores.of(rows).tolist(), scores.factors(rows).tolist(), strict=True)
+    workloads = {
+        state.work_names[row]: {
+            "turn": place[row],
+            "score": score,
+            "factors": dict(zip(NAMES, factors, strict=True)),
+            "value": value_of(state, row) / PARTS,
+            **_tenant(state, row),
+        }
+        for row, score, factors in table
+    }
+    return {"queues": _queues(state), "apps": {}, "workloads": dict(sorted(workloads.items()))}
+
+
+def _tenant(state: State, row: int) -> dict[str, Any]:
+    code = int(state.work.tenant[row])
+    tenant = state.static.tenants.get(state.tenants.name(code) or "")
+    if tenant is None:
+        return {}
+    return {"budget_multiplier": of_budget(tenant.used), "tenant_share": actual_share(state, code)}
+
+
+def _queues(state: State) -> dict[str, Any]:
+    types = vclusters_of(state).type
+    homes = state.nodes.home[: state.nodes.size]
+    residents = state.residents
+    live = residents.count[: residents.size] > 0
+    queues = state.work.queue[residents.work[: residents.size][live]]
+    nodes = residents.node[: residents.size][live]
+    found: dict[str, Any] = {}
+    for name in sorted(state.tree.index):
+        row = state.tree.index[name]
+        foreign = (homes[nodes] != NONE) & (homes[nodes] != row)
+        found[name] = {
+            "type": None if types[row] == NO_TYPE else TYPES[types[row]],
+            "home_nodes": int((homes == row).sum()),
+            "lent": len(set(nodes[(homes[nodes] == row) & (queues != row)].tolist())),
+            "borrowed": len(set(nodes[foreign & (queues == row)].tolist())),
+        }
+    return found

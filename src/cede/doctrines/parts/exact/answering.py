@@ -1,0 +1,196 @@
+"""The best set that answers a question, or how far it is from that at most."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.parts.exact.areas import Area, areas_of, candidates_on
+from cede.doctrines.parts.exact.check import certainly_no_room, lawful
+from cede.doctrines.parts.exact.highs import Answer, relax, run
+from cede.doctrines.parts.exact.model import Model, model_of
+from cede.doctrines.parts.exact.ordered import solve_by_order
+from cede.doctrines.parts.exact.rounding import rounded
+from cede.doctrines.parts.exact.solved import TOLERANCE, Seconds, Solved
+from cede.doctrines.parts.exact.space import Space, space_of
+from cede.doctrines.parts.exact.turns import in_turn
+from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.question import Floats, Question
+from cede.state.columns import Bools
+from cede.state.state import State
+
+TRIES = 20
+"""So often a set that the solver took for enough, and that is not, may be cut off."""
+
+MANY = 1000
+"""So many areas are looked at in a first round, and taken up again in the order of their bounds."""
+TINY = 32
+"""With so few candidates the solver is asked at once."""
+
+
+def solve(
+    state: State,
+    question: Question,
+    *,
+    seconds: Seconds | None = None,
+    nodes: int | None = None,
+    chosen: Rows | None = None,
+) -> Solved:
+    """The best answer to a question. `chosen` is a set that is known: what is not better than it is not looked for.
+
+    With `seconds` or `nodes`, which limits how far each search may branch, it may end before anything is proven.
+    """
+    question = in_turn(state, question)
+    if question.by_order:
+        return solve_by_order(state, question, seconds=seconds, nodes=nodes, chosen=chosen)
+    return _Search(state, question, seconds, nodes, chosen).solve()
+
+
+class _Search:
+    """Area by area, with the best set so far."""
+
+    def __init__(
+        self, state: State, question: Question, seconds: Seconds | None, nodes: int | None, chosen: Rows | None
+    ) -> None:
+        self.state, self.question = state, question
+        self.seconds, self.nodes = seconds, nodes
+        self.space: Space = space_of(state, question)
+        self.step = step_of(question.weights)
+        self.best: Rows | None = None
+        self.value = math.inf
+        self.relaxed: dict[int, tuple[float, float, Floats | None]] = {}
+        if chosen is not None and lawful(state, question, chosen):
+            self._better(np.flatnonzero(np.isin(question.rows, chosen)))
+
+    def solve(self) -> Solved:
+        bounds: list[float] = []
+        areas = areas_of(self.space)
+        if lawful(self.state, self.question, self.question.rows[:0]):
+            return Solved(0.0, 0.0, self.question.rows[:0], proven=True)
+        if 1 < len(areas) <= MANY and any(len(area.nodes) > 1 for area in areas):
+            areas = self._likely_first(areas)
+        for at, area in enumerate(areas):
+            least = rounded_up(area.bound, self.step)
+            if self._no_better(least):
+                break  # those that come after have bounds that are no less
+            bounds.append(max(least, self._in(area, len(areas) - at)))
+        bound = min([self.value, *bounds])
+        if self.best is None:
+            return Solved(None, bound, None, proven=math.isinf(bound))
+        proven = self._no_better(bound)
+        return Solved(self.value, self.value if proven else bound, self.question.rows[self.best], proven)
+
+    def _likely_first(self, areas: list[Area]) -> list[Area]:
+        """The areas by the bounds that the relaxed programme has for each; sets that it comes upon count already."""
+        found: list[Area] = []
+        for at, area in enumerate(areas):
+            if self._no_better(rounded_up(area.bound, self.step)):
+                found += areas[at:]
+                break
+            bound, _ = self._narrowed(area, candidates_on(self.space, area), 2 * len(areas) - at)
+            found.append(replace(area, bound=max(area.bound, bound)))
+        return sorted(found, key=lambda area: area.bound)
+
+    def _in(self, area: Area, left: int) -> float:
+        """What no set that makes room in this area is better than; the best so far is updated."""
+        open_ = candidates_on(self.space, area)
+        bound, open_ = self._narrowed(area, open_, left)
+        cuts: list[Rows] = []
+        for _ in range(TRIES):
+            seconds = self._left(left)
+            if self._no_better(bound) or (seconds is not None and seconds <= 0):
+                return bound
+            model = model_of(self.space, area.nodes, open_, cuts)
+            if model is None:
+                return self.value
+            self._demand_better(model)
+            found = run(model.programme, seconds, self.nodes)
+            bound = max(bound, min(self.value, rounded_up(found.bound, self.step)))
+            if found.values is None:
+                return bound
+            chosen = model.chosen(found.values)
+            rows = self.question.rows[chosen]
+            if lawful(self.state, self.question, rows):
+                self._better(chosen)
+                return bound
+            if not certainly_no_room(self.state, self.question, rows):
+                return bound
+            cuts.append(chosen)
+        return bound
+
+    def _demand_better(self, model: Model) -> None:
+        """Only what is better than the best so far will do: where there is nothing, that is soon found out."""
+        if self.best is None:
+            return
+        less = self.value - max(self.step, TOLERANCE * self.value) / 2
+        weights = self.question.weights[model.works] / self.value
+        terms = [(model.at[work], weight) for work, weight in zip(model.works, weights.tolist(), strict=True)]
+        model.programme.at_most(terms, less / self.value)
+
+    def _narrowed(self, area: Area, open_: Bools, left: int) -> tuple[float, Bools]:
+        """A first bound, and the candidates of whom a set better than the best so far can have any.
+
+        It comes from the programme without wholeness. What that takes is rounded to a set, which may be the best so
+        far; who alone would add so much that nothing better is possible is left out.
+        """
+        first = int(area.nodes[0]) if len(area.nodes) else -1
+        if first not in self.relaxed:
+            self.relaxed[first] = self._relaxed(area, open_, left)
+        bound, least, adds = self.relaxed[first]
+        return bound, open_ if adds is None else open_ & (least + adds <= self.value * (1 + TOLERANCE))
+
+    def _relaxed(self, area: Area, open_: Bools, left: int) -> tuple[float, float, Floats | None]:
+        """The bound, what it is before it is rounded, and what each candidate would add to that at the least."""
+        seconds = self._left(left)
+        if seconds is not None and seconds <= 0:
+            return 0.0, 0.0, None
+        model = model_of(self.space, area.nodes, open_, [])
+        if model is None:
+            return math.inf, math.inf, None
+        if len(model.works) <= TINY:
+            return 0.0, 0.0, None
+        found = relax(model.programme, seconds)
+        if isinstance(found, Answer):
+            return found.bound, found.bound, None
+        bound = rounded_up(found.bound, self.step)
+        works, columns = np.array(model.works, np.intp), np.array([model.at[work] for work in model.works], np.intp)
+        values, adds = np.zeros(len(open_)), np.full(len(open_), np.inf)
+        values[works], adds[works] = found.values[columns], found.adds[columns]
+        if not self._no_better(bound):
+            for chosen in rounded(self.state, self.question, open_, -values, adds):
+                self._better(chosen)
+        return bound, found.bound, adds
+
+    def _better(self, chosen: Rows) -> None:
+        value = total(self.question.weights, chosen)
+        if value < self.value:
+            self.value, self.best = value, chosen
+
+    def _no_better(self, bound: float) -> bool:
+        return bound >= self.value or (self.best is not None and self.value - bound <= TOLERANCE * self.value)
+
+    def _left(self, areas: int) -> float | None:
+        if self.seconds is None:
+            return None
+        return self.seconds() if callable(self.seconds) else self.seconds / areas
+
+
+def total(weights: Floats, chosen: Rows) -> float:
+    """The sum of the weights, whatever their order."""
+    return math.fsum(weights[chosen].tolist())
+
+
+def step_of(weights: Floats) -> float:
+    """What all weights are whole multiples of; nothing if they are not whole numbers."""
+    whole = bool(len(weights)) and bool((weights == np.rint(weights)).all()) and float(np.abs(weights).max()) < 2**53
+    return float(math.gcd(*weights.astype(np.int64).tolist())) if whole else 0.0
+
+
+def rounded_up(bound: float, step: float) -> float:
+    """The bound less the solver's tolerance, up to the next value that a sum can have."""
+    if not math.isfinite(bound):
+        return bound
+    sure = bound - TOLERANCE * max(abs(bound), min(step, 1.0))
+    return math.ceil(sure / step) * step if step else sure

@@ -1,0 +1,102 @@
+"""The one place that calls the solver: HiGHS, as SciPy has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.parts.exact.rows import Programme
+from cede.doctrines.parts.question import Floats
+
+INFEASIBLE = 2
+LARGEST = 1e4
+"""Costs are scaled so that the largest is about this: the solver's tolerances are absolute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Values of the variables if there are any, and what no others can be better than: endless if there are none."""
+
+    values: Floats | None
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The programme without wholeness: values, least cost, and what each variable would add to it at the least."""
+
+    values: Floats
+    bound: float
+    adds: Floats
+
+
+def run(programme: Programme, seconds: float | None, nodes: int | None) -> Answer:
+    """The programme's least cost, or what is known of it when the time or the branches are used up."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped] # noqa: PLC0415
+
+    cost, scale = _scaled(programme)
+    options: dict[str, Any] = {"mip_rel_gap": 0.0}
+    if seconds is not None:
+        options["time_limit"] = max(seconds, 0.0)
+    if nodes is not None:
+        options["node_limit"] = nodes
+    found = milp(
+        cost,
+        integrality=np.array(programme.whole, np.int8),
+        bounds=Bounds(np.zeros(len(cost)), np.array(programme.most)),
+        constraints=LinearConstraint(_matrix(programme), np.array(programme.low), np.array(programme.high)),
+        options=options,
+    )
+    if found.status == INFEASIBLE:
+        return Answer(None, np.inf)
+    bound = found.mip_dual_bound
+    known = bound is not None and np.isfinite(bound)
+    return Answer(None if found.x is None else np.asarray(found.x), float(bound) / scale if known else 0.0)
+
+
+def relax(programme: Programme, seconds: float | None) -> Relaxed | Answer:
+    """The relaxed programme; an answer without values if it has none, or none was found in time."""
+    from scipy.optimize import linprog  # noqa: PLC0415
+
+    cost, scale = _scaled(programme)
+    matrix, low, high = _matrix(programme), np.array(programme.low), np.array(programme.high)
+    same = low == high
+    above, below = np.flatnonzero(np.isfinite(low) & ~same), np.flatnonzero(np.isfinite(high) & ~same)
+    upper = _stacked(-matrix[above], matrix[below])
+    found = linprog(
+        cost,
+        A_ub=upper,
+        b_ub=np.concatenate((-low[above], high[below])),
+        A_eq=matrix[np.flatnonzero(same)] if same.any() else None,
+        b_eq=low[same] if same.any() else None,
+        bounds=np.column_stack((np.zeros(len(cost)), programme.most)),
+        method="highs",
+        options={} if seconds is None else {"time_limit": max(seconds, 0.0)},
+    )
+    if found.status == INFEASIBLE:
+        return Answer(None, np.inf)
+    if found.status != 0:
+        return Answer(None, 0.0)
+    return Relaxed(np.asarray(found.x), float(found.fun) / scale, np.asarray(found.lower.marginals) / scale)
+
+
+def _scaled(programme: Programme) -> tuple[Floats, float]:
+    cost = np.array(programme.cost)
+    largest = float(np.abs(cost).max(initial=0.0))
+    scale = LARGEST / largest if largest else 1.0
+    return cost * scale, scale
+
+
+def _matrix(programme: Programme) -> Any:
+    from scipy.sparse import csr_array  # type: ignore[import-untyped] # noqa: PLC0415
+
+    shape = (len(programme.low), len(programme.cost))
+    return csr_array((programme.value, (programme.row, programme.column)), shape=shape, dtype=np.float64)
+
+
+def _stacked(first: Any, second: Any) -> Any:
+    from scipy.sparse import vstack  # noqa: PLC0415
+
+    return vstack((first, second), format="csr")

@@ -1,0 +1,87 @@
+"""What the victims of one heartbeat must do and are judged by, for the exact solver.
+
+A heartbeat looks at one node: those go who stand there, and what starts takes their room. In which order they go is
+the order of preemption: the last one is as early in it as can be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.question import Linear, Question
+from cede.doctrines.ytsaurus.check import remembers
+from cede.doctrines.ytsaurus.clocks import Memory
+from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE, SSD_AGGRESSIVELY, SSD_NON, Here, look
+from cede.doctrines.ytsaurus.numbers import Numbers
+from cede.doctrines.ytsaurus.update import Update
+from cede.model.plan import Decision
+from cede.state.columns import GONE, NONE, Int64s, Rows
+from cede.state.state import State
+from cede.state.units import WHOLE
+
+STAGES = {
+    "starving": LEVEL_PREEMPTIBLE,
+    "aggressive": LEVEL_AGGRESSIVELY,
+    "ssd": SSD_AGGRESSIVELY,
+    "full-host": SSD_NON,
+}
+"""By the word for why somebody goes, the least level that such a stage takes."""
+
+SHARES = (
+    "whom the shares of the cycle's beginning protected is not known at this point of it: all that run there and did "
+    "not opt out count as open"
+)
+PENALTY = "what a whole host's work may cost is not looked at"
+
+
+def question(state: State, _edition: str, made: Decision) -> Question | None:
+    """The question about a preemption on its node; none about those that serve nobody."""
+    if made.workload is None or not made.victims or not made.nodes:
+        return None
+    node, row = state.node_index[made.nodes[0]], state.work_index[made.workload]
+    update = Update(state, Memory())
+    tree = update.pools.tree
+    ssd = tree.ssd.enable and tree.ssd.filter.matches(frozenset(state.labels.sets[int(state.nodes.labels[node])]))
+    here = look(Numbers(update), node, set(), ssd=ssd)
+    word = made.victims[0].reason
+    open_ = here.open(STAGES.get(word, SSD_NON), normal=word == "starving")
+    taken = np.isin(here.rows, [state.work_index[victim.workload] for victim in made.victims])
+    relaxed: tuple[str, ...] = (PENALTY,) if word == "full-host" else ()
+    if remembers(update) or _under_way(state) or (taken & ~open_).any():
+        open_ = state.work.preemptible[here.rows] & ~update.op_graceful[here.operation] | taken
+        relaxed = (*relaxed, SHARES)
+    need = np.sum(state.members_of(row), axis=0)
+    short = np.where(need > 0, need - state.nodes.free[:, node], 0)
+    return about_node(state, claim_of(state, row), here, np.flatnonzero(open_), short, relaxed)
+
+
+def about_node(
+    state: State, claim: Claim, here: Here, places: Rows, short: Int64s, relaxed: tuple[str, ...] = ()
+) -> Question:
+    """Of those at these places on a node, who goes so that no more is short there."""
+    lacking = np.flatnonzero(short > 0).tolist()
+    return Question(
+        claim=claim,
+        rows=here.rows[places],
+        objective="order of preemption",
+        weights=np.arange(1.0, len(places) + 1),
+        unit="place",
+        by_order=True,
+        conditions=tuple(
+            Linear(_kept(state, column), here.amount[places, column].astype(np.float64), float(short[column]))
+            for column in lacking
+        ),
+        places=False,
+        relaxed=relaxed,
+    )
+
+
+def _kept(state: State, column: int) -> str:
+    return "a whole node for itself" if column == WHOLE else f"enough {state.units.names[column]} on the node"
+
+
+def _under_way(state: State) -> bool:
+    """Whether the cycle has moved somebody already, so that shares are not those of its beginning."""
+    work, size = state.work, state.work.size
+    return bool(state.booked_on) or bool(((work.state[:size] == GONE) & (work.resident[:size] != NONE)).any())

@@ -1,0 +1,134 @@
+"""What a victim set of either edition must do and is judged by, for the exact solver.
+
+Edition `laws`: the set preference of its own search, as far as it counts: fewer that opted out, then fewer originators,
+then fewer victims, all on one node, no queue below its guarantee. Release 1.9: its order of victims.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.fit import fits
+from cede.doctrines.parts.orders import Rows, order_of
+from cede.doctrines.parts.question import Floats, Linear, Question
+from cede.doctrines.parts.selection import within_limits
+from cede.doctrines.yunikorn import rules
+from cede.doctrines.yunikorn.ask import Ask, ask_of
+from cede.doctrines.yunikorn.attempt import Attempt, eagerness
+from cede.doctrines.yunikorn.covers import unwilling
+from cede.doctrines.yunikorn.lawful import field_of, field_on_node, looked_at
+from cede.doctrines.yunikorn.queues import Queues, queues_of
+from cede.doctrines.yunikorn.reach import candidates, reach_of
+from cede.doctrines.yunikorn.reservations import held_nodes, usable
+from cede.doctrines.yunikorn.settings import LAWS
+from cede.doctrines.yunikorn.slack import Slack
+from cede.doctrines.yunikorn.snapshot import Snapshot
+from cede.model.plan import Decision
+from cede.state.columns import NONE, Bools
+from cede.state.state import State
+
+ONE_BY_ONE = (
+    "release 1.9 takes of a queue as long as that is above its guarantee, and for the asking one as long as it is owed"
+)
+ONE_NODE = "where only a limit is short, that all victims stand on one node is left out"
+WHOLE_ASK = "release 1.9 holds victims against all that is asked for, whatever is free"
+
+
+def question(state: State, edition: str, made: Decision) -> Question | None:
+    """The question about a preemption; none about what serves nobody, or does not make room as it is."""
+    if made.workload is None or not made.victims or any(one.rule == rules.NO_GAIN.id for one in made.warnings):
+        return None
+    ask = ask_of(state, state.work_index[made.workload])
+    queues = queues_of(state, edition)
+    if edition == LAWS:
+        return _of_the_laws(state, queues, ask)
+    open_ = open_to(state, queues, ask)
+    nodes = [state.node_index[name] for name in made.nodes]
+    return of_the_release(state, replace(ask, claim=_claim(state, ask, nodes)), np.flatnonzero(open_))
+
+
+# -- edition laws ----------------------------------------------------------------------------------------------------
+
+
+def _of_the_laws(state: State, queues: Queues, ask: Ask) -> Question:
+    pinned = state.work.required_node[ask.row] != NONE
+    field = field_on_node(state, ask) if pinned else field_of(state, queues, Snapshot(state, queues, ask.leaf), ask)
+    rows = np.flatnonzero(field.found.open)
+    limits = ask.short_limits
+    roomy = bool(limits) and not pinned and state.nodes.size > 0 and fits(state, ask.claim)
+    return Question(
+        claim=ask.claim,
+        rows=rows,
+        objective="set preference",
+        weights=_preference(state, rows),
+        unit="points",
+        conditions=(*within_limits(state, limits, rows), *_law_2(state, queues, field.slack, rows)),
+        one_node=state.nodes.size > 0,
+        places=state.nodes.size > 0 and not roomy,
+        relaxed=(ONE_NODE,) if roomy else (),
+    )
+
+
+def _preference(state: State, rows: Rows) -> Floats:
+    """One that opted out outweighs all originators, one of those all others, that one node can have."""
+    kind = unwilling(state, rows)
+    on = state.residents.node[state.work.resident[rows]] if state.nodes.size else np.zeros(len(rows), np.intp)
+    step = float(np.bincount(on, minlength=1).max(initial=0) + 1)
+    weights: Floats = 1.0 + step * (kind % 2) + step * step * (kind // 2)
+    return weights
+
+
+def _law_2(state: State, queues: Queues, slack: Slack, rows: Rows) -> tuple[Linear, ...]:
+    """What each queue below the common ancestor may lose, where its candidates have more."""
+    own = state.work.queue[rows]
+    found = []
+    for pair, (queue, column, most) in enumerate(slack.pairs):
+        leaves = [leaf for leaf, pairs in slack.of_leaf.items() if pair in pairs]
+        adds = np.where(np.isin(own, leaves), state.work.usage[column, rows], 0)
+        if int(adds.sum()) > most:
+            what = f"law 2: {queues.name(queue)} keeps its guaranteed {state.units.names[column]}"
+            found.append(Linear(what, adds.astype(np.float64), high=most))
+    return tuple(found)
+
+
+# -- release 1.9 -----------------------------------------------------------------------------------------------------
+
+
+def open_to(state: State, queues: Queues, ask: Ask) -> Bools:
+    """Whom the release may take for this ask, each by itself."""
+    if state.work.required_node[ask.row] != NONE:
+        found = looked_at(state, ask, state.work.state[: state.work.size])
+        found.protect((rules.LAW_6, state.work.priority[: state.work.size] > state.work.priority[ask.row]))
+        return found.open
+    snapshot = Snapshot(state, queues, ask.leaf)
+    open_ = candidates(state, queues, reach_of(state, queues, snapshot, ask), ask).open
+    giving = Attempt(state, snapshot, ask, np.flatnonzero(open_), ask.claim.allowed, tried=False).open_leaf
+    return open_ & giving[state.work.queue[: state.work.size]]
+
+
+def _claim(state: State, ask: Ask, nodes: list[int]) -> Claim:
+    """The claim on all nodes that the release may have taken, with those it took."""
+    allowed = usable(state, ask, ()) & ~held_nodes(state)
+    allowed[nodes] = True
+    return replace(ask.claim, allowed=allowed)
+
+
+def of_the_release(state: State, ask: Ask, rows: Rows) -> Question:
+    """Of these workloads, which go by the release's order."""
+    pinned = state.work.required_node[ask.row] != NONE
+    places = np.empty(len(rows))
+    places[order_of(state, rows, eagerness(state, rows))] = np.arange(1, len(rows) + 1)
+    return Question(
+        claim=ask.claim,
+        rows=rows,
+        objective="order of victims",
+        weights=places,
+        unit="place",
+        by_order=True,
+        conditions=within_limits(state, ask.short_limits, rows),
+        places=state.nodes.size > 0,
+        relaxed=(WHOLE_ASK,) if pinned else (ONE_BY_ONE, WHOLE_ASK),
+    )

@@ -1,0 +1,171 @@
+"""How near the victims of a plan's decisions are to the best there are, proven by an exact solver.
+
+The plan is followed decision by decision, as everything was when each was made. The rules of the doctrine are hard
+conditions of the question that its decision answers; nothing of the plan is changed by asking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cede.doctrines.parts.cost import assumed_by, costs_of
+from cede.doctrines.parts.doctrine import OPTIMAL, Doctrine
+from cede.doctrines.parts.exact import solve
+from cede.doctrines.parts.exact.check import lawful
+from cede.doctrines.parts.orders import Rows
+from cede.doctrines.parts.question import Question
+from cede.doctrines.parts.selection import by_cost
+from cede.engine.clock import Clock, WallClock
+from cede.model.certificate import Certificate
+from cede.model.errors import InputError, Problem
+from cede.model.plan import Decision, Plan
+from cede.state.admission import admitted_parts
+from cede.state.columns import GONE, PREEMPTING, Bools, Int64s
+from cede.state.state import State
+from cede.state.static import holds
+from cede.state.trial import Trial
+
+SECONDS = 10.0
+"""How long a whole plan may take to be certified, if nobody says otherwise."""
+MOST_SECONDS = 86_400.0
+COST = "cost"
+
+
+def seconds_of(text: str, place: str = "--certify") -> float:
+    """The time that an option gives; an InputError if it is none."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found <= MOST_SECONDS:
+        message = f"{text!r} is no time to certify in"
+        raise InputError([Problem(place, message, f"give seconds, above 0 and at most {MOST_SECONDS:g}; as 10 or 0.5")])
+    return found
+
+
+def certified(
+    state: State,
+    doctrine: Doctrine,
+    made: Plan,
+    seconds: float = SECONDS,
+    *,
+    ahead: Sequence[Decision] = (),
+    clock: Clock | None = None,
+) -> Plan:
+    """The plan with a certificate on each decision that has victims, as far as the doctrine can be asked.
+
+    `ahead` are decisions that came before those of the plan and are not among them. All questions share the time.
+    """
+    asked = sum(1 for decision in made.decisions if _asks(doctrine, decision))
+    if not asked:
+        return made
+    time = _Time(seconds, 2 * asked, WallClock() if clock is None else clock)
+    decisions: list[Decision] = []
+    with Trial(state) as trial:
+        for decision in ahead:
+            _follow(trial, decision)
+        for decision in made.decisions:
+            found = _certificate(state, doctrine, made.edition, decision, time) if _asks(doctrine, decision) else None
+            decisions.append(decision if found is None else replace(decision, certificate=found))
+            _follow(trial, decision)
+    return replace(made, decisions=tuple(decisions))
+
+
+def ahead_of(made: Plan, name: str) -> tuple[Decision, ...]:
+    """The decisions of a plan that come before the one about this workload."""
+    names = [decision.workload for decision in made.decisions]
+    return made.decisions[: names.index(name)] if name in names else ()
+
+
+def _asks(doctrine: Doctrine, decision: Decision) -> bool:
+    return doctrine.question is not None and decision.workload is not None and bool(decision.victims)
+
+
+class _Time:
+    """The time that is left, shared out evenly among the questions that are."""
+
+    def __init__(self, seconds: float, questions: int, clock: Clock) -> None:
+        self.clock = clock
+        self.end = clock.now() + int(seconds * 1e6)
+        self.questions = questions
+
+    def skip(self, questions: int = 1) -> None:
+        """So many need not be asked after all."""
+        self.questions -= questions
+
+    def next(self) -> Callable[[], float]:
+        """How long the next question may still take, whenever that is asked."""
+        now = self.clock.now()
+        end = now + (self.end - now) // max(self.questions, 1)
+        self.questions -= 1
+        return lambda: (end - self.clock.now()) / 1e6
+
+
+def _follow(trial: Trial, decision: Decision) -> None:
+    """What is so once the decision is carried out: victims gone, the claimant in its place."""
+    state = trial.state
+    for victim in decision.victims:
+        row = state.work_index.get(victim.workload)
+        if row is not None and holds(int(state.work.state[row])):
+            trial.evict(row)
+    if decision.workload is None or decision.action not in ("start", "preempt"):
+        return
+    row = state.work_index[decision.workload]
+    parts = admitted_parts(state, row, decision.flavors, decision.counts)
+    trial.book(row, [state.node_index[name] for name in decision.nodes], parts)
+
+
+def _certificate(state: State, doctrine: Doctrine, edition: str, decision: Decision, time: _Time) -> Certificate | None:
+    assert doctrine.question is not None
+    question = doctrine.question(state, edition, decision)
+    if question is None:
+        time.skip(2)
+        return None
+    if state.static.selection == OPTIMAL:
+        question = by_cost(state, question, _cost_of)
+    rows = np.array([state.work_index[victim.workload] for victim in decision.victims], np.intp)
+    own = _judged(state, question, rows, time)
+    if question.objective == COST:
+        time.skip()
+        return own
+    return replace(own, cost=_judged(state, by_cost(state, question, _cost_of), rows, time))
+
+
+def _cost_of(state: State, rows: Rows) -> Int64s:
+    """What the preemption of each would cost; who is leaving already costs nothing more."""
+    leaving = state.work.state[rows] == PREEMPTING
+    return np.where(leaving, 0, costs_of(state, rows, assumed_by(state.static.doctrine)).total)
+
+
+def _judged(state: State, question: Question, rows: Rows, time: _Time) -> Certificate:
+    taken = np.isin(question.rows, rows[state.work.state[rows] != GONE])
+    does = int(taken.sum()) == len(rows) and lawful(state, question, rows)
+    value = _value(question, taken)
+    found = solve(state, question, seconds=time.next(), chosen=rows if does else None)
+    bound = found.bound if math.isfinite(found.bound) else None
+    if does and bound is not None and found.proven and found.value is not None and value <= found.value:
+        bound = value
+    better: tuple[str, ...] = ()
+    if found.rows is not None and found.value is not None and found.value < value and does and not question.relaxed:
+        better = tuple(sorted(state.work_names[row] for row in found.rows.tolist()))
+    scale = question.scale
+    return Certificate(
+        question.objective,
+        question.unit,
+        value / scale,
+        None if bound is None else bound / scale,
+        optimal=does and bound is not None and bound >= value,
+        better=better,
+        best=found.value / scale if better and found.value is not None else None,
+        relaxed=question.relaxed,
+        lawful=does,
+    )
+
+
+def _value(question: Question, taken: Bools) -> float:
+    weights = question.weights[taken].tolist()
+    return max(weights, default=0.0) if question.by_order else math.fsum(weights)

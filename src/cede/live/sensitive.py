@@ -1,0 +1,81 @@
+"""Sensitive work: which workloads are, and what the audit trail says of every step that concerns one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cede.engine.drive.job import Job
+from cede.engine.drive.step import Made, Step, Transition
+from cede.live.store.records import Asked
+from cede.model.cluster import ClusterFile, Workload
+from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
+from cede.model.settings import LatticeQueueSettings
+
+CRITICAL = 10
+"""The preemption class that is sensitive by itself."""
+SCHEDULER = "scheduler"
+"""The role in records that nobody asked for: the scheduler wrote them for the workload's user."""
+
+
+class Sensitive:
+    """Which workloads of one cluster are sensitive: those that say so; under Lattice also class 10, and whoever stands
+    in a queue of that type."""
+
+    def __init__(self, document: ClusterFile) -> None:
+        self.classes = document.doctrine is not None and document.doctrine.name == "lattice"
+        self._queues = frozenset(
+            queue.name
+            for queue in (document.queues if self.classes else ())
+            if LatticeQueueSettings.model_validate(queue.settings).type == "sensitive"
+        )
+
+    def __call__(self, workload: Workload) -> bool:
+        if workload.sensitive:
+            return True
+        return self.classes and (workload.priority == CRITICAL or workload.queue in self._queues)
+
+    def records(self, step: Step) -> list[Asked]:
+        """What the step does for sensitive work: nodes claimed, victims sent away, starts, nodes given back."""
+        found: list[Asked] = []
+        concerned = {name for name, job in step.changed.items() if self(job.workload)}
+        if not concerned:
+            return found
+        made = {one.number: one for one in step.decisions}
+        for one in step.decisions:
+            if one.decision.victims and one.decision.workload in concerned:
+                found += _preemptions(step.changed[one.decision.workload], one)
+        for moved in step.transitions:
+            if moved.name in concerned:
+                found += _moves(step, step.changed[moved.name], moved, made.get(moved.decision or 0))
+        return found
+
+
+def _preemptions(job: Job, made: Made) -> Iterator[Asked]:
+    for victim in made.decision.victims:
+        detail = f"decision {made.number} takes its room for {job.name}: {victim.reason}"
+        yield _record(job, "preempt", victim.workload, detail, victim.rule or made.decision.rule)
+
+
+def _moves(step: Step, job: Job, moved: Transition, made: Made | None) -> Iterator[Asked]:
+    nodes = job.nodes if made is None else made.decision.nodes
+    if moved.signal == Signal.HOLD:
+        yield _record(job, "claim nodes", job.name, f"{_listed(nodes)}, once they are left", moved.rule)
+    elif moved.after == Phase.STARTING and moved.before != Phase.STARTING:
+        yield _record(job, "start", job.name, f"attempt {moved.attempt + 1} on {_listed(nodes)}", moved.rule)
+    elif _gives_back(moved):
+        given = step.released.get(job.name, job.nodes)
+        yield _record(job, "release nodes", job.name, f"{_listed(given)}: {moved.why}", moved.rule)
+
+
+def _gives_back(moved: Transition) -> bool:
+    """It had nodes, or a claim on some, and has no more."""
+    held = moved.before in PRESENT or moved.before == Phase.HELD
+    return held and (moved.after in WAITING or moved.after in FINAL)
+
+
+def _record(job: Job, what: str, about: str, detail: str, rule: str) -> Asked:
+    return Asked(0, job.workload.user or "nobody", SCHEDULER, what, about, detail, rule=rule)
+
+
+def _listed(nodes: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(nodes)) or "its queue"

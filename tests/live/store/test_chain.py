@@ -1,0 +1,156 @@
+"""The audit trail is a chain: whatever is done to it behind the store's back is found, and the first record named."""
+
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, make_url, text
+
+from cede.live.store.chain import BEGINNING, digest, linked
+from cede.live.store.migrate import FOLDER
+from cede.live.store.records import Asked, Chain
+from cede.live.store.store import Store, StoreError
+from cede.model.lifecycle import Phase
+from tests.live.store.entries import START, job, submitted
+
+Damage = Callable[[sqlite3.Connection], object]
+
+
+def note(store: Store, *about: str) -> None:
+    for name in about:
+        store.note_audit(Asked(0, "ann", "admin", "cancel", name), 7)
+
+
+def rewritten(connection: sqlite3.Connection, number: int, **changed: object) -> None:
+    """The record says something else, and its hash agrees with it."""
+    connection.row_factory = sqlite3.Row
+    row = dict(connection.execute("SELECT * FROM audit WHERE sequence = ?", (number,)).fetchone()) | changed
+    connection.execute("UPDATE audit SET what = ?, hash = ? WHERE sequence = ?", (row["what"], digest(row), number))
+
+
+def run(statement: str) -> Damage:
+    return lambda connection: connection.execute(statement)
+
+
+def put_in(connection: sqlite3.Connection) -> None:
+    connection.row_factory = sqlite3.Row
+    last = dict(connection.execute("SELECT * FROM audit WHERE sequence = 6").fetchone())
+    row = linked([last], 6, last["hash"])[0]
+    keys = ", ".join(f'"{key}"' for key in row)
+    connection.execute(f"INSERT INTO audit ({keys}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
+
+
+DAMAGES: dict[str, tuple[Damage, int, str]] = {
+    "a word is changed": (run("UPDATE audit SET about = 'z' WHERE sequence = 3"), 3, "not as it was written"),
+    "a refusal becomes a permission": (run("UPDATE audit SET allowed = 0 WHERE sequence = 6"), 6, "not as it was"),
+    "a time is changed": (run("UPDATE audit SET at = 8 WHERE sequence = 1"), 1, "not as it was written"),
+    "a version is changed": (run("UPDATE audit SET version = 1 WHERE sequence = 2"), 2, "not as it was written"),
+    "a record and its hash are changed": (lambda c: rewritten(c, 3, what="drain"), 4, "does not follow"),
+    "the last record and its hash are changed": (lambda c: rewritten(c, 6, what="drain"), 6, "another than the one"),
+    "the first record is taken out": (run("DELETE FROM audit WHERE sequence = 1"), 1, "record 1 is missing"),
+    "two are taken out": (run("DELETE FROM audit WHERE sequence IN (3, 4)"), 3, "record 3 is missing"),
+    "the last two are taken out": (run("DELETE FROM audit WHERE sequence > 4"), 5, "record 6 was written last"),
+    "all are taken out": (run("DELETE FROM audit"), 1, "record 1 is missing"),
+    "two change places": (
+        run("UPDATE audit SET sequence = CASE sequence WHEN 2 THEN -3 ELSE -2 END WHERE sequence IN (2, 3)"),
+        2,
+        "does not follow",
+    ),
+    "one is put in at the end": (put_in, 7, "was put in"),
+    "a record has another number": (run("UPDATE audit SET sequence = 9 WHERE sequence = 6"), 9, "not as it was"),
+}
+
+
+@pytest.mark.parametrize(("damage", "number", "why"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_whatever_is_done_to_the_trail_is_found(url: str, damage: Damage, number: int, why: str) -> None:
+    store = Store.open(url)
+    note(store, "a", "b", "c", "d", "e", "f")
+    assert store.check_audit() == Chain(6, store.audit()[-1].hash)
+    harm(url, damage)
+
+    found = store.check_audit()
+    assert found.broken == number
+    assert why in found.why
+    store.close()
+
+
+def harm(url: str, damage: Damage) -> None:
+    """Done by somebody who has the file, and takes away what stands against it."""
+    with sqlite3.connect(make_url(url).database or "") as connection:
+        for word in ("update", "delete"):
+            connection.execute(f"DROP TRIGGER audit_no_{word}")
+        damage(connection)
+        connection.execute("UPDATE audit SET sequence = -sequence WHERE sequence < 0")
+    connection.close()
+
+
+def test_the_database_itself_refuses_to_change_or_delete_a_record(url: str) -> None:
+    store = Store.open(url)
+    note(store, "a")
+    with sqlite3.connect(make_url(url).database or "") as connection:
+        for statement in ("UPDATE audit SET what = 'x'", "DELETE FROM audit"):
+            with pytest.raises(sqlite3.IntegrityError, match="never changed or deleted"):
+                connection.execute(statement)
+    connection.close()
+    store.close()
+
+
+def test_an_empty_trail_is_whole(url: str) -> None:
+    store = Store.open(url)
+    assert store.check_audit() == Chain(0, BEGINNING)
+    store.close()
+
+
+def test_every_way_into_the_trail_goes_on_with_the_chain(url: str) -> None:
+    store = Store.open(url)
+    asked = [Asked(at, "ann", "user", "submit", name) for at, name in enumerate("ab")]
+    notes = [Asked(0, "ann", "scheduler", "start", "a")]
+    submitted(store, job("a"), job("b", phase=Phase.COMPLETED, ended=5), asked=asked, notes=notes)
+    note(store, "a")
+    store.prune(ended_before=START, events_before=None, inputs_before=START + 1, now=START)
+    store.close()
+    store = Store.open(url)
+    submitted(store, job("c"), asked=asked[:1])
+
+    found = store.audit()
+    assert [entry.what for entry in found] == ["submit", "submit", "start", "cancel", "delete", "delete", "submit"]
+    assert [entry.previous for entry in found] == [BEGINNING, *(entry.hash for entry in found[:-1])]
+    assert [entry.sequence for entry in found] == list(range(1, len(found) + 1))
+    assert store.check_audit() == Chain(len(found), found[-1].hash)
+    store.close()
+
+
+def test_a_trail_written_before_there_was_a_chain_becomes_one(url: str) -> None:
+    engine = create_engine(url)
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER))
+    config.set_main_option("path_separator", "os")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        for number in (1, 2, 4):
+            row = f"{number}, NULL, 5, 'ann', 'admin', 'cancel', 'job', '', 1, ''"
+            connection.execute(text(f"INSERT INTO audit VALUES ({row})"))
+    engine.dispose()
+
+    store = Store.open(url)
+    note(store, "more")
+    assert [entry.sequence for entry in store.audit()] == [1, 2, 4, 5]
+    assert store.check_audit() == Chain(4, store.audit()[-1].hash)
+    harm(url, run("DELETE FROM audit WHERE sequence = 4"))
+    assert store.check_audit().broken == 3
+    store.close()
+
+
+def test_a_step_that_is_not_stored_leaves_no_record(url: str) -> None:
+    store = Store.open(url)
+    asked = [Asked(0, "ann", "user", "submit", "a")]
+    submitted(store, job("a"), asked=asked)
+    before = store.check_audit()
+    with pytest.raises(StoreError):
+        submitted(store, job("a"), asked=asked)
+    assert before.count == 1
+    assert store.check_audit() == before
+    store.close()

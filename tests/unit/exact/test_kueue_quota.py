@@ -1,0 +1,83 @@
+"""The conditions that Kueue's question puts on quota against the book that decisions are made by."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import numpy as np
+
+from cede.doctrines.kueue.book import book_of
+from cede.doctrines.kueue.question import question
+from cede.doctrines.kueue.quota import quotas_of
+from cede.doctrines.parts.exact import solve
+from cede.doctrines.parts.exact.check import keeps
+from cede.model.plan import Decision, Victim
+from tests.builders import Entry, cohort, decided, kueue, pending, queue, running
+
+
+def _limits(draw: random.Random, quota: int) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    if draw.random() < 0.5:
+        found["borrowing_limit"] = {"cpu": draw.randint(0, 6)}
+    if draw.random() < 0.6:
+        found["lending_limit"] = {"cpu": draw.randint(0, quota)}
+    return found
+
+
+def _tree(draw: random.Random) -> list[Entry]:
+    """Two cohorts below one, two queues in each; some keep part of their quota to themselves."""
+    entries: list[Entry] = [cohort("root", cpu=draw.randint(0, 3))]
+    for side in ("x", "y"):
+        quota = draw.randint(0, 4)
+        entries.append(cohort(side, "root", cpu=quota, **_limits(draw, quota)))
+        for name in ("1", "2"):
+            quota = draw.randint(1, 8)
+            entries.append(
+                queue(side + name, side, cpu=quota, within="LowerPriority", reclaim="Any", **_limits(draw, quota))
+            )
+    for number in range(7):
+        home = draw.choice(("x1", "x2", "y1", "y2"))
+        entries.append(running(f"r{number}", queue=home, cpu=draw.randint(1, 4), priority=0, started=-number))
+    return [*entries, pending("in", queue="x1", cpu=draw.randint(2, 9), priority=5)]
+
+
+def test_the_conditions_hold_for_just_those_sets_that_leave_enough_quota() -> None:
+    held = {True: 0, False: 0}
+    for seed in range(60):
+        state = kueue(*_tree(random.Random(seed))).state
+        made = Decision("in", "preempt", "kueue.reclaim", "because", (Victim("r0", "InCohortReclamation"),))
+        asked = question(state, "0.20", made)
+        assert asked is not None
+        quotas = quotas_of(state)
+        row = state.work_index["in"]
+        pair = quotas.index["cpu", "default"]
+        wanted = sum(int(state.work.usage[column, row]) * factor for column, factor in quotas.columns[pair])
+        for size in range(len(asked.rows) + 1):
+            for gone in combinations(asked.rows.tolist(), size):
+                book = book_of(state, quotas)
+                for victim in gone:
+                    used = sum(int(state.work.usage[c, victim]) * f for c, f in quotas.columns[pair])
+                    book.remove(pair, int(state.work.queue[victim]), used)
+                fits = book.fits(int(state.work.queue[row]), ((pair, wanted),))
+                held[fits] += 1
+                assert keeps(asked, np.array(gone, np.intp)) == fits, (seed, gone)
+    assert min(held.values()) > 100
+
+
+def test_no_plan_is_better_than_its_bound() -> None:
+    preempted = 0
+    for seed in range(150):
+        cluster = kueue(*_tree(random.Random(seed)))
+        made = decided(cluster, "in")
+        if not made.victims:
+            continue
+        preempted += 1
+        asked = question(cluster.state, "0.20", made)
+        assert asked is not None
+        rows = np.array([cluster.state.work_index[victim.workload] for victim in made.victims])
+        last = float(asked.weights[np.isin(asked.rows, rows)].max())
+        found = solve(cluster.state, asked)
+        assert keeps(asked, rows), seed
+        assert found.bound <= last, seed
+    assert preempted > 5

@@ -1,0 +1,190 @@
+"""Facts about the life of a workload, on a driver under Lattice: walltimes, requeues, races, nodes, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cede.doctrines.lattice.settings import CLUSTER_DEFAULTS
+from cede.engine.drive.facts import Began, Exited, SetNode
+from cede.engine.drive.terms import Requeue, Terms
+from cede.model.times import SECOND, parse_duration
+from tests.drive_world import World
+from tests.unit.drive.lattice_worlds import lattice
+from tests.unit.drive.worlds import terms
+from tests.unit.lattice.fact_files import Fact, fact, facts_of, named
+
+KINDS = ("walltime", "requeue", "race", "checkpoint_policy")
+
+
+# -- walltime ----------------------------------------------------------------------------------------------------------
+
+
+def phase_at(walltime: int, seconds: list[int], grace: int = 30) -> list[str | None]:
+    """What one that runs has last been ordered to do, at each of these times after it began."""
+    world = lattice(None)
+    world.run("w", cpu=1, queue="a", walltime=walltime, terms=terms(grace_period=grace))
+    found: list[str | None] = []
+    for before, at in zip([0, *seconds], seconds, strict=False):
+        world.wait(at - before)
+        last = world.orders("w")[-1]
+        found.append(None if last == "Launch" else last.lower())
+    return found
+
+
+@pytest.mark.parametrize("one", [fact("lattice-220"), fact("lattice-222")], ids=named)
+def test_walltime_ends_in_a_signal_and_after_the_grace_in_another(one: Fact) -> None:
+    given = one["given"]
+
+    assert phase_at(given["walltime_s"], given["checks_s"], given.get("grace_s", 30)) == one["expect"]["phases"]
+
+
+def test_who_is_gone_has_no_walltime() -> None:
+    given = fact("lattice-221")["given"]
+    world = lattice(None)
+    world.run("w", cpu=1, queue="a", walltime=given["walltime_s"])
+    world.exit("w")
+    step = world.wait(given["at_s"])
+
+    assert (step.orders, step.wakes_at) == ([], None)
+
+
+def test_two_walltimes_are_told_apart() -> None:
+    one = fact("lattice-223")
+    world = lattice(None)
+    for name, walltime in one["given"]["jobs"].items():
+        world.run(name, cpu=1, queue="a", walltime=walltime)
+    world.wait(one["given"]["at_s"])
+
+    last = {name: world.orders(name)[-1].lower() for name in one["given"]["jobs"]}
+    assert {name: None if word == "launch" else word for name, word in last.items()} == one["expect"]["phases"]
+
+
+# -- requeue -----------------------------------------------------------------------------------------------------------
+
+
+def failed(policy: Requeue, *, lost: bool = False, most: int = 3, times: int = 1) -> World:
+    """One that failed so often: with its node, or by itself."""
+    world = lattice(None)
+    world.run("w", cpu=1, queue="a", terms=terms(requeue=policy, max_requeues=most))
+    for attempt in range(times):
+        if attempt:
+            world.begin("w")
+        world.exit("w", None if lost else 1, lost=lost)
+    return world
+
+
+REQUEUES: dict[str, Callable[[Fact], tuple[World, bool]]] = {
+    "lattice-302": lambda given: (failed(given["policy"], lost=True), True),
+    "lattice-303": lambda given: (failed(given["policy"]), True),
+    "lattice-304": lambda given: (failed(given["policy"], most=given["max_requeue"], times=given["count"] + 1), False),
+    "lattice-305": lambda given: (failed(given["policy"]), True),
+    "lattice-308": lambda given: (failed("always", most=given["max_requeue"]), False),
+}
+"""World after the failure, and whether it runs again. Of 305 Cede does what the document says, for batch work too."""
+
+
+@pytest.mark.parametrize("number", REQUEUES)
+def test_who_failed_queues_again_by_its_policy(number: str) -> None:
+    one = fact(number)
+    world, again = REQUEUES[number](one["given"])
+
+    assert (world.phase("w") == "starting") is again
+    assert (world.phase("w") == "failed") is not again
+    if "requeued" in one["expect"]:
+        assert again is one["expect"]["requeued"]
+    if "count_delta" in one["expect"]:
+        assert world.job("w").requeues == one["expect"]["count_delta"]
+
+
+def test_a_requeue_forgets_where_it_was_and_keeps_when_it_came() -> None:
+    """How it ended is known until it starts again."""
+    world = lattice(None)
+    world.run("w", cpu=4, queue="a", priority=1, terms=terms(requeue="always"))
+    submitted = world.job("w").workload.submitted
+    world.feed(SetNode("n1", "cordoned", "ann"), after=60)
+    world.exit("w", 1, after=60)
+
+    job = world.job("w")
+    assert (job.phase, job.nodes, job.workload.submitted, job.requeues) == ("pending", (), submitted, 1)
+    world.feed(SetNode("n1", "ready", "ann"))
+    job = world.job("w")
+    assert (job.phase, job.workload.submitted, job.requeues) == ("starting", submitted, 1)
+    assert (job.began, job.exit_code) == (None, None)
+    assert {"assigned_nodes", "started_at", "exit_code"} <= set(fact("lattice-307")["expect"]["cleared"])
+
+
+# -- races -------------------------------------------------------------------------------------------------------------
+
+
+def test_of_two_for_one_node_the_second_is_not_promised_it() -> None:
+    world = lattice(None)
+    world.submit("first", cpu=4, queue="a", priority=1)
+    step = world.submit("second", cpu=4, queue="b", priority=1)
+
+    assert world.job("first").nodes == ("n1",)
+    assert (world.phase("second"), step.orders) == ("pending", [])
+    assert fact("lattice-289")["expect"]["reproposes"] is False
+
+
+def test_an_end_of_an_earlier_attempt_requeues_nobody() -> None:
+    world = failed("always")
+    world.begin("w")
+    before = world.job("w").requeues
+    step = world.feed(Exited("w", 1, 1, None))
+
+    assert (step.transitions, world.job("w").requeues, world.phase("w")) == ([], before, "running")
+    assert fact("lattice-291")["expect"]["accepted"] is False
+
+
+def test_the_same_report_twice_changes_nothing() -> None:
+    world = lattice(None)
+    world.run("w", cpu=1, queue="a")
+    step = world.feed(Began("w", 1))
+
+    assert (step.transitions, dict(step.changed), step.orders) == ([], {}, [])
+    assert fact("lattice-294")["expect"] == {"accepted": True, "changed": False}
+
+
+# -- nodes and checkpoints ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "word"), [("lattice-238", "cordoned"), ("lattice-239", "down")])
+def test_a_node_that_is_ready_again_takes_work_again(number: str, word: str) -> None:
+    world = lattice(None)
+    world.feed(SetNode("n1", word, "ann"))
+    world.submit("w", cpu=1, queue="a")
+    assert world.phase("w") == "pending"
+
+    world.feed(SetNode("n1", "ready", "ann"))
+
+    assert (world.phase("w") == "starting") is fact(number)["expect"]["allowed"]
+
+
+@pytest.mark.parametrize("number", ["lattice-174", "lattice-176"])
+def test_how_long_a_checkpoint_may_take_and_be_put_off(number: str) -> None:
+    """For both modes the same; of intervals and of a number of deferrals there are none."""
+    expect, default = fact(number)["expect"], Terms()
+
+    for key, seconds in (("checkpoint_timeout", expect["timeout_s"]), ("max_deferral", expect["max_deferral_s"])):
+        assert getattr(default, key) == seconds * SECOND
+        assert parse_duration(CLUSTER_DEFAULTS[key]) == seconds * SECOND
+
+
+def test_who_writes_no_checkpoints_is_not_asked_for_one() -> None:
+    assert fact("lattice-177")["expect"]["enabled"] is False
+    world = lattice(None)
+    world.run("old", cpu=4, queue="a", priority=1, checkpoint={"mode": "none"})
+    world.submit("new", cpu=4, queue="a", priority=8)
+
+    assert world.orders("old") == ["Launch", "Terminate"]
+
+
+def test_every_fact_about_life_is_one_of_these() -> None:
+    assert {one["id"] for one in facts_of("walltime")} == {f"lattice-{number}" for number in (220, 221, 222, 223)}
+    assert {one["id"] for one in facts_of("requeue")} == {*REQUEUES, "lattice-307"}
+    assert {one["id"] for one in facts_of("race")} == {f"lattice-{number}" for number in (289, 291, 294)}
+    assert {one["id"] for one in facts_of("checkpoint_policy")} == {f"lattice-{number}" for number in (174, 176, 177)}
+    nodes = {one["id"] for one in facts_of("state_transition") if one["given"]["machine"] == "node"}
+    assert nodes == {"lattice-238", "lattice-239"}
