@@ -51,11 +51,11 @@ class Notion:
 
 NOTIONS = (
     Notion("fewest victims", "no set has fewer", (("YuniKorn", "--doctrine yunikorn"),)),
-    Notion("cheapest", "no set costs less", (("Lattice", ""),)),
+    Notion("cheapest", "no set costs less", (("Lattice", "--doctrine lattice"),)),
     Notion(
         "lowest priority first",
         "no set has lower priorities",
-        (("Backend.AI", "--doctrine backendai"), ("Kueue", f"--doctrine kueue {RECLAIMS}")),
+        (("Backend.AI", ""), ("Kueue", f"--doctrine kueue {RECLAIMS}")),
     ),
     Notion(
         "nothing superfluous",

@@ -19,6 +19,7 @@ _VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "MOMENT"),
     (re.compile(r"\b\d\d:\d\d:\d\d(\.\d+)?\b"), "CLOCK"),
     (re.compile(r"\+\d+\.\d+ s\b"), "PASSED"),
+    (re.compile(r"\d+(\.\d+)?(m\d\d)?m?s of work\b"), "SPAN of work"),
     # Times that are set are whole, and are told after these words.
     (re.compile(r"(?<!with )(?<!within )(?<![\w.])\d+(\.\d+)?(m\d\d)?m?s\b"), "SPAN"),
     (re.compile(r"(settings|file|hash) [0-9a-f]{8,64}\b"), r"\1 HASH"),

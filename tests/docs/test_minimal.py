@@ -101,7 +101,7 @@ def test_costs_are_those_that_every_plan_tells() -> None:
     [decision] = cede.plan(cede.load(ROOT / EXAMPLE)).to_dict()["decisions"]
     told = {victim["workload"]: victim["cost"] for victim in decision["victims"]}
 
-    assert told == {job.name: minutes((job,)) for job in running() if job.name in worked_out()["cheapest"]}
+    assert told == {job.name: minutes((job,)) for job in running() if job.name in worked_out()["lowest priority first"]}
 
 
 def test_the_cheapest_is_further_than_a_tenth_from_any_set_of_fewer_victims() -> None:

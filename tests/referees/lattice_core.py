@@ -66,6 +66,8 @@ def decide(site: Site, work: Work) -> Answer:
         return Answer("wait", "queue max")
     if site.fits(work) and _fits_alike(site, work):
         return Answer("start", "fits")
+    if site.machines and not site.usable(work):
+        return Answer("wait", "no usable node")
     if not work.asks("preempts", True):
         return Answer("wait", "preempts false")
     found = victims(site, work)

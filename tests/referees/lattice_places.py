@@ -13,10 +13,13 @@ Rooms = Mapping[str, Amounts]
 
 
 def place(site: Site, work: Work, rooms: Rooms) -> list[str] | None:
-    """A node for each member, members being equal; none if there is no room."""
+    """A node for each member, members being equal; none if there is no room. Borrowed ones if it must be."""
     usable = site.usable(work)
     if not site.holds(work, rooms, usable):
         return None
+    lent: Rooms = {one.name: {} for one in usable if site.borrowed(one, work.asks("queue"))}
+    if lent and site.holds(work, {**rooms, **lent}, usable):
+        rooms = {**rooms, **lent}
     if not site.machines:
         return []
     members = len(work.needs)

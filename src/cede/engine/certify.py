@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.parts.cost import assumed_by, costs_of
 from cede.doctrines.parts.doctrine import OPTIMAL, Doctrine
 from cede.doctrines.parts.exact import solve
 from cede.doctrines.parts.exact.check import lawful
@@ -24,7 +23,7 @@ from cede.model.certificate import Certificate
 from cede.model.errors import InputError, Problem
 from cede.model.plan import Decision, Plan
 from cede.state.admission import admitted_parts
-from cede.state.columns import GONE, PREEMPTING, Bools, Int64s
+from cede.state.columns import GONE, Bools
 from cede.state.state import State
 from cede.state.static import holds
 from cede.state.trial import Trial
@@ -125,20 +124,14 @@ def _certificate(state: State, doctrine: Doctrine, edition: str, decision: Decis
     if question is None:
         time.skip(2)
         return None
-    if state.static.selection == OPTIMAL:
-        question = by_cost(state, question, _cost_of)
+    if state.static.selection == OPTIMAL and question.by_order:
+        question = by_cost(state, question)
     rows = np.array([state.work_index[victim.workload] for victim in decision.victims], np.intp)
     own = _judged(state, question, rows, time)
     if question.objective == COST:
         time.skip()
         return own
-    return replace(own, cost=_judged(state, by_cost(state, question, _cost_of), rows, time))
-
-
-def _cost_of(state: State, rows: Rows) -> Int64s:
-    """What the preemption of each would cost; who is leaving already costs nothing more."""
-    leaving = state.work.state[rows] == PREEMPTING
-    return np.where(leaving, 0, costs_of(state, rows, assumed_by(state.static.doctrine)).total)
+    return replace(own, cost=_judged(state, by_cost(state, question), rows, time))
 
 
 def _judged(state: State, question: Question, rows: Rows, time: _Time) -> Certificate:

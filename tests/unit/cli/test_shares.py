@@ -96,11 +96,12 @@ def test_scores_are_shown_with_what_they_are_made_of(capsys: Capture, monkeypatc
     monkeypatch.setenv("COLUMNS", "100")
     out = called(capsys, "shares", SCORES).out
     found = called(capsys, "shares", SCORES, "--json").data["workloads"]
-    tables = {part.split()[0]: rows(part) for part in out.split("\n\n")}
+    tables = {part.split()[0]: rows(part) for part in out.strip().split("\n\n")}
 
     for name, one in found.items():
         turn, score, *_ = tables["workloads"][name]
-        assert (int(turn), float(score)) == (one["turn"], pytest.approx(one["score"], abs=5e-4))
+        assert int(turn) == one["turn"]
+        assert float(score) == pytest.approx(one["score"], abs=5e-4)
         assert [float(word) for word in tables["factors"][name]] == pytest.approx([*one["factors"].values()], abs=5e-4)
 
 

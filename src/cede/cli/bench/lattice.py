@@ -145,7 +145,7 @@ class Standing:
         apply(self.state, Submitted(Workload.model_validate(claimant)))
         [*_, made] = self._plan(explain=True)
         apply(self.state, Ended(CLAIMANT))
-        return made.account is None or bool(made.account["exact"])
+        return made.account is None or made.account["best"] == "proven"
 
     def _plan(self, *, misses: bool = False, explain: bool = False) -> Iterable[Decision]:
         return plan_state(self.state, find("lattice"), only=CLAIMANT, misses=misses, explain=explain).decisions

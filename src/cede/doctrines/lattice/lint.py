@@ -60,7 +60,8 @@ def _of_cluster(state: State, edition: str) -> Iterator[Finding]:
 def _of_queue(state: State, edition: str, name: str, row: int) -> Iterator[Finding]:
     raw = state.tree.settings(row)
     path = f"queues[{name}].settings"
-    if raw.get("type") is None:
+    others = (state.tree.settings(other).get("type") for other in range(state.tree.size))
+    if raw.get("type") is None and any(others):
         yield Finding(
             "lattice.lint.no-type",
             f"queues[{name}]",

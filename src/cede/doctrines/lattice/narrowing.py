@@ -91,8 +91,8 @@ def fewest(pool: Pool) -> int | None:
         if len(widest.rows) > 4 * FIRST:
             break
         ground = Ground(in_turn(widest), before)
-        found = cover(np.ones(len(widest.rows), np.int64), ground.gains_alone(), ground.missing)
-        if found is not None and len(found) <= least and without(ground.pool, np.array(found, np.intp)):
+        largest = np.argsort(-ground.gains_alone(), kind="stable")[:least]
+        if len(largest) == least and without(ground.pool, largest):
             return least
     return None
 

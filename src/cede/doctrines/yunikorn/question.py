@@ -88,9 +88,9 @@ def _law_2(state: State, queues: Queues, slack: Slack, rows: Rows) -> tuple[Line
     for pair, (queue, column, most) in enumerate(slack.pairs):
         leaves = [leaf for leaf, pairs in slack.of_leaf.items() if pair in pairs]
         adds = np.where(np.isin(own, leaves), state.work.usage[column, rows], 0)
-        if int(adds.sum()) > most:
+        if int(adds.sum()) > max(0, most):
             what = f"law 2: {queues.name(queue)} keeps its guaranteed {state.units.names[column]}"
-            found.append(Linear(what, adds.astype(np.float64), high=most))
+            found.append(Linear(what, adds.astype(np.float64), high=max(0, most)))
     return tuple(found)
 
 
