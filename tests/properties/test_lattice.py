@@ -37,20 +37,20 @@ def drawn(edition: str) -> st.SearchStrategy[Document]:
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(lattice_clusters())
 def test_the_preferred_victims_are_found_and_nobody_else_is_touched(document: Document) -> None:
     assert differences(document) == []
 
 
-@pytest.mark.parametrize("trait", ["close", "homes", "line", "claims", "quota", "even"])
+@pytest.mark.parametrize("trait", ["close", "homes", "line", "claims", "quota", "even", "idle"])
 def test_a_few_clusters_of_every_kind_are_decided_by_the_policy(trait: str) -> None:
-    for seed in range(60):
+    for seed in range(50):
         assert differences(cluster(seed, "policy", [trait])) == [], f"seed {seed}"
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(lattice_clusters("core"))
 def test_the_shipped_code_takes_the_cheapest_one_by_one(document: Document) -> None:
     assert differences(document) == []
@@ -62,7 +62,7 @@ def test_a_few_clusters_are_decided_as_the_shipped_code_would() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data())
 def test_the_order_of_entries_changes_nothing(edition: str, data: st.DataObject) -> None:
     document = data.draw(drawn(edition))
@@ -74,14 +74,14 @@ def test_the_order_of_entries_changes_nothing(edition: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data())
 def test_a_run_settles_or_shows_its_loop_and_accounts_for_everybody(edition: str, data: st.DataObject) -> None:
     """Every plan on the way is checked by `settle` itself. Who reclaims a node from a higher class can be preempted
     there again, so that some runs come back to where they were; those say so."""
     document = data.draw(drawn(edition))
 
-    end = cede.settle(cede.load(document), interval=60, cycles=300)
+    end = cede.settle(cede.load(document), interval=600, cycles=300)
 
     assert end.settled or end.loop
     assert Counter([*end.running, *end.pending]) == Counter(workload["name"] for workload in document["workloads"])

@@ -197,6 +197,19 @@ CASES: dict[str, Case] = {
         "0 free; a whole node asked, others are on it",
         "in",
     ),
+    "fell-short": Case(
+        core(
+            *nodes("n1 n2"),
+            node("n3", zone="z"),
+            A,
+            whole("old", "n1 n2", priority=1),
+            whole("firm", "n3", priority=9),
+            wants("in", priority=8, constraints={"labels": {"zone": "z"}}),
+        ),
+        "no node has room for it (closest is n3: gpu 4 asked, 0 free; a whole node asked, others are on it), "
+        "and victims were taken for it before without making it fit",
+        second=True,
+    ),
     "needless-victim": Case(
         core(N1, N2, A, OLD, whole("more", "n2", priority=2), node("n3"), wants("in", 2, priority=8)),
         "old is taken although in would fit without that",

@@ -40,9 +40,9 @@ CASES: dict[str, tuple[cede.Cluster, str, list[cede.Cluster]]] = {
         [policy(N, A, patience="24h"), policy(N, A)],
     ),
     "no-type": (
-        policy(N, vcluster("a")),
+        policy(N, vcluster("a"), vcluster("b", "service")),
         "queues[a]",
-        [policy(N, A), core(N, A), policy(N, vcluster("a", "service"))],
+        [policy(N, A), core(N, A), policy(N, vcluster("a", "service")), policy(N, vcluster("a"), vcluster("b"))],
     ),
     "sensitive-lending": (
         policy(node("n1", "a"), vcluster("a", "sensitive", allow_lending=True)),

@@ -79,7 +79,7 @@ def test_what_is_kept_is_of_those_who_are_there_and_comes_back_the_same() -> Non
     assert recalled(cluster.state, said) == memory
     gone = policy(*nodes("n1"), A, B)
     assert kept(gone.state, memory, None) == {}
-    assert recalled(gone.state, {}) == {"sent_home": {}}
+    assert recalled(gone.state, {}) == {}
 
 
 def test_it_outlives_a_restart_of_the_driver() -> None:

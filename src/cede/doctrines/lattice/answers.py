@@ -58,7 +58,7 @@ def preempting(
         account = {"cost": minutes(total)}
         if worth.binds and rules.PRIORITY in by_rule.values():
             account["worth"] = minutes(worth.value)
-        account["best"] = "proven" if exact else "not proven: too many candidates"
+        account["best"] = "proven" if exact else "not proven"
     who = ", ".join(
         f"{state.work_names[row]} (class {state.work.priority[row]}, {minutes(cost)})"
         for row, cost in zip(victims, costs.total.tolist(), strict=True)
@@ -147,8 +147,8 @@ def short_of(state: State, claim: Claim) -> str:
 
 
 def _enough(why_not: Hindrance | None, settings: Settings) -> str:
-    if why_not is not None and why_not.fewest is not None:
-        return f"it takes {why_not.fewest} victims, and {settings.max_victims} is the most"
+    if why_not is not None and why_not.many:
+        return f"it takes {why_not.many} victims, and {settings.max_victims} is the most"
     if why_not is not None and why_not.cheapest is not None:
         return "every set that makes room costs at least what the claimant is worth"
     return "all who may be, together, do not make enough room"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cede.doctrines.lattice.narrowing import without
 from cede.doctrines.lattice.pool import Pool, within
 from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.exact import solve
@@ -51,4 +52,22 @@ def solved(pool: Pool) -> tuple[list[int] | None, bool]:
     most = Linear("as few", np.ones(len(pool.rows)), high=float(len(fewest.rows)))
     last = solve(pool.state, replace(asked, conditions=(*asked.conditions, most)), nodes=BRANCHES)
     rows = fewest.rows if last.rows is None else last.rows
-    return [int(row) for row in rows], fewest.proven and last.proven
+    places = untied(pool, [place[int(row)] for row in rows])
+    return pool.victims(places), fewest.proven and last.proven
+
+
+def untied(pool: Pool, places: list[int]) -> list[int]:
+    """The same set with lower classes, then uids, in place of others who cost as much, wherever one does for one."""
+    better = True
+    while better:
+        better = False
+        for one in places:
+            alike = np.flatnonzero((pool.cost == pool.cost[one]) & (pool.counted == pool.counted[one]))
+            for other in (int(found) for found in alike if found not in places):
+                changed = [other if place == one else place for place in places]
+                if pool.taste(changed) < pool.taste(places) and without(pool, np.array(changed)):
+                    places, better = changed, True
+                    break
+            if better:
+                break
+    return places

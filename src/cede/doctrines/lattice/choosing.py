@@ -8,7 +8,7 @@ import numpy as np
 
 from cede.doctrines.lattice.additive import additive
 from cede.doctrines.lattice.asking import solved
-from cede.doctrines.lattice.narrowing import fewest, narrowed
+from cede.doctrines.lattice.narrowing import fewest, narrowed, without
 from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.search import Search
 from cede.doctrines.lattice.settings import EXACT
@@ -29,15 +29,25 @@ class Chosen:
     exact: bool
 
 
+@dataclass(slots=True)
+class Effort:
+    """How often one cycle may ask the exact solver, before good sets must do for the rest of a long queue."""
+
+    solves: int = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """Why there is no set: nobody makes enough room, or `fewest` victims are too many, or `cheapest` is too dear."""
+    """Why there is no set: nobody makes enough room, or it takes too `many` victims, or `cheapest` is too dear.
 
-    fewest: int | None = None
+    `many` is how many it takes, or that it takes more than may go.
+    """
+
+    many: str = ""
     cheapest: int | None = None
 
 
-def choose(pool: Pool) -> Chosen:
+def choose(pool: Pool, effort: Effort | None = None) -> Chosen:
     """The preferred set; exact up to EXACT candidates, and wherever what they free adds up."""
     narrow = narrowed(pool)
     pool = narrow.pool
@@ -55,7 +65,12 @@ def choose(pool: Pool) -> Chosen:
         places, certain = Search(pool, narrow.known).best()
     if certain:
         return Chosen(None if places is None else pool.victims(places), exact=True)
-    return _proven(pool, None if places is None else pool.victims(places))
+    own = None if places is None else pool.victims(places)
+    if effort is not None:
+        effort.solves -= 1
+        if effort.solves < 0:
+            return _cheapest_of(pool, own, _quickly(pool))
+    return _proven(pool, own)
 
 
 def _proven(pool: Pool, own: list[int] | None) -> Chosen:
@@ -63,26 +78,28 @@ def _proven(pool: Pool, own: list[int] | None) -> Chosen:
     found, certain = solved(pool)
     if certain:
         return Chosen(found, exact=True)
+    return _cheapest_of(pool, found, own, _quickly(pool))
+
+
+def _cheapest_of(pool: Pool, *sets: list[int] | None) -> Chosen:
     cost = dict(zip(pool.rows.tolist(), pool.cost.tolist(), strict=True))
-    sets = [rows for rows in (found, own, _quickly(pool)) if rows is not None]
-    return Chosen(min(sets, key=lambda rows: sum(cost[row] for row in rows), default=None), exact=False)
+    known = [rows for rows in sets if rows is not None]
+    return Chosen(min(known, key=lambda rows: sum(cost[row] for row in rows), default=None), exact=False)
 
 
-def hindrance(pool: Pool) -> Hindrance:
+def hindrance(pool: Pool, effort: Effort | None = None) -> Hindrance:
     """Why `choose` found nothing."""
     if pool.value is not None:
-        affordable = choose(replace(pool, value=None)).rows
+        affordable = choose(replace(pool, value=None), effort).rows
         if affordable is not None:
             places = np.isin(pool.rows, affordable) & pool.counted
             return Hindrance(cheapest=int(pool.cost[places].sum()))
     known = fewest(pool) if pool.counted.all() else None
-    if known is not None:
-        return Hindrance(fewest=known)
-    ones = np.where(pool.counted, 1, 0).astype(np.int64)
-    few = choose(replace(pool, cost=ones, most=None, value=None)).rows
-    if few is None:
+    if known is not None and pool.most is not None and known > pool.most:
+        return Hindrance(many=str(known))
+    if not len(pool.rows) or not without(pool, np.arange(len(pool.rows))):
         return Hindrance()
-    return Hindrance(fewest=int(np.isin(pool.rows, few)[pool.counted].sum()))
+    return Hindrance(many=f"more than {pool.most}")
 
 
 def _quickly(pool: Pool) -> list[int] | None:

@@ -17,6 +17,7 @@ from cede.doctrines.lattice.core_cost import core_costs
 from cede.doctrines.lattice.core_promises import broken_promises
 from cede.doctrines.lattice.facts import facts_about, minutes
 from cede.doctrines.lattice.kept import fingerprints
+from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.policy import waiting_rows
 from cede.doctrines.lattice.score import Scores
 from cede.doctrines.lattice.settings import HIGHEST, INTERACTIVE, SENSITIVE, Settings, settings_of, vclusters_of
@@ -55,10 +56,11 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
         alike = Alike(cycle, rows)
         for row in rows.tolist():
             asked = cycle.only in (None, row)
-            made = alike.answer(row, (asked, blocked))
+            beside = (asked, blocked, fell_short(cycle.memory, state.work_names[row]))
+            made = alike.answer(row, beside)
             if made is None:
                 made = _decide_one(cycle if asked else cycle.quiet(), settings, row, blocked)
-                alike.keep(row, (asked, blocked), made)
+                alike.keep(row, beside, made)
             if made.action in ("wait", "preempt") and vclusters_of(state).type[queue] == INTERACTIVE:
                 blocked = blocked or made.workload
             if asked:
@@ -104,6 +106,8 @@ def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None)
     priced = partial(price, state)
     if not claim.allowed.any():
         return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced)
+    if fell_short(cycle.memory, claim.name):
+        return waiting(cycle, claim, settings, found, rules.FELL_SHORT, rules.FELL_SHORT, None, priced)
     taken = take(state, claim, found, settings)
     if taken.enough:
         return _preempting(cycle, claim, settings, found, taken)
@@ -216,6 +220,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
         return over_quota(state, claim, over)
     if nodes is None:
         facts_ = {"freed": taken.freed, "claimant": claim.name, "short": shortage(state, claim)}
+        remember_short(cycle.memory, state, claim.name)
         warnings.append(Warning(rules.NO_GAIN.id, rules.NO_GAIN.because(**facts_)))
         nodes = _nodes_for(state, claim, victims)
     short = lacking(state, claim, nodes, before)

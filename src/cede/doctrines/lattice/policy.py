@@ -13,7 +13,7 @@ from cede.doctrines.lattice.alike import Alike
 from cede.doctrines.lattice.answers import Worth, placed, preempting, waiting
 from cede.doctrines.lattice.asking import of_pool
 from cede.doctrines.lattice.candidates import Found, candidates
-from cede.doctrines.lattice.choosing import Chosen, choose, hindrance
+from cede.doctrines.lattice.choosing import Chosen, Effort, choose, hindrance
 from cede.doctrines.lattice.facts import minutes
 from cede.doctrines.lattice.lending import borrowed_by, claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, remember
@@ -63,7 +63,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     state, settings = cycle.state, settings_of(cycle.state)
     queue = waiting_rows(state)
     head: Head | None = None
-    alike = Alike(cycle, queue)
+    alike, effort = Alike(cycle, queue), Effort()
     for row in Scores(state, settings, policy=True).ordered(queue).tolist():
         asked = cycle.only in (None, row)
         beside = (asked, None if head is None else head.name, homes_of(cycle.memory, state.work_names[row]))
@@ -74,7 +74,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
             if row == cycle.only:
                 break
             continue
-        made, claim = _decide_one(cycle if asked else cycle.quiet(), settings, row, head)
+        made, claim = _decide_one(cycle if asked else cycle.quiet(), settings, row, head, effort)
         alike.keep(row, beside, made)
         if made.victims:
             remember(cycle.memory, state, made)
@@ -96,7 +96,9 @@ def waiting_rows(state: State) -> Rows:
     return waiting
 
 
-def _decide_one(cycle: Cycle, settings: Settings, row: int, head: Head | None) -> tuple[Decision, Claim | None]:
+def _decide_one(
+    cycle: Cycle, settings: Settings, row: int, head: Head | None, effort: Effort
+) -> tuple[Decision, Claim | None]:
     """What becomes of one; with its claim, if it waits for room that a natural end may make."""
     state = cycle.state
     claim = claim_within(state, row)
@@ -123,10 +125,10 @@ def _decide_one(cycle: Cycle, settings: Settings, row: int, head: Head | None) -
         if head is not None:
             head.reservation.take(claim, nodes, state.now, walltime)
         return started(cycle, claim, nodes, rules.FITS), None
-    return _without_room(cycle, settings, claim)
+    return _without_room(cycle, settings, claim, effort)
 
 
-def _without_room(cycle: Cycle, settings: Settings, claim: Claim) -> tuple[Decision, Claim | None]:
+def _without_room(cycle: Cycle, settings: Settings, claim: Claim, effort: Effort) -> tuple[Decision, Claim | None]:
     """It does not fit now: victims, or why there are none."""
     state = cycle.state
     if not claim.allowed.any():
@@ -142,25 +144,25 @@ def _without_room(cycle: Cycle, settings: Settings, claim: Claim) -> tuple[Decis
             return _tell(cycle, claim, settings, rules.PATIENCE, at=at), claim
     found = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
     pool, worth = pool_for(state, claim, settings, found)
-    chosen = _chosen(cycle, settings, pool)
+    chosen = _chosen(cycle, settings, pool, effort)
     if chosen.rows is not None:
         over = _over_its_nodes(cycle, claim, chosen.rows)
         if over is not None:
             return over_quota(state, claim, over), None
         return preempting(cycle, claim, settings, found, chosen.rows, worth, exact=chosen.exact), None
-    why_not = hindrance(pool)
+    why_not = hindrance(pool, effort)
     rule = rules.NO_ROOM
     facts: dict[str, object] = {}
-    if why_not.fewest is not None and why_not.fewest > settings.max_victims:
-        rule, facts = rules.TOO_MANY, {"needed": why_not.fewest, "most": settings.max_victims}
+    if why_not.many:
+        rule, facts = rules.TOO_MANY, {"needed": why_not.many, "most": settings.max_victims}
     elif why_not.cheapest is not None:
         rule, facts = rules.TOO_DEAR, {"cost": minutes(why_not.cheapest), "value": minutes(worth.value)}
     return waiting(cycle, claim, settings, found, rule, None, why_not, None, **facts), claim
 
 
-def _chosen(cycle: Cycle, settings: Settings, pool: Pool) -> Chosen:
+def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Chosen:
     """The set that the policy prefers; of a pool too large for that a good one, or if asked for the proven best."""
-    own = choose(pool)
+    own = choose(pool, effort)
     if own.exact or own.rows is None or not cycle.optimal:
         return own
 

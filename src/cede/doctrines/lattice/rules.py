@@ -74,6 +74,9 @@ QUEUE_LIMIT = RULES.waits(
 )
 NO_NODES = RULES.waits("no-usable-node", "of the nodes that match it ({matching}) none is ready and free to use")
 NOT_LENT = RULES.waits("not-lent", "the nodes it could use have another home, and {why}", POLICY)
+FELL_SHORT = RULES.waits(
+    "fell-short", "no node has room for it ({short}), and victims were taken for it before without making it fit", CORE
+)
 BEHIND = RULES.waits("behind-misfit", "{head} is ahead in its interactive vCluster and found no room", CORE)
 MIXED = RULES.waits(
     "one-fingerprint", "sensitive work needs {asked} nodes of one fingerprint, and {most} are free", CORE

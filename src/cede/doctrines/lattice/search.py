@@ -1,6 +1,6 @@
 """The preferred set in general: gangs on shared nodes, spread members, limits that bind only some candidates.
 
-Branch and bound over the candidates, cheapest first, exact until STEPS are used up.
+Branch and bound over the candidates, cheapest first, exact until STEPS are used up; one step is a look at a node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from cede.doctrines.lattice.pool import Pool, Taste, within
 from cede.doctrines.parts.fit import fits, group_room, members_that_fit
 from cede.state.columns import ANY, TIGHT
 
-STEPS = 4_000
+STEPS = 6_000
 
 
 class Rooms:
@@ -231,6 +231,7 @@ class Search:
             self.bound += self.cost[one]
         self.taken.append(one)
         self.rooms.move(one, 1)
+        self.steps -= len(self.rooms.moves[one])
         return True
 
     def _give_back(self, one: int) -> None:
