@@ -8,7 +8,7 @@ from typing import Any
 import cede
 from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import plan_state
-from cede.engine.events import Requeued, Ticked, apply
+from cede.engine.events import Requeued, Started, Ticked, apply
 from cede.model.times import SECOND
 from cede.state.build import build
 
@@ -25,6 +25,8 @@ class Case:
     about: str | None = None
     decided: str | None = "in"
     second: bool = False
+    back: bool = False
+    """In the second cycle the victims of the first one are back where they were."""
 
 
 Order = tuple[cede.Cluster, list[str]]
@@ -32,12 +34,15 @@ Order = tuple[cede.Cluster, list[str]]
 
 
 def explained(case: Case) -> cede.Plan:
-    """The plan in which the rule speaks. Between two cycles victims leave; nobody starts."""
+    """The plan in which the rule speaks. Between two cycles victims leave; nobody starts, unless they come back."""
     if not case.second:
         return cede.plan(case.cluster, explain=True)
     state, doctrine = build(case.cluster.document), doctrine_of(case.cluster.document.doctrine)
     memory: dict[str, Any] = {}
-    for victim in plan_state(state, doctrine, memory=memory).victims:
+    for victim in sorted(plan_state(state, doctrine, memory=memory).victims):
+        nodes = state.nodes_of(state.work_index[victim])
         apply(state, Requeued(victim))
+        if case.back:
+            apply(state, Started(victim, tuple(nodes)))
     apply(state, Ticked(state.now + SECOND))
     return plan_state(state, doctrine, explain=True, memory=memory)

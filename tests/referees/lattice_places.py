@@ -12,20 +12,30 @@ from tests.referees.reading import Amounts, Machine, Work
 Rooms = Mapping[str, Amounts]
 
 
-def place(site: Site, work: Work, rooms: Rooms) -> list[str] | None:
-    """A node for each member, members being equal; none if there is no room. Borrowed ones if it must be."""
+def place(site: Site, work: Work, rooms: Rooms, *, home_first: bool = False) -> list[str] | None:
+    """A node for each member, members being equal; none if there is no room. Borrowed ones if it must be.
+
+    `home_first`: on nodes of its own vCluster before those of nobody.
+    """
     usable = site.usable(work)
     if not site.holds(work, rooms, usable):
         return None
-    lent: Rooms = {one.name: {} for one in usable if site.borrowed(one, work.asks("queue"))}
-    if lent and site.holds(work, {**rooms, **lent}, usable):
-        rooms = {**rooms, **lent}
+
+    def level(one: Machine) -> int:
+        if site.borrowed(one, work.asks("queue")):
+            return 2
+        return 1 if home_first and one.entry.get("home") is None else 0
+
+    for most in (1, 0):
+        late: Rooms = {one.name: {} for one in usable if level(one) > most}
+        if late and site.holds(work, {**rooms, **late}, usable):
+            rooms = {**rooms, **late}
     if not site.machines:
         return []
     members = len(work.needs)
     counts = {one.name: min(members, takes(rooms[one.name], work.needs[0])) for one in usable}
     groups: dict[str, list[Machine]] = {}
-    for one in sorted(usable, key=lambda one: _preference(site, work, one, rooms)):
+    for one in sorted(usable, key=lambda one: (level(one), _preference(work, one, rooms))):
         groups.setdefault(site.group_of(one), []).append(one)
     placement = work.asks("placement", "any") if members > 1 else "any"
     if placement == "tight":
@@ -33,7 +43,7 @@ def place(site: Site, work: Work, rooms: Rooms) -> list[str] | None:
 
         def key(name: str) -> tuple[int, int, str]:
             return (
-                lent_to(site, work, _fill(groups[name], counts, members)),
+                sum(level(site.machines[node]) > 0 for node in _fill(groups[name], counts, members)),
                 sum(counts[one.name] for one in groups[name]),
                 name,
             )
@@ -50,7 +60,7 @@ def place(site: Site, work: Work, rooms: Rooms) -> list[str] | None:
             ]
             shares[min(open_groups, key=lambda name: (shares[name], name))] += 1
         return [node for name, share in shares.items() for node in _fill(groups[name], counts, share)]
-    ordered = sorted(usable, key=lambda one: _preference(site, work, one, rooms))
+    ordered = sorted(usable, key=lambda one: (level(one), _preference(work, one, rooms)))
     return _fill(ordered, counts, members)
 
 
@@ -99,12 +109,12 @@ def _fill(nodes: Collection[Machine], counts: Mapping[str, int], members: int) -
     return [one.name for one in nodes for _ in range(counts[one.name])][:members]
 
 
-def _preference(site: Site, work: Work, machine: Machine, rooms: Rooms) -> tuple[bool, int, str]:
+def _preference(work: Work, machine: Machine, rooms: Rooms) -> tuple[int, str]:
     left = Fraction()
     for key, total in machine.capacity.items():
         if key != WHOLE and total:
             left += Fraction(rooms[machine.name].get(key, 0) - work.needs[0].get(key, 0), total)
-    return site.borrowed(machine, work.asks("queue")), round(left * 10**9), machine.name
+    return round(left * 10**9), machine.name
 
 
 # -- natural ends ------------------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ def verdict(site: Site, claimant: Work, other: Work) -> str:
     queue, mine = other.asks("queue"), claimant.asks("queue")
     held = [site.machines[name] for name in other.nodes]
     lent = [one for one in site.usable(claimant) if one in held and one.entry.get("home") == mine]
+    lent = [one for one in lent if site.could_take_more(claimant, one)]
     if mine is not None and queue != mine and lent:
         return "reclaim"
     if other.priority >= claimant.priority:
@@ -186,7 +187,8 @@ def decide(site: Site, work: Work, reservation: Reservation | None) -> Answer:
         return Answer("wait", sets.why_none())
     victims = {name: sets.reasons[name] for name in names}
     there = site.rooms(sets.usable, names)
-    nodes = place(site, work, there) if site.alike(work) else None
+    back = "reclaim" in victims.values()
+    nodes = place(site, work, there, home_first=back) if site.alike(work) else None
     if not _within(site, work, nodes):
         return Answer("refuse", "tenant quota")
     lent = fewest_lent(site, work, there)

@@ -148,9 +148,21 @@ class Site(Board):
         return self.holds(work, self.rooms(usable, without), usable)
 
     def could_ever_fit(self, work: Work) -> bool:
-        """Whether the nodes that match it would hold it if they were empty, whatever their state and home."""
-        machines = self.matching(work)
-        return self.holds(work, {one.name: _empty(one) for one in machines}, machines)
+        """Whether the nodes that match it would hold it if they were empty, whatever their state and home; spread also
+        over those alone that it may use, where an even share is more."""
+        spread = work.asks("placement", "any") == "spread"
+        return any(
+            self.holds(work, {one.name: _empty(one) for one in machines}, machines)
+            for machines in (self.matching(work), *([self.usable(work)] if spread else []))
+        )
+
+    def could_take_more(self, work: Work, machine: Machine) -> bool:
+        """Whether a node would take one member more if nobody were on it."""
+        if self.alike(work):
+            members, need = len(work.needs), work.needs[0]
+            return min(members, takes(_empty(machine), need)) > min(members, takes(self.free(machine, set()), need))
+        least = {key: min(need.get(key, 0) for need in work.needs) for key in work.needs[0]}
+        return takes(_empty(machine), least) > 0
 
     # -- limits ------------------------------------------------------------------------------------------------------
 

@@ -46,13 +46,14 @@ def with_default(given: list[str]) -> list[str]:
     return found
 
 
-def seconds_of(given: str | None) -> float | None:
-    """The time that the option gives, if it was given; an InputError if that is no time."""
+def seconds_of(given: str | None, *, live: bool = False) -> float | None:
+    """The time that the option gives, if it was given; an InputError if that is no time, or too long to ask a running
+    server for."""
     if given is None:
         return None
     from cede.engine.certify import seconds_of as read
 
-    return read(given)
+    return read(given, live=live)
 
 
 def worded(certificate: Certificate) -> str:

@@ -49,8 +49,8 @@ def diff(
     from cede.cli.source import cluster_of, file_or_live, read_what_if
 
     found: Difference
-    seconds = seconds_of(certify)
     asked = file_or_live(file, live, url, token, data)
+    seconds = seconds_of(certify, live=asked is None)
     nothing = Problem("", "there is nothing to compare", "give at least one of --set, --add, --without and --doctrine")
     if asked is None:
         if not (doctrine or add or set_ or without):

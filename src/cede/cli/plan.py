@@ -45,8 +45,8 @@ def plan(
     from cede.cli.source import cluster_of, file_or_live, read_what_if
 
     made: Plan
-    seconds = seconds_of(certify)
     asked = file_or_live(file, live, url, token, data)
+    seconds = seconds_of(certify, live=asked is None)
     if asked is None:
         from cede.cli.live.whatif import Question
 

@@ -28,6 +28,10 @@ SHORT = {
     "budget_multiplier": "budget",
     "tenant_share": "tenant holds",
     "value": "worth [min]",
+    "topology": "topo",
+    "backlog": "load",
+    "checkpoint": "ckpt",
+    "conformance": "conf",
 }
 """Heads that are narrower than their keys."""
 
@@ -111,7 +115,7 @@ def _score_tables(section: str, entries: Entries) -> list[Table]:
     known = dict.fromkeys(key for values in entries.values() for key in values if key != "factors")
     scores = table(section, *((_head(key), right) for key in known))
     names = list(dict.fromkeys(name for values in entries.values() for name in values["factors"]))
-    factors = table("factors", *((name, right) for name in names))
+    factors = table("factor", *((_head(name), right) for name in names))
     for name, values in turns:
         scores.add_row(text(name), *(text(_scalar(values.get(key))) for key in known))
         factors.add_row(text(name), *(text(_scalar(values["factors"].get(factor))) for factor in names))

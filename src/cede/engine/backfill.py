@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cede.doctrines.parts.claim import Claim, claim_of
-from cede.doctrines.parts.doctrine import Doctrine
+from cede.doctrines.parts.doctrine import BRISK, Doctrine
 from cede.doctrines.parts.fit import fits
 from cede.doctrines.parts.reservation import Reservation, ends_of, reserve
 from cede.engine.cycle import choice_of, plan_state
@@ -116,7 +116,7 @@ def _without(
     everybody = state.pending
     state.pending = {row for row in everybody if state.work_names[row] not in names}
     try:
-        other = plan_state(state, doctrine, misses=False, memory=memory, whole=False)
+        other = plan_state(state, doctrine, misses=False, memory=memory, whole=False, effort=BRISK)
         found = restrain(state, doctrine, other, backfill, known, memory)
     finally:
         state.pending = everybody
@@ -161,7 +161,7 @@ def _asked(state: State, doctrine: Doctrine, waiting: Decision, head: Head) -> D
     everybody = state.pending
     state.pending = {row}
     try:
-        alone = plan_state(state, doctrine, misses=False).decisions
+        alone = plan_state(state, doctrine, misses=False, effort=BRISK).decisions
     finally:
         state.pending = everybody
     made = next((made for made in alone if made.workload == waiting.workload and made.action == "start"), None)

@@ -31,18 +31,21 @@ from cede.state.trial import Trial
 SECONDS = 10.0
 """How long a whole plan may take to be certified, if nobody says otherwise."""
 MOST_SECONDS = 86_400.0
+MOST_LIVE_SECONDS = 20.0
+"""Of a running server, which refuses to answer what takes longer."""
 COST = "cost"
 
 
-def seconds_of(text: str, place: str = "--certify") -> float:
-    """The time that an option gives; an InputError if it is none."""
+def seconds_of(text: str, place: str = "--certify", *, live: bool = False) -> float:
+    """The time that an option gives; an InputError if it is none, or more than a running server takes."""
+    most = MOST_LIVE_SECONDS if live else MOST_SECONDS
     try:
         found = float(text)
     except ValueError:
         found = math.nan
-    if not 0 < found <= MOST_SECONDS:
-        message = f"{text!r} is no time to certify in"
-        raise InputError([Problem(place, message, f"give seconds, above 0 and at most {MOST_SECONDS:g}; as 10 or 0.5")])
+    if not 0 < found <= most:
+        message, whose = f"{text!r} is no time to certify in", " of a running server" if live else ""
+        raise InputError([Problem(place, message, f"give seconds, above 0 and at most {most:g}{whose}; as 10 or 0.5")])
     return found
 
 

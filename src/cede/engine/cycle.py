@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from cede.doctrines.parts.doctrine import Cycle, Doctrine
+from cede.doctrines.parts.doctrine import BRISK, EFFORT, Cycle, Doctrine
 from cede.engine.catalog import doctrine_of
 from cede.engine.certify import ahead_of, certified
 from cede.engine.cluster import Cluster
@@ -28,18 +30,23 @@ def plan(
     explain: bool = False,
     misses: bool = True,
     certify: float | None = None,
+    effort: int = EFFORT,
+    kept: Mapping[str, Any] | None = None,
 ) -> Plan:
     """What one cycle decides on this cluster, or on one of its pending workloads. The cluster stays as it is.
 
-    With `certify`, so many seconds are used to prove how near its victims are to the best.
+    With `certify`, so many seconds are used to prove how near its victims are to the best. `effort`: how far exact
+    searches may branch. `kept` is what doctrines remember that no file says, each under its name.
     """
     doctrine = doctrine_of(cluster.document.doctrine)
     state = cluster.state
-    made = plan_state(state, doctrine, only=only, shares=shares, explain=explain, misses=misses)
+    decide = partial(plan_state, state, doctrine, effort=effort)
+    memory = recalled_of(state, doctrine, kept)
+    made = decide(only=only, shares=shares, explain=explain, misses=misses, memory=memory)
     made = replace(made, decisions=priced(state, made.decisions))
     if certify is None:
         return made
-    ahead = () if only is None else ahead_of(plan_state(state, doctrine, misses=False), only)
+    ahead = () if only is None else ahead_of(decide(misses=False, memory=recalled_of(state, doctrine, kept)), only)
     return certified(state, doctrine, made, certify, ahead=ahead)
 
 
@@ -53,6 +60,7 @@ def plan_state(
     misses: bool = True,
     memory: dict[str, Any] | None = None,
     whole: bool = True,
+    effort: int = EFFORT,
 ) -> Plan:
     """The same on live columns, what victims cost left aside; `memory` is what the doctrine keeps between cycles, and
     is updated.
@@ -62,7 +70,8 @@ def plan_state(
     choice = choice_of(state)
     row = None if only is None else _pending_row(state, only)
     with collecting_no_garbage(), Trial(state) as trial:
-        cycle = Cycle(state, trial, choice.edition, row, explain, misses, {} if memory is None else memory, whole)
+        kept = {} if memory is None else memory
+        cycle = Cycle(state, trial, choice.edition, row, explain, misses, kept, whole, effort=effort)
         decisions = tuple(doctrine.decide(cycle))
     if explain:
         decisions = tuple(made if made.candidates is not None else replace(made, candidates=()) for made in decisions)
@@ -88,7 +97,7 @@ def plan_acts(
         return False, None
     state = trial.state
     choice = choice_of(state)
-    cycle = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill)
+    cycle = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill, effort=BRISK)
     found = doctrine.swift(cycle)
     if found is None:
         return False, None
@@ -100,6 +109,12 @@ def plan_acts(
         return True, None
     now = format_time(state.now, state.instant)
     return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, cycle.wakes_at)
+
+
+def recalled_of(state: State, doctrine: Doctrine, kept: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The memory of which this was kept; what another doctrine left behind counts for nothing."""
+    found = None if kept is None else kept.get(doctrine.name)
+    return doctrine.recalled(state, found) if found and doctrine.recalled is not None else {}
 
 
 def choice_of(state: State) -> DoctrineChoice:

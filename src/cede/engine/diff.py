@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cede.doctrines.parts.doctrine import EFFORT
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan
 from cede.model.plan import Decision, Plan
@@ -69,10 +70,17 @@ class Difference:
         }
 
 
-def diff(before: Cluster, after: Cluster, *, certify: float | None = None) -> Difference:
+def diff(
+    before: Cluster,
+    after: Cluster,
+    *,
+    certify: float | None = None,
+    effort: int = EFFORT,
+    kept: Mapping[str, Any] | None = None,
+) -> Difference:
     """What one cycle decides otherwise on `after` than on `before`; each plan has half of the time to `certify` in."""
     half = None if certify is None else certify / 2
-    old, new = plan(before, misses=False, certify=half), plan(after, misses=False, certify=half)
+    old, new = (plan(cluster, misses=False, certify=half, effort=effort, kept=kept) for cluster in (before, after))
     held, holding = _states(before), _states(after)
     was, will = _evictions(old), _evictions(new)
     chosen = old.victims

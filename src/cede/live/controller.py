@@ -16,6 +16,7 @@ from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact, Restarted, Submit
 from cede.engine.drive.job import Job
+from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import Backfill, Ways
@@ -154,6 +155,10 @@ class Controller:
 
     def snapshot(self) -> Future[ClusterFile]:
         """The live state as a cluster file."""
+        return self._call(lambda: self._moment()[0])
+
+    def moment(self) -> Future[tuple[ClusterFile, Kept]]:
+        """The same, and what the doctrine remembers that a file has no words for: a plan of both is the scheduler's."""
         return self._call(self._moment)
 
     def describe(self) -> Future[ClusterState]:
@@ -371,8 +376,8 @@ class Controller:
 
     # -- answers -----------------------------------------------------------------------------------------------
 
-    def _moment(self) -> ClusterFile:
-        return self._driver.snapshot(self._clock.now())
+    def _moment(self) -> tuple[ClusterFile, Kept]:
+        return self._driver.moment(self._clock.now())
 
     def _stake(self, name: str) -> Stake | None:
         jobs, now = self._driver.jobs, self._clock.now()

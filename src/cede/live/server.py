@@ -35,6 +35,7 @@ from cede.live.executors.local.executor import LocalExecutor
 from cede.live.machine import node_facts, this_machine
 from cede.live.metrics import Metrics
 from cede.live.place import Note, Place, data_directory
+from cede.live.quotas import check_tenants
 from cede.live.store.store import Store
 from cede.model.cluster import ClusterFile
 from cede.model.document import parse_document
@@ -252,6 +253,7 @@ class LiveServer:
         doctrine_of(document.doctrine)
         if document.workloads:
             raise CedeError("a cluster file that is served has no workloads; they are submitted")
+        check_tenants(document, self.config.users)
         here = {node.name for node in document.nodes}
         for job in saved.jobs:
             if gone := sorted(set(job.nodes) - here):

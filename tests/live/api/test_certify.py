@@ -50,6 +50,15 @@ def test_what_is_no_time_is_refused_with_its_place(running: Running, preempted: 
         assert answer.json()["errors"][0]["place"] == "certify"
 
 
+def test_a_decision_without_victims_has_nothing_to_certify(running: Running, preempted: int) -> None:
+    started = next(one["number"] for one in running.client().decisions() if not one["victims"])
+    answer = running.ask("GET", f"/decisions/{started}?certify=1")
+
+    assert preempted != started
+    assert (answer.status_code, answer.json()["rule"]) == (422, "live.nothing-to-certify")
+    assert answer.json()["detail"] == f"decision {started} has no victims: there is nothing to certify"
+
+
 def test_who_may_not_plan_gets_no_certificate(running: Running, preempted: int) -> None:
     assert running.ask("GET", f"/decisions/{preempted}", "ml-guest").status_code == 200
     assert running.ask("GET", f"/decisions/{preempted}?certify=1", "ml-guest").json()["rule"] == "live.role"

@@ -78,7 +78,13 @@ def test_the_live_plan_is_that_of_the_snapshot(server: Served, call: Call, tmp_p
     assert "certificate" in proven
     assert "optimal" in proven
     assert "certificate" in call("diff", "--live", "--add", URGENT, "--certify", "5").out
-    assert call("plan", "--live", "--certify", "21").err.startswith("error: --certify: ")
+    for question in (("plan", "--live"), ("diff", "--live", "--add", str(URGENT)), ("decisions", "1")):
+        refused = call(*question, "--certify", "21")
+        assert (refused.code, refused.err) == (
+            2,
+            "error: --certify: '21' is no time to certify in (give seconds, above 0 and at most 20 of a running "
+            "server; as 10 or 0.5)\n",
+        )
     assert call("plan", "--live", "--for", "nobody").err.startswith("error: --for: no workload is called 'nobody'")
     assert server.client.job("first")["state"] == "running", "asking changes nothing"
 
@@ -97,6 +103,10 @@ def test_why_tells_who_gave_way_to_whom(server: Served, call: Call) -> None:
     assert "preempt   urgent" in call("decisions", str(preemption["number"])).out
     assert ": optimal" in call("decisions", str(preemption["number"]), "--certify").out
     assert call("decisions", str(preemption["number"]), "--certify", "0").err.startswith("error: --certify: '0' is no")
+    started = next(one["number"] for one in call("decisions", "--json").data if not one["victims"])
+    nothing = call("decisions", str(started), "--certify")
+    assert nothing.code == 2
+    assert f"decision {started} has no victims: there is nothing to certify" in nothing.err
     assert call("decisions", "--certify").err == "error: --certify: of which decision? (give its number)\n"
     again = server.run("decisions", str(preemption["number"]), "--cluster").out
     assert "name: urgent" in again

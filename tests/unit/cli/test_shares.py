@@ -102,7 +102,7 @@ def test_scores_are_shown_with_what_they_are_made_of(capsys: Capture, monkeypatc
         turn, score, *_ = tables["workloads"][name]
         assert int(turn) == one["turn"]
         assert float(score) == pytest.approx(one["score"], abs=5e-4)
-        assert [float(word) for word in tables["factors"][name]] == pytest.approx([*one["factors"].values()], abs=5e-4)
+        assert [float(word) for word in tables["factor"][name]] == pytest.approx([*one["factors"].values()], abs=5e-4)
 
 
 def test_changes_count(capsys: Capture) -> None:

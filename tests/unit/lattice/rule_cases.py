@@ -105,7 +105,7 @@ CASES: dict[str, Case] = {
             *(node("n1", "b"), node("n2", "b"), A, B, whole("in", "n1", queue="a", priority=9)),
             *(whole("mine", "n2", queue="b"), wants("host", queue="b", submitted=-36000)),
         ),
-        "it is at home on n2, which its vCluster took back from the claimant before",
+        "it stands on nodes of a vCluster that took its nodes back from the claimant before",
         "mine",
         second=True,
     ),
@@ -199,16 +199,17 @@ CASES: dict[str, Case] = {
     ),
     "fell-short": Case(
         core(
-            *nodes("n1 n2"),
-            node("n3", zone="z"),
+            *nodes("n1 n2 n3"),
+            node("n4", zone="z"),
             A,
-            whole("old", "n1 n2", priority=1),
-            whole("firm", "n3", priority=9),
+            whole("old", "n1", priority=1),
+            whole("firm", "n4", priority=9),
             wants("in", priority=8, constraints={"labels": {"zone": "z"}}),
         ),
-        "no node has room for it (closest is n3: gpu 4 asked, 0 free; a whole node asked, others are on it), "
-        "and victims were taken for it before without making it fit",
+        "it was taken for the claimant before, which did not make that fit",
+        "old",
         second=True,
+        back=True,
     ),
     "needless-victim": Case(
         core(N1, N2, A, OLD, whole("more", "n2", priority=2), node("n3"), wants("in", 2, priority=8)),

@@ -117,7 +117,7 @@ def test_the_solver_prefers_the_same_but_for_ties(shape: str, placement: str) ->
         one = pool(seed, shape, placement)
         if not crowded(one) or not len(one.rows):
             continue
-        rows, certain = solved(one)
+        rows, certain = solved(one, 500)
         wanted = preferred(one)
 
         assert certain

@@ -47,7 +47,7 @@ def decisions(
 
     if cluster and number is None:
         raise InputError([Problem("--cluster", "of which decision?", "give its number")])
-    seconds = seconds_of(certify)
+    seconds = seconds_of(certify, live=True)
     if seconds is not None and number is None:
         raise InputError([Problem("--certify", "of which decision?", "give its number")])
     with connected(url, token, data, _option) as client:

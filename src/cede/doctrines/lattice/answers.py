@@ -69,7 +69,7 @@ def preempting(
     before = free_before(state, victims)
     for row in victims:
         cycle.trial.evict(row)
-    nodes = placed(state, claim)
+    nodes = placed(state, claim, home_first=rules.RECLAIM in by_rule.values())
     assert nodes is not None, "victims that make no room are no victims"
     short = lacking(state, claim, nodes, before)
     prefix = f"{short}; " if short else ""
@@ -104,9 +104,17 @@ def free_before(state: State, victims: list[int]) -> dict[int, Int64s]:
     }
 
 
-def placed(state: State, claim: Claim) -> list[int] | None:
-    """Where it goes: on nodes that it need not borrow, as far as they do."""
-    return place(state, claim, last=borrowed_by(state, int(state.work.queue[claim.row])))
+def placed(state: State, claim: Claim, *, home_first: bool = False) -> list[int] | None:
+    """Where it goes: on nodes that it need not borrow, as far as they do; who takes nodes back goes there first."""
+    queue = int(state.work.queue[claim.row])
+    borrowed = borrowed_by(state, queue)
+    if not home_first:
+        return place(state, claim, last=borrowed)
+    others = (state.nodes.home[: state.nodes.size] != queue).astype(np.int64)
+    if borrowed is None:
+        return place(state, claim, last=others)
+    without = place(state, claim, np.where(borrowed, 0, state.nodes.free[:, : state.nodes.size]), others)
+    return place(state, claim, last=others + borrowed) if without is None else without
 
 
 def waiting(

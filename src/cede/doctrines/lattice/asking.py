@@ -12,9 +12,6 @@ from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.exact import solve
 from cede.doctrines.parts.question import Linear, Question
 
-BRANCHES = 500
-"""How far the solver may branch; no clock, so that the same file has the same plan."""
-
 
 def of_pool(pool: Pool) -> Question:
     """The cheapest set that makes room, of no more victims and less cost than the limits say."""
@@ -36,21 +33,21 @@ def of_pool(pool: Pool) -> Question:
     )
 
 
-def solved(pool: Pool) -> tuple[list[int] | None, bool]:
+def solved(pool: Pool, branches: int) -> tuple[list[int] | None, bool]:
     """Victims with the least cost, or within a tenth of it fewer; and whether that, but for ties, is certain."""
     asked = of_pool(pool)
-    cheapest = solve(pool.state, asked, nodes=BRANCHES)
+    cheapest = solve(pool.state, asked, nodes=branches)
     if cheapest.rows is None:
         return None, cheapest.proven
     place = {row: at for at, row in enumerate(pool.rows.tolist())}
     cost = sum(int(pool.cost[place[int(row)]]) for row in cheapest.rows)
     near = Linear("a tenth more than the cheapest", pool.cost.astype(np.float64), high=float(within(cost)))
     few = replace(asked, weights=np.ones(len(pool.rows)), conditions=(*asked.conditions, near))
-    fewest = solve(pool.state, few, nodes=BRANCHES)
+    fewest = solve(pool.state, few, nodes=branches)
     if not cheapest.proven or fewest.rows is None:
         return [int(row) for row in cheapest.rows], False
     most = Linear("as few", np.ones(len(pool.rows)), high=float(len(fewest.rows)))
-    last = solve(pool.state, replace(asked, conditions=(*asked.conditions, most)), nodes=BRANCHES)
+    last = solve(pool.state, replace(asked, conditions=(*asked.conditions, most)), nodes=branches)
     rows = fewest.rows if last.rows is None else last.rows
     places = untied(pool, [place[int(row)] for row in rows])
     return pool.victims(places), fewest.proven and last.proven

@@ -8,11 +8,12 @@ import numpy as np
 
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.lending import claims_nodes, is_sensitive, standing_at_home
-from cede.doctrines.lattice.memory import at_home
+from cede.doctrines.lattice.memory import on_nodes_of
 from cede.doctrines.lattice.settings import SERVICE, UNPROTECTED, Settings, vclusters_of
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cost import NO_CHECKPOINT
+from cede.doctrines.parts.fit import members_that_fit
 from cede.model.rules import Rule
 from cede.state.columns import NEVER, NONE, RESERVED, RUNNING, Bools, Int64s
 from cede.state.state import State
@@ -67,7 +68,7 @@ def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str,
         serving = np.flatnonzero(found.open & ~lent & (types[work.queue[:size]] == SERVICE))
         found.protect((rules.AT_HOME, standing_at_home(state, work.queue, serving)))
     if homes:
-        found.protect((rules.SENT_HOME, ~lent & at_home(state, homes)))
+        found.protect((rules.SENT_HOME, ~lent & on_nodes_of(state, homes)))
     return Found(found, lent, False)
 
 
@@ -79,6 +80,18 @@ def near_end(state: State, settings: Settings) -> Bools:
     ends = np.where(known, started, 0) + np.where(known, walltime, 0)
     found: Bools = known & (ends - state.now <= settings.near_end)
     return found
+
+
+def _needs(state: State, claim: Claim) -> Bools:
+    """Nodes that could take one member more if nobody were on them: others are not taken back."""
+    nodes, size = state.nodes, state.nodes.size
+    empty = nodes.capacity[:, :size] - nodes.occupied[:, :size]
+    if claim.need is not None:
+        found: Bools = members_that_fit(claim, empty) > members_that_fit(claim, nodes.free[:, :size])
+        return found
+    need = np.min(claim.vectors, axis=0)
+    holds: Bools = (empty >= need[:, None])[need > 0].all(axis=0)
+    return holds
 
 
 def _standing(state: State, claim: Claim) -> tuple[Bools, Bools]:
@@ -93,6 +106,7 @@ def _standing(state: State, claim: Claim) -> tuple[Bools, Bools]:
     queue = int(state.work.queue[claim.row])
     own = claim.allowed & (state.nodes.home[: state.nodes.size] == queue)
     if queue != NONE and own.any():
+        own &= _needs(state, claim)
         guests = works[live & own[nodes]]
         lent[guests[state.work.queue[guests] != queue]] = True
     return here, lent

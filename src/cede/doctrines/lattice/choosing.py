@@ -13,6 +13,7 @@ from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.search import Search
 from cede.doctrines.lattice.settings import EXACT
 from cede.doctrines.lattice.sites import Sites
+from cede.doctrines.parts.doctrine import EFFORT, Cycle
 from cede.doctrines.parts.fast import cheapest_cover
 
 NODES = 64
@@ -31,9 +32,16 @@ class Chosen:
 
 @dataclass(slots=True)
 class Effort:
-    """How often one cycle may ask the exact solver, before good sets must do for the rest of a long queue."""
+    """How often one cycle may ask the exact solver, before good sets must do for the rest of a long queue, and how far
+    that may branch."""
 
     solves: int = 100
+    branches: int = EFFORT
+
+
+def effort_of(cycle: Cycle) -> Effort:
+    """Where a scheduler waits for the answer, the solver is asked once and briefly."""
+    return Effort(100 if cycle.effort >= EFFORT else 1, cycle.effort)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +78,12 @@ def choose(pool: Pool, effort: Effort | None = None) -> Chosen:
         effort.solves -= 1
         if effort.solves < 0:
             return _cheapest_of(pool, own, _quickly(pool))
-    return _proven(pool, own)
+    return _proven(pool, own, EFFORT if effort is None else effort.branches)
 
 
-def _proven(pool: Pool, own: list[int] | None) -> Chosen:
+def _proven(pool: Pool, own: list[int] | None, branches: int) -> Chosen:
     """What the exact solver says where the search gave up; if it gives up too, the cheapest set that was found."""
-    found, certain = solved(pool)
+    found, certain = solved(pool, branches)
     if certain:
         return Chosen(found, exact=True)
     return _cheapest_of(pool, found, own, _quickly(pool))

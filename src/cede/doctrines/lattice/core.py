@@ -102,12 +102,10 @@ def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None)
         return over_quota(state, claim, over) if over is not None else started(cycle, claim, nodes, rules.FITS)
     if not state.work.preempts[row]:
         return _tell(cycle, claim, settings, rules.MAY_NOT)
-    found = candidates(state, claim)
+    found = candidates(state, claim, fell_short(cycle.memory, claim.name))
     priced = partial(price, state)
     if not claim.allowed.any():
         return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced)
-    if fell_short(cycle.memory, claim.name):
-        return waiting(cycle, claim, settings, found, rules.FELL_SHORT, rules.FELL_SHORT, None, priced)
     taken = take(state, claim, found, settings)
     if taken.enough:
         return _preempting(cycle, claim, settings, found, taken)
@@ -171,8 +169,11 @@ def _room_by_kind(state: State, claim: Claim) -> list[int]:
 # -- who goes --------------------------------------------------------------------------------------------------------
 
 
-def candidates(state: State, claim: Claim) -> Found:
-    """Everybody who holds room in the partition; the library looks at class, state and sensitivity alone."""
+def candidates(state: State, claim: Claim, before: tuple[str, ...] = ()) -> Found:
+    """Everybody who holds room in the partition; the library looks at class, state and sensitivity alone.
+
+    `before` are those who were taken for the claimant and did not make it fit.
+    """
     work, size = state.work, state.work.size
     looked = (work.state[:size] >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
     found = Candidates(looked).protect(
@@ -181,6 +182,10 @@ def candidates(state: State, claim: Claim) -> Found:
         (rules.SENSITIVE, work.sensitive[:size] | (work.priority[:size] >= HIGHEST)),
         (rules.NOT_LOWER, work.priority[:size] >= work.priority[claim.row]),
     )
+    if before:
+        taken = np.zeros(size, np.bool_)
+        taken[[state.work_index[name] for name in before if name in state.work_index]] = True
+        found.protect((rules.FELL_SHORT, taken))
     return Found(found, np.zeros(size, np.bool_), False)
 
 
@@ -220,7 +225,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
         return over_quota(state, claim, over)
     if nodes is None:
         facts_ = {"freed": taken.freed, "claimant": claim.name, "short": shortage(state, claim)}
-        remember_short(cycle.memory, state, claim.name)
+        remember_short(cycle.memory, state, claim.name, [state.work_names[row] for row in victims])
         warnings.append(Warning(rules.NO_GAIN.id, rules.NO_GAIN.because(**facts_)))
         nodes = _nodes_for(state, claim, victims)
     short = lacking(state, claim, nodes, before)
@@ -256,5 +261,5 @@ def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:
 
 
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
-    found = candidates(cycle.state, claim) if cycle.told else None
+    found = candidates(cycle.state, claim, fell_short(cycle.memory, claim.name)) if cycle.told else None
     return waiting(cycle, claim, settings, found, rule, rule, None, price=partial(price, cycle.state), **facts)

@@ -16,8 +16,6 @@ from cede.model.times import show_duration
 from cede.state.columns import GONE, NEVER, NONE
 from cede.state.state import State
 
-SHOWN = 3
-
 
 def lint(state: State, edition: str) -> Iterator[Finding]:
     """Findings about the cluster's settings, then its vClusters, then its work."""

@@ -1,13 +1,12 @@
 """What is remembered from cycle to cycle, so that nobody is evicted for ever for the same thing.
 
-Policy: who was sent away so that a vCluster has its nodes back does not take them again by its class from who is at
-home there: each would evict the other again and again. Core: for whom victims were taken who did not make it fit,
-nobody is taken once more.
+Policy: who was sent away so that a vCluster has its nodes back takes nothing there by its class any more: each would
+evict the other again and again. Core: who was taken for somebody and did not make it fit is not taken for it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,45 +37,49 @@ def remember(memory: dict[str, Any], state: State, made: Decision) -> None:
             memory.setdefault(KEY, {}).setdefault(victim.workload, set()).add(state.tree.names[queue])
 
 
-def fell_short(memory: Mapping[str, Any], name: str) -> bool:
-    """Whether victims were taken for this workload before and did not make it fit."""
-    return name in memory.get(SHORT, ())
+def fell_short(memory: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Who was taken for this workload before without making it fit."""
+    found: tuple[str, ...] = tuple(sorted(memory.get(SHORT, {}).get(name, ())))
+    return found
 
 
-def remember_short(memory: dict[str, Any], state: State, name: str) -> None:
-    memory[SHORT] = {known for known in memory.get(SHORT, ()) if known in state.work_index} | {name}
+def remember_short(memory: dict[str, Any], state: State, name: str, victims: Iterable[str]) -> None:
+    known = memory.setdefault(SHORT, {})
+    for gone in [one for one in known if one not in state.work_index]:
+        del known[gone]
+    known.setdefault(name, set()).update(victims)
 
 
-def at_home(state: State, homes: tuple[str, ...]) -> Bools:
-    """Workloads of these vClusters that stand on nodes of their own."""
-    residents, work = state.residents, state.work
+def on_nodes_of(state: State, homes: tuple[str, ...]) -> Bools:
+    """Workloads that stand on nodes of these vClusters."""
+    residents = state.residents
     rows = [state.tree.index[home] for home in homes if home in state.tree.index]
     works, nodes = residents.work[: residents.size], residents.node[: residents.size]
-    own = (residents.count[: residents.size] > 0) & (state.nodes.home[nodes] == work.queue[works])
-    own &= np.isin(work.queue[works], rows)
-    found = np.zeros(work.size, np.bool_)
-    found[works[own]] = True
+    there = (residents.count[: residents.size] > 0) & np.isin(state.nodes.home[nodes], rows)
+    found = np.zeros(state.work.size, np.bool_)
+    found[works[there]] = True
     return found
 
 
 def lasting(memory: Mapping[str, Any]) -> Hashable:
     """What decides for ever: a state comes back only if this does too."""
-    sent = {(name, home) for name, homes in memory.get(KEY, {}).items() for home in homes}
-    return frozenset(sent | {(name, "") for name in memory.get(SHORT, ())})
+    sent: set[Hashable] = {(name, home) for name, homes in memory.get(KEY, {}).items() for home in homes}
+    short: set[Hashable] = {
+        (name, victim, SHORT) for name, victims in memory.get(SHORT, {}).items() for victim in victims
+    }
+    return frozenset(sent | short)
 
 
 def kept(state: State, memory: Mapping[str, Any], _at: int | None) -> dict[str, Any]:
     """What outlives a restart: of workloads that are still there."""
-    found = {name: sorted(homes) for name, homes in memory.get(KEY, {}).items() if name in state.work_index}
-    short = sorted(name for name in memory.get(SHORT, ()) if name in state.work_index)
-    return ({KEY: dict(sorted(found.items()))} if found else {}) | ({SHORT: short} if short else {})
+    said: dict[str, Any] = {}
+    for key in (KEY, SHORT):
+        found = {name: sorted(of) for name, of in memory.get(key, {}).items() if name in state.work_index}
+        if found:
+            said[key] = dict(sorted(found.items()))
+    return said
 
 
 def recalled(_state: State, said: Mapping[str, Any]) -> dict[str, Any]:
     """The memory of which this was kept."""
-    found: dict[str, Any] = {}
-    if KEY in said:
-        found[KEY] = {name: set(homes) for name, homes in said[KEY].items()}
-    if SHORT in said:
-        found[SHORT] = set(said[SHORT])
-    return found
+    return {key: {name: set(of) for name, of in said[key].items()} for key in (KEY, SHORT) if key in said}

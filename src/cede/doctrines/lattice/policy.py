@@ -13,7 +13,7 @@ from cede.doctrines.lattice.alike import Alike
 from cede.doctrines.lattice.answers import Worth, placed, preempting, waiting
 from cede.doctrines.lattice.asking import of_pool
 from cede.doctrines.lattice.candidates import Found, candidates
-from cede.doctrines.lattice.choosing import Chosen, Effort, choose, hindrance
+from cede.doctrines.lattice.choosing import Chosen, Effort, choose, effort_of, hindrance
 from cede.doctrines.lattice.facts import minutes
 from cede.doctrines.lattice.lending import borrowed_by, claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, remember
@@ -63,7 +63,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     state, settings = cycle.state, settings_of(cycle.state)
     queue = waiting_rows(state)
     head: Head | None = None
-    alike, effort = Alike(cycle, queue), Effort()
+    alike, effort = Alike(cycle, queue), effort_of(cycle)
     for row in Scores(state, settings, policy=True).ordered(queue).tolist():
         asked = cycle.only in (None, row)
         beside = (asked, None if head is None else head.name, homes_of(cycle.memory, state.work_names[row]))
@@ -146,7 +146,7 @@ def _without_room(cycle: Cycle, settings: Settings, claim: Claim, effort: Effort
     pool, worth = pool_for(state, claim, settings, found)
     chosen = _chosen(cycle, settings, pool, effort)
     if chosen.rows is not None:
-        over = _over_its_nodes(cycle, claim, chosen.rows)
+        over = _over_its_nodes(cycle, claim, found, chosen.rows)
         if over is not None:
             return over_quota(state, claim, over), None
         return preempting(cycle, claim, settings, found, chosen.rows, worth, exact=chosen.exact), None
@@ -194,7 +194,7 @@ def value_of(state: State, row: int) -> int:
     return round(int(state.work.priority[row]) / 10 * size * (lasts / MINUTE) * PARTS)
 
 
-def _over_its_nodes(cycle: Cycle, claim: Claim, victims: list[int]) -> Limit | None:
+def _over_its_nodes(cycle: Cycle, claim: Claim, found: Found, victims: list[int]) -> Limit | None:
     """The limit that the claimant breaks, placed where the victims left: more nodes than its tenant may hold."""
     state = cycle.state
     if not state.static.tenants or nodes_over(state, claim.row, list(range(claim.members))) is None:
@@ -202,7 +202,8 @@ def _over_its_nodes(cycle: Cycle, claim: Claim, victims: list[int]) -> Limit | N
     mark = cycle.trial.mark()
     for victim in victims:
         cycle.trial.evict(victim)
-    over = nodes_over(state, claim.row, placed(state, claim) or [])
+    back = any(found.rule_of(row) is rules.RECLAIM for row in victims)
+    over = nodes_over(state, claim.row, placed(state, claim, home_first=back) or [])
     cycle.trial.undo(mark)
     return over
 

@@ -34,8 +34,9 @@ NO_CHECKPOINT = RULES.protects(
 )
 AT_HOME = RULES.protects("service-at-home", "it is a service and stands on {own}, which it does not borrow", POLICY)
 
+FELL_SHORT = RULES.protects("fell-short", "it was taken for the claimant before, which did not make that fit", CORE)
 SENT_HOME = RULES.protects(
-    "sent-home", "it is at home on {own}, which its vCluster took back from the claimant before", POLICY
+    "sent-home", "it stands on nodes of a vCluster that took its nodes back from the claimant before", POLICY
 )
 
 QUEUE_ORDER = RULES.orders(
@@ -74,9 +75,6 @@ QUEUE_LIMIT = RULES.waits(
 )
 NO_NODES = RULES.waits("no-usable-node", "of the nodes that match it ({matching}) none is ready and free to use")
 NOT_LENT = RULES.waits("not-lent", "the nodes it could use have another home, and {why}", POLICY)
-FELL_SHORT = RULES.waits(
-    "fell-short", "no node has room for it ({short}), and victims were taken for it before without making it fit", CORE
-)
 BEHIND = RULES.waits("behind-misfit", "{head} is ahead in its interactive vCluster and found no room", CORE)
 MIXED = RULES.waits(
     "one-fingerprint", "sensitive work needs {asked} nodes of one fingerprint, and {most} are free", CORE

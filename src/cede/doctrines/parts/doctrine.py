@@ -15,7 +15,9 @@ from cede.state.state import State
 from cede.state.trial import Trial
 
 OPTIMAL = "optimal"
-EFFORT = 1_000
+EFFORT = 200
+BRISK = 10
+"""How far searches may branch: where somebody asks what is best, and where a scheduler waits for the answer."""
 
 
 @dataclass(slots=True)

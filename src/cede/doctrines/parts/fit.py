@@ -16,11 +16,14 @@ from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
+Last = Bools | Int64s
+"""Which nodes are used last, or in which order they are filled: those with 0 first."""
 
-def place(state: State, claim: Claim, free: Int64s | None = None, last: Bools | None = None) -> list[int] | None:
+
+def place(state: State, claim: Claim, free: Int64s | None = None, last: Last | None = None) -> list[int] | None:
     """A node row for each member, in the order of the members, or None; a cluster without nodes has room.
 
-    Nodes that are marked `last` are used only as far as the others do not do.
+    Nodes that are `last` are used only as far as the others do not do.
     """
     if not state.nodes.size:
         return []
@@ -121,18 +124,18 @@ def named_columns(state: State) -> list[int]:
     return state.units.plain
 
 
-def _best(state: State, need: Int64s, nodes: Rows, free: Int64s, last: Bools | None) -> int:
+def _best(state: State, need: Int64s, nodes: Rows, free: Int64s, last: Last | None) -> int:
     if len(nodes) == 1:
         return int(nodes[0])
     return first_node(state, nodes, *_late(nodes, last), leftover(state, need, nodes, free))
 
 
-def _late(nodes: Rows, last: Bools | None) -> list[Bools]:
+def _late(nodes: Rows, last: Last | None) -> list[Last]:
     """A first key for nodes, where some are used last."""
     return [] if last is None else [last[nodes]]
 
 
-def _shares(state: State, claim: Claim, room: Int64s, last: Bools | None) -> list[tuple[Rows, int]] | None:
+def _shares(state: State, claim: Claim, room: Int64s, last: Last | None) -> list[tuple[Rows, int]] | None:
     """Sets of nodes, and how many members go on each set."""
     if not enough(state, claim, room):
         return None
@@ -170,7 +173,7 @@ def never_fits(state: State, claim: Claim, free: Int64s) -> bool:
     return packed.placed is None and packed.certain
 
 
-def _place_parts(state: State, claim: Claim, free: Int64s, last: Bools | None = None) -> Packed:
+def _place_parts(state: State, claim: Claim, free: Int64s, last: Last | None = None) -> Packed:
     """Members that differ: the largest first, each where it fits best; if that fails, any way that works."""
     if claim.placement != TIGHT:
         return _place_parts_on(state, claim, free, claim.allowed, last)
@@ -184,7 +187,7 @@ def _place_parts(state: State, claim: Claim, free: Int64s, last: Bools | None = 
     return Packed(None, certain)
 
 
-def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools, last: Bools | None) -> Packed:
+def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools, last: Last | None) -> Packed:
     order = members_by_size(state, claim)
     limit = group_room(state, claim, np.zeros(state.nodes.size, np.int64))[1]
     placed = _each_where_it_fits_best(state, claim, order, free.copy(), allowed, limit, last)
@@ -201,7 +204,7 @@ def _place_parts_on(state: State, claim: Claim, free: Int64s, allowed: Bools, la
 
 
 def _each_where_it_fits_best(
-    state: State, claim: Claim, order: list[int], free: Int64s, allowed: Bools, limit: int, last: Bools | None
+    state: State, claim: Claim, order: list[int], free: Int64s, allowed: Bools, limit: int, last: Last | None
 ) -> list[int] | None:
     groups = state.nodes.group[: state.nodes.size]
     in_group: dict[int, int] = {}

@@ -11,7 +11,7 @@ from cede.doctrines.parts.shortage import shortage
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.model.rules import Rule
-from cede.state.columns import NONE
+from cede.state.columns import NONE, SPREAD
 from cede.state.state import State
 
 
@@ -37,6 +37,8 @@ def too_big(state: State, claim: Claim, rule: Rule, *, bare: bool = False) -> De
     empty = state.nodes.capacity[:, :size] - (0 if bare else state.nodes.occupied[:, :size])
     if not never_fits(state, replace(claim, allowed=claim.matching), empty):
         return None
+    if claim.placement == SPREAD and not never_fits(state, claim, empty):
+        return None  # over fewer groups an even share is more
     return decision(state, claim.row, "refuse", rule, short=shortage(state, claim, empty, everywhere=True))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.backfill import Head, Heads, restrain
 from cede.engine.costs import priced
 from cede.engine.cycle import plan_acts, plan_state
@@ -84,7 +85,7 @@ def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
         done, made = plan_acts(trial, roll.doctrine, roll.memory, ways.backfill)
         if done:
             return made, False
-    made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory)
+    made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory, effort=BRISK)
     if ways.backfill == "off":
         return made, False
     kept = restrain(roll.state, roll.doctrine, made, ways.backfill, heads, roll.memory)

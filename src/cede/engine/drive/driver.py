@@ -30,7 +30,7 @@ from cede.engine.drive.facts import (
 )
 from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import kept_of, moment_of, recall
+from cede.engine.drive.keeping import Kept, kept_of, recall, whole_moment_of
 from cede.engine.drive.leaving import (
     checkpoint_failed,
     checkpoint_overdue,
@@ -125,12 +125,16 @@ class Driver:
 
     def snapshot(self, at: int | None = None) -> ClusterFile:
         """This moment as a cluster file; with a later time, nothing else having happened."""
+        return self.moment(at)[0]
+
+    def moment(self, at: int | None = None) -> tuple[ClusterFile, Kept]:
+        """The same, and what the doctrine remembers that a file has no words for."""
         if at is None or at <= self._roll.state.now:
-            return moment_of(self._roll)
+            return whole_moment_of(self._roll)
         before = self._roll.state.now
         self._roll.state.now = at
         try:
-            return moment_of(self._roll)
+            return whole_moment_of(self._roll)
         finally:
             self._roll.state.now = before
 

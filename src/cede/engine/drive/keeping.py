@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cede.engine.cycle import recalled_of
 from cede.engine.dated import dated
 from cede.engine.drive.roll import Roll
 from cede.model.cluster import ClusterFile
@@ -12,6 +13,7 @@ from cede.state.snapshot import snapshot
 
 Kept = Mapping[str, Any]
 """Plain JSON under the doctrine's name; empty if there is nothing."""
+_IN_FILES = ("apps", "queues", "nodes")
 
 
 def kept_of(roll: Roll) -> dict[str, Any]:
@@ -22,17 +24,23 @@ def kept_of(roll: Roll) -> dict[str, Any]:
 
 def recall(roll: Roll, kept: Kept) -> None:
     """The doctrine remembers this and nothing else; what another doctrine left behind counts for nothing."""
-    found, recalled = kept.get(roll.doctrine.name), roll.doctrine.recalled
     roll.memory.clear()
-    if found and recalled is not None:
-        roll.memory.update(recalled(roll.state, found))
+    roll.memory.update(recalled_of(roll.state, roll.doctrine, kept))
 
 
 def moment_of(roll: Roll) -> ClusterFile:
     """The state's time as a cluster file, clocks and all, as a plan at that time finds it."""
+    return whole_moment_of(roll)[0]
+
+
+def whole_moment_of(roll: Roll) -> tuple[ClusterFile, Kept]:
+    """The same, and what is remembered that a file has no words for."""
     state = roll.state
     found = _asked(roll, state.now)
-    return dated(snapshot(state), found) if found else snapshot(state)
+    if not found:
+        return snapshot(state), {}
+    beyond = {key: value for key, value in found.items() if key not in _IN_FILES}
+    return dated(snapshot(state), found), {roll.doctrine.name: beyond} if beyond else {}
 
 
 def _asked(roll: Roll, at: int | None) -> dict[str, Any]:

@@ -6,20 +6,18 @@ from typing import Annotated
 
 from fastapi import Query
 
+from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.catalog import doctrine_of
-from cede.engine.certify import ahead_of, certified
+from cede.engine.certify import MOST_LIVE_SECONDS, ahead_of, certified
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan_state
 from cede.model.plan import Decision, Plan
-
-MOST_S = 20.0
-"""An answer that takes longer is refused to its caller."""
 
 Seconds = Annotated[
     float | None,
     Query(
         gt=0,
-        le=MOST_S,
+        le=MOST_LIVE_SECONDS,
         allow_inf_nan=False,
         description="Prove how near the victims are to the best there are, within so many seconds.",
     ),
@@ -32,7 +30,7 @@ def decided(cluster: Cluster, made: Decision, seconds: float) -> Decision:
     Other decisions of the same cycle may have come before it: they are made again, and followed up to it.
     """
     state, doctrine = cluster.state, doctrine_of(cluster.document.doctrine)
-    cycle = plan_state(state, doctrine, misses=False)
+    cycle = plan_state(state, doctrine, misses=False, effort=BRISK)
     again = None if made.workload is None else cycle.of(made.workload)
     same = again is not None and {one.workload for one in again.victims} == {one.workload for one in made.victims}
     ahead = ahead_of(cycle, made.workload) if same and made.workload is not None else ()

@@ -19,7 +19,7 @@ from cede.live.api.access import Caller, Whoever, visible
 from cede.live.api.certifying import Seconds, decided
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import Responses, declared, refusal
-from cede.live.api.rules import NOTHING
+from cede.live.api.rules import NOTHING, NOTHING_TO_CERTIFY
 from cede.live.api.server import Here, Server
 from cede.live.api.values import Label
 from cede.live.api.views import DecisionList, DecisionView, decision_view
@@ -93,6 +93,8 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     if certify is None:
         return decision_view(record)
     caller.needs_sight("planning")
+    if not record.victims:
+        raise refusal(422, NOTHING_TO_CERTIFY, number=number)
     kept = await run_in_threadpool(_kept, server, record)
     made = record.decision
 

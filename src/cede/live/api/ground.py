@@ -7,6 +7,7 @@ from cede.engine.cluster import Cluster
 from cede.engine.lint import lint
 from cede.live.api.problems import RefusedError, refusal
 from cede.live.api.rules import FIXED_PRIORITY, PRIORITY_RANGE
+from cede.live.quotas import no_tenant
 from cede.live.sensitive import CRITICAL, Sensitive
 from cede.model.checks import PRIORITIES
 from cede.model.cluster import ClusterFile, Workload
@@ -53,7 +54,10 @@ class Ground:
 
     def findings(self, workload: Workload) -> list[Finding]:
         """What does not agree between the workload and the cluster."""
-        return workload_findings(workload, self._known, Hints(), WHOLE)
+        found = workload_findings(workload, self._known, Hints(), WHOLE)
+        if (problem := no_tenant(self.document, workload.tenant)) is not None:
+            found.append(Finding(("tenant",), problem.message, problem.hint))
+        return found
 
     def own_priority(self, user: str | None, project: str | None) -> int:
         """The priority of a workload that names none."""
@@ -79,7 +83,8 @@ class Ground:
         if owners not in self._states:
             if len(self._states) >= MOST_OWNERS:
                 self._states.clear()
-            entry = Workload(name="any", user=user, project=project)
+            given = {"name": "any", "user": user, "project": project}
+            entry = Workload.model_validate({key: value for key, value in given.items() if value is not None})
             self._states[owners] = build(self._bare.model_copy(update={"workloads": [entry]}))
         return self._states[owners]
 

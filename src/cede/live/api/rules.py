@@ -33,6 +33,9 @@ ENDED = RULES.refuses("ended", "{name} is {phase} already")
 NO_PATH = RULES.refuses("no-such-path", "there is nothing at {path}")
 NO_METHOD = RULES.refuses("no-such-method", "{path} takes {allowed}, not {method}")
 NOTHING = RULES.refuses("unknown", "there is no {what} called {name}")
+NOTHING_TO_CERTIFY = RULES.refuses(
+    "nothing-to-certify", "decision {number} has no victims: there is nothing to certify"
+)
 ONE_AT_A_TIME = RULES.refuses("one-at-a-time", "{caller} already has {most} of these under way")
 BUSY = RULES.refuses("busy", "the server is busy: {why}")
 FAILED = RULES.refuses("internal", "the server failed at this; its log says more")

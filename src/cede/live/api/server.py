@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.engine.clock import Clock
 from cede.engine.drive.facts import Fact
+from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
 from cede.live.api.ground import Ground
 from cede.live.api.names import Names
@@ -40,6 +41,8 @@ class Scheduler(Protocol):
     def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]: ...
 
     def snapshot(self) -> Future[ClusterFile]: ...
+
+    def moment(self) -> Future[tuple[ClusterFile, Kept]]: ...
 
     def describe(self) -> Future[ClusterState]: ...
 

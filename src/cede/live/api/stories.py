@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.cluster import Cluster
 from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
@@ -86,11 +87,12 @@ async def _in_its_way(
         return None, ""
     if record.job.parked:
         return None, "parked"
-    document = await in_time(server.controller.snapshot())
+    document, kept = await in_time(server.controller.moment())
 
     def work() -> Decision | None:
         try:
-            return plan(Cluster(document), only=record.job.name, misses=True).of(record.job.name)
+            made = plan(Cluster(document), only=record.job.name, misses=True, effort=BRISK, kept=kept)
+            return made.of(record.job.name)
         except InputError:
             return None  # it waits no more
 

@@ -6,13 +6,16 @@ admins, and for viewers of everything.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
 
+from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan as decide
 from cede.engine.diff import diff as compare
+from cede.engine.drive.keeping import Kept
 from cede.engine.whatif import WhatIf, changed, cluster_if
 from cede.live.api.access import Caller, Whoever
 from cede.live.api.bodies import PlanBody, WhatIfBody
@@ -35,11 +38,12 @@ _REFUSALS = declared(400, 401, 403, 408, 413, 422, 429)
 @router.post("/plan", responses=_REFUSALS, summary="What would be decided now")
 async def plan(server: Here, caller: Whoever, body: PlanBody, certify: Seconds = None) -> dict[str, Any]:
     """One cycle on the live state, as `cede plan --json` shows it, with the changes if there are any."""
-    document = await _document(server, caller)
+    document, kept = await _moment(server, caller)
 
     def work() -> dict[str, Any]:
         cluster = _changed(document, body)
-        made = decide(cluster, only=body.only, explain=body.explain, shares=body.shares, misses=True, certify=certify)
+        told = partial(decide, explain=body.explain, shares=body.shares, misses=True)
+        made = told(cluster, only=body.only, certify=certify, effort=BRISK, kept=kept)
         return made.to_dict()
 
     return await _tried(server, caller, work)
@@ -51,17 +55,18 @@ async def diff(server: Here, caller: Whoever, body: WhatIfBody, certify: Seconds
     if not _what_if(body):
         hint = "give at least one of set, add, without and doctrine"
         raise invalid([Problem("", "there is nothing to compare", hint)])
-    document = await _document(server, caller)
+    document, kept = await _moment(server, caller)
 
     def work() -> dict[str, Any]:
-        return compare(Cluster(document), _changed(document, body), certify=certify).to_dict()
+        after = _changed(document, body)
+        return compare(Cluster(document), after, certify=certify, effort=BRISK, kept=kept).to_dict()
 
     return await _tried(server, caller, work)
 
 
-async def _document(server: Server, caller: Caller) -> ClusterFile:
+async def _moment(server: Server, caller: Caller) -> tuple[ClusterFile, Kept]:
     caller.needs_sight("planning")
-    return await in_time(server.controller.snapshot())
+    return await in_time(server.controller.moment())
 
 
 async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Wire:
             verify=url.startswith("https:"),
         )
         self.url = url
+        self._timeout_s = timeout_s
 
     def close(self) -> None:
         self._http.close()
@@ -42,12 +43,18 @@ class Wire:
     def get(self, path: str, **query: Any) -> Any:
         return self.page(path, **query).json()
 
+    def get_at_leisure(self, path: str) -> Any:
+        """The same for an answer that takes as long as it takes."""
+        return self._page(path, {}, httpx.Timeout(self._timeout_s, read=None)).json()
+
     def page(self, path: str, **query: Any) -> httpx.Response:
         """A GET may be tried again while nobody listens: a server may be starting."""
-        parameters = given(query)
+        return self._page(path, given(query), httpx.Timeout(self._timeout_s))
+
+    def _page(self, path: str, parameters: Mapping[str, Any], timeout: httpx.Timeout) -> httpx.Response:
         for pause_s in (*_PAUSES_S, None):
             try:
-                return self._checked(self._http.get(path, params=parameters))
+                return self._checked(self._http.get(path, params=parameters, timeout=timeout))
             except httpx.ConnectError as error:
                 if pause_s is None:
                     raise self._unreachable(error) from None
