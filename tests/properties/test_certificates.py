@@ -20,7 +20,7 @@ def proofs(made: cede.Decision) -> list[Certificate]:
 
 
 @pytest.mark.parametrize("edition", EVERY)
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_no_bound_is_above_what_was_taken(edition: str, data: DataObject) -> None:
     cluster = cede.load(data.draw(documents(edition)))

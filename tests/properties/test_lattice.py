@@ -37,7 +37,7 @@ def drawn(edition: str) -> st.SearchStrategy[Document]:
 
 
 @pytest.mark.slow
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(lattice_clusters())
 def test_the_preferred_victims_are_found_and_nobody_else_is_touched(document: Document) -> None:
     assert differences(document) == []
@@ -50,7 +50,7 @@ def test_a_few_clusters_of_every_kind_are_decided_by_the_policy(trait: str) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(lattice_clusters("core"))
 def test_the_shipped_code_takes_the_cheapest_one_by_one(document: Document) -> None:
     assert differences(document) == []

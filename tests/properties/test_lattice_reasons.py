@@ -12,7 +12,7 @@ from cede.model.plan import VERDICTS
 from tests.properties.documents import LATTICE, documents, sentences
 
 pytestmark = pytest.mark.parametrize("edition", LATTICE)
-FEW = settings(max_examples=80)
+FEW = settings(max_examples=40)
 RULE_IDS = {rule.id: rule for rule in RULES}
 KINDS = {"start": "admits", "preempt": "admits", "wait": "waits", "refuse": "refuses"}
 OF_RULE = {rule.id: reason for rule, reason in REASONS.items()}

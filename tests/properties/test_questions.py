@@ -23,7 +23,7 @@ from tests.properties.documents import DOCTRINES, YTSAURUS, YUNIKORN, documents
 
 Document = dict[str, Any]
 
-FEW = settings(max_examples=100)
+FEW = settings(max_examples=30)
 asked_of = pytest.mark.parametrize("edition", [*YUNIKORN, *YTSAURUS])
 
 

@@ -24,7 +24,7 @@ from tests.properties.documents import DOCTRINES, EVERY, documents, shuffled
 Document = dict[str, Any]
 
 every_doctrine = pytest.mark.parametrize("edition", EVERY)
-FEW = settings(max_examples=60)
+FEW = settings(max_examples=20)
 
 CHECKPOINTS: tuple[Document, ...] = (
     {},

@@ -32,7 +32,11 @@ SHARES = (
     "whom the shares of the cycle's beginning protected is not known at this point of it: all that run there and did "
     "not opt out count as open"
 )
-PENALTY = "what a whole host's work may cost is not looked at"
+LEFT_OUT = {
+    "full-host": ("what a whole host's work may cost is not looked at",),
+    "ssd": ("who must stay in the stage for SSDs, and in which order the others go there, is not looked at",),
+}
+"""By the same word, what of a stage the question does not know."""
 
 
 def question(state: State, _edition: str, made: Decision) -> Question | None:
@@ -47,7 +51,7 @@ def question(state: State, _edition: str, made: Decision) -> Question | None:
     word = made.victims[0].reason
     open_ = here.open(STAGES.get(word, SSD_NON), normal=word == "starving")
     taken = np.isin(here.rows, [state.work_index[victim.workload] for victim in made.victims])
-    relaxed: tuple[str, ...] = (PENALTY,) if word == "full-host" else ()
+    relaxed = LEFT_OUT.get(word, ())
     if remembers(update) or _under_way(state) or (taken & ~open_).any():
         open_ = state.work.preemptible[here.rows] & ~update.op_graceful[here.operation] | taken
         relaxed = (*relaxed, SHARES)
