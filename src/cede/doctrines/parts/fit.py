@@ -28,16 +28,18 @@ def place(state: State, claim: Claim, free: Int64s | None = None, last: Last | N
     if not state.nodes.size:
         return []
     free = state.nodes.free[:, : state.nodes.size] if free is None else free
-    if last is not None and not claim.single:
-        without = place(state, claim, np.where(last, 0, free))
-        if without is not None:
-            return without
     if claim.need is None:
+        if last is not None:
+            without = _place_parts(state, claim, np.where(last, 0, free)).placed
+            if without is not None:
+                return without
         return _place_parts(state, claim, free, last).placed
     if claim.single:
         open_nodes = np.flatnonzero(feasible(claim, claim.need, free))
         return [_best(state, claim.need, open_nodes, free, last)] if len(open_nodes) else None
     room = members_that_fit(claim, free)
+    if last is not None and enough(state, claim, early := np.where(last, 0, room)):
+        room = early
     shares = _shares(state, claim, room, last)
     if shares is None:
         return None
