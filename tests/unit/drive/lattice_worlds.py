@@ -39,6 +39,15 @@ def given(**seconds: Any) -> Terms:
 
 
 def nodes_of(world: World, tenant: str) -> int:
-    """On how many nodes the tenant's work stands, or has room held for it; counted from the records alone."""
+    """On how many nodes the tenant's work stands, or has room held for it; counted from the records alone.
+
+    Who makes way for another of the tenant, and whoever that is, have the same node one after the other.
+    """
     jobs = [job for job in world.driver.jobs.values() if job.workload.tenant == tenant]
-    return sum(len(set(job.nodes)) for job in jobs)
+    shared = sum(len(set(job.nodes) & _nodes(world, job.waits_for, tenant)) for job in jobs)
+    return sum(len(set(job.nodes)) for job in jobs) - shared
+
+
+def _nodes(world: World, names: tuple[str, ...], tenant: str) -> set[str]:
+    jobs = [world.job(name) for name in names]
+    return {node for job in jobs if job.workload.tenant == tenant for node in job.nodes}

@@ -10,6 +10,7 @@ from cede.engine.drive.facts import Cancel, Submit
 from cede.engine.drive.terms import Terms
 from tests.drive_world import World, workload
 from tests.unit.drive.lattice_worlds import given, lattice, nodes_of
+from tests.unit.drive.lives import one_thing
 from tests.unit.drive.worlds import survives_restart
 
 RULE = "lattice.tenant-quota"
@@ -89,7 +90,7 @@ def test_no_tenant_ever_has_more_than_its_quota(seed: int) -> None:
     )
     most = {"acme": (2, 3), "other": (8, 4)}
     for number in range(60):
-        one_thing(world, chance, number)
+        one_thing(world, chance, number, "abc", given())
         assert world.steps[-1].problems == []
         if not number % 10:
             world.restart()
@@ -97,32 +98,3 @@ def test_no_tenant_ever_has_more_than_its_quota(seed: int) -> None:
             present = [job for job in world.driver.jobs.values() if job.nodes and job.workload.tenant == tenant]
             assert (len(present) <= workloads, nodes_of(world, tenant) <= nodes) == (True, True), (seed, number)
     assert {process.name for process in world.processes.values()} <= set(world.driver.jobs)
-
-
-def one_thing(world: World, chance: random.Random, number: int) -> None:
-    """Somebody comes, begins, saves or leaves."""
-    fresh = [one.name for one in world.processes.values() if not one.began]
-    hinted = [one.name for one in world.processes.values() if one.hint and not one.told]
-    there = [one.name for one in world.processes.values() if one.began]
-    match chance.choice(("submit", "submit", "submit", "begin", "begin", "save", "exit", "wait")):
-        case "begin" if fresh:
-            world.begin(chance.choice(fresh))
-        case "save" if hinted:
-            world.save(chance.choice(hinted), after=1)
-        case "exit" if there:
-            world.exit(chance.choice(there), after=1)
-        case "wait":
-            world.wait(chance.choice((1, 31, 61, 700)))
-        case _:
-            members = chance.choice((1, 1, 2))
-            world.submit(
-                f"w{number}",
-                queue=chance.choice("abc"),
-                tenant=chance.choice(("acme", "other")),
-                members=members,
-                cpu=chance.choice((1, 2, 4)),
-                priority=chance.randrange(10),
-                checkpoint={"mode": chance.choice(("auto", "none"))},
-                terms=given(),
-                after=1,
-            )

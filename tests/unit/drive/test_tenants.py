@@ -10,6 +10,7 @@ import pytest
 import cede
 from cede.model.lifecycle import PRESENT
 from tests.drive_world import World
+from tests.unit.drive.lives import one_thing
 from tests.unit.drive.worlds import terms
 
 DOCTRINES: dict[str, dict[str, Any]] = {
@@ -47,7 +48,7 @@ def test_no_tenant_ever_has_more_than_its_quota(doctrine: str, seed: int) -> Non
     chance = random.Random(seed)
     world = cluster(doctrine)
     for number in range(60):
-        one_thing(world, chance, number)
+        one_thing(world, chance, number, "ab", terms())
         assert world.steps[-1].problems == []
         if not number % 12:
             world.restart()
@@ -57,31 +58,3 @@ def test_no_tenant_ever_has_more_than_its_quota(doctrine: str, seed: int) -> Non
             ]
             assert len(there) <= workloads
             assert sum(len(set(job.nodes)) for job in there) <= nodes
-
-
-def one_thing(world: World, chance: random.Random, number: int) -> None:
-    """Somebody comes, begins, saves or leaves."""
-    fresh = [one.name for one in world.processes.values() if not one.began]
-    hinted = [one.name for one in world.processes.values() if one.hint and not one.told]
-    there = [one.name for one in world.processes.values() if one.began]
-    match chance.choice(("submit", "submit", "submit", "begin", "begin", "save", "exit", "wait")):
-        case "begin" if fresh:
-            world.begin(chance.choice(fresh))
-        case "save" if hinted:
-            world.save(chance.choice(hinted), after=1)
-        case "exit" if there:
-            world.exit(chance.choice(there), after=1)
-        case "wait":
-            world.wait(chance.choice((1, 31, 61, 700)))
-        case _:
-            world.submit(
-                f"w{number}",
-                queue=chance.choice("ab"),
-                tenant=chance.choice(("acme", "other")),
-                members=chance.choice((1, 1, 2)),
-                cpu=chance.choice((1, 2, 4)),
-                priority=chance.randrange(10),
-                checkpoint={"mode": chance.choice(("auto", "none"))},
-                terms=terms(),
-                after=1,
-            )

@@ -19,7 +19,7 @@ from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.misses import nearest_miss
 from cede.doctrines.parts.outcomes import flavors_of, names_of
-from cede.doctrines.parts.shortage import lacking, shortage
+from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import Decision, Miss, Victim, Warning
 from cede.model.rules import Rule
 from cede.state.state import State
@@ -49,11 +49,7 @@ def preempting(
     who = ", ".join(f"{state.work_names[row]} ({word} {column[row]})" for row in victims)
     lost = tuple(Victim(state.work_names[row], because.id, fate_of(state, row, settings)) for row in victims)
     limit = rules.QUOTA.because(**limits[0].facts(state), more="") if limits else ""
-    before = {
-        node: state.nodes.free[:, node].copy()
-        for row in victims
-        for node in state.residents.node[state.residents_of(row)]
-    }
+    before = free_before(state, victims)
     for row in victims:
         cycle.trial.evict(row)
     nodes = place(state, claim) if nodes is None else nodes

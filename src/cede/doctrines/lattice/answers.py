@@ -19,10 +19,9 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.misses import nearest_miss
 from cede.doctrines.parts.outcomes import flavors_of, names_of
-from cede.doctrines.parts.shortage import lacking, shortage
+from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Miss, Victim, Warning
 from cede.model.rules import Rule
-from cede.state.columns import Int64s
 from cede.state.state import State
 
 
@@ -93,15 +92,6 @@ def preempting(
 
 def _verb(rule: Rule) -> str:
     return {rules.RECLAIM: "takes nodes back from", rules.CLAIMED: "claims nodes from"}.get(rule, "preempts")
-
-
-def free_before(state: State, victims: list[int]) -> dict[int, Int64s]:
-    """What is free on the nodes of these before they leave."""
-    return {
-        int(node): state.nodes.free[:, node].copy()
-        for row in victims
-        for node in state.residents.node[state.residents_of(row)].tolist()
-    }
 
 
 def placed(state: State, claim: Claim, *, home_first: bool = False) -> list[int] | None:

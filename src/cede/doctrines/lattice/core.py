@@ -11,7 +11,7 @@ import numpy as np
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.admission import over_limit, over_quota, refused
 from cede.doctrines.lattice.alike import Alike
-from cede.doctrines.lattice.answers import free_before, waiting
+from cede.doctrines.lattice.answers import waiting
 from cede.doctrines.lattice.candidates import Found
 from cede.doctrines.lattice.core_cost import core_costs
 from cede.doctrines.lattice.core_promises import broken_promises
@@ -29,7 +29,7 @@ from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import limits_of, nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.outcomes import flavors_of, names_of, started
-from cede.doctrines.parts.shortage import lacking, shortage
+from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Victim, Warning
 from cede.model.rules import Rule
 from cede.state.columns import NONE, RESERVED, RUNNING

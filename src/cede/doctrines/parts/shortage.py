@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +52,15 @@ def shares_missing(state: State, claim: Claim, need: Int64s, nodes: Rows, free: 
                 short = np.maximum(short, need[pinned] - free[pinned, nodes])
         missing += np.maximum(short, 0) / max(int(need[column]), 1)
     return nine_decimals(missing)
+
+
+def free_before(state: State, victims: Iterable[int]) -> dict[int, Int64s]:
+    """What is free on the nodes of these before they leave."""
+    return {
+        int(node): state.nodes.free[:, node].copy()
+        for row in victims
+        for node in state.residents.node[state.residents_of(row)].tolist()
+    }
 
 
 def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, Int64s]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cede.imports.amounts import total
+from cede.imports.made import check, in_order
 from cede.imports.report import Imported, Place, Report
 from cede.imports.sources import Source, refuse_unknown_edition
 from cede.imports.ytsaurus.nodes import USAGE, Nodes, nodes_of
@@ -13,13 +14,11 @@ from cede.imports.ytsaurus.operations import Work, operations_of, queue_names
 from cede.imports.ytsaurus.pools import FILTER, OWN_KEYS, Pool, options_of, pools_of
 from cede.imports.ytsaurus.trees import Tree, tree_of
 from cede.model.cluster import FORMAT
-from cede.model.document import parse_document
 from cede.model.errors import InputError, Loc, Problem
 from cede.model.garbage import collecting_no_garbage
 from cede.model.times import Instant, format_time, parse_time
 
 EDITION = "25.4"
-ORDER = ("cede", "now", "doctrine", "nodes", "queues", "apps", "workloads")
 NO_NODES = "there are no nodes in the file, without which nothing can start; give them with --nodes"
 NOT_FILTERED = "it says which nodes are the tree's; it is applied to what --nodes gives, which is nothing"
 UNKNOWN_POOL = "its pool {} is not in the tree, so it is put below {}"
@@ -63,10 +62,10 @@ def from_ytsaurus(
             document["now"] = format_time(clock, instant=True)
         _note_nodes(taken, options.nodes_filter, machines, work)
         if not report.problems:
-            _check(document, _places(taken, found, machines, work), report)
+            check(document, _places(taken, found, machines, work), report, _given)
         if report.problems:
             raise InputError(report.problems)
-        return Imported(_ordered(document), tuple(report.notes), frozenset(work.left_out))
+        return Imported(in_order(document), tuple(report.notes), frozenset(work.left_out))
 
 
 def _clock(now: str | None, latest: int | None) -> int | None:
@@ -113,31 +112,12 @@ def _places(tree: Tree, found: Mapping[str, Pool], machines: Nodes, work: Work) 
     }
 
 
-def _ordered(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with its sections in the order of the contract, and without empty ones."""
-    return {key: document[key] for key in ORDER if document.get(key) not in (None, [])}
-
-
-def _check(document: Mapping[str, Any], places: Mapping[str, list[Place]], report: Report) -> None:
-    """What is wrong with the file that was made, said of the object it comes from."""
-    try:
-        parse_document(_ordered(document))
-    except InputError as error:
-        for problem in error.problems:
-            section, *rest = problem.steps or ("",)
-            index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
-            found = places.get(str(section), [])
-            if isinstance(index, int) and index < len(found):
-                report.wrong(found[index], _given(str(section), steps), problem.message, problem.hint)
-            else:
-                report.problems[problem] = None
-
-
-def _given(section: str, steps: Sequence[str | int]) -> Loc:
+def _given(section: str, steps: Sequence[str | int], message: str) -> tuple[Loc, str]:
     """Where that stands in what was given, by the names of YTsaurus."""
+    where: Loc = tuple(steps)
     if section == "queues" and steps:
         names = {key: name for name, key in OWN_KEYS.items()}
-        return tuple(steps[1:]) if steps[0] == "settings" else (names.get(str(steps[0]), steps[0]), *steps[1:])
-    if section == "apps" and steps and steps[0] == "settings":
-        return ("spec", *steps[1:])
-    return tuple(steps)
+        where = tuple(steps[1:]) if steps[0] == "settings" else (names.get(str(steps[0]), steps[0]), *steps[1:])
+    elif section == "apps" and steps and steps[0] == "settings":
+        where = ("spec", *steps[1:])
+    return where, message

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from cede.imports.made import check, in_order
 from cede.imports.report import Imported, Place, Report
 from cede.imports.sources import Source, refuse_unknown_edition
 from cede.imports.yunikorn.applications import FINISHED, Works, app_of, queue_of, works_of
@@ -16,8 +17,7 @@ from cede.imports.yunikorn.pods import pods_of
 from cede.imports.yunikorn.queues import queues_of
 from cede.imports.yunikorn.quota import note_overuse
 from cede.model.cluster import FORMAT
-from cede.model.document import parse_document
-from cede.model.errors import InputError, Problem, path_of
+from cede.model.errors import InputError, Loc, Problem, path_of
 from cede.model.garbage import collecting_no_garbage
 from cede.model.times import format_time
 
@@ -67,11 +67,11 @@ def from_yunikorn(
         document["queues"], places["queues"] = tree.entries(), tree.places()
         tree.note_unused()
         if not report.problems:
-            _check(document, places, report)
+            check(document, places, report, _of_the_object)
         if report.problems:
             raise InputError(report.problems)
         finished = frozenset(note.place for note in report.notes if note.why == FINISHED)
-        return Imported(_ordered(document), tuple(report.notes), frozenset(found.left_out), finished)
+        return Imported(in_order(document), tuple(report.notes), frozenset(found.left_out), finished)
 
 
 def _head(partition: Partition, edition: str) -> dict[str, Any]:
@@ -99,23 +99,6 @@ def _add_state(
     places["workloads"] = [Place(dump.fields.place.source, "allocation", work.name) for work in works]
 
 
-def _ordered(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with its sections in the order of the contract, and without empty ones."""
-    order = ("cede", "now", "doctrine", "nodes", "queues", "apps", "workloads")
-    return {key: document[key] for key in order if document.get(key) not in (None, [])}
-
-
-def _check(document: Mapping[str, Any], places: Mapping[str, list[Place]], report: Report) -> None:
-    """What is wrong with the file that was made, said of the object it comes from."""
-    try:
-        parse_document(_ordered(document))
-    except InputError as error:
-        for problem in error.problems:
-            section, *rest = problem.steps or ("",)
-            index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
-            found = places.get(str(section), [])
-            if isinstance(index, int) and index < len(found):
-                made = f"in the cluster file, {path_of(steps)}: " if steps else ""
-                report.wrong(found[index], (), f"{made}{problem.message}", problem.hint)
-            else:
-                report.problems[problem] = None
+def _of_the_object(_section: str, steps: Sequence[str | int], message: str) -> tuple[Loc, str]:
+    """The object as a whole: keys of a cluster file are not those of its configuration."""
+    return (), f"in the cluster file, {path_of(steps)}: {message}" if steps else message
