@@ -130,12 +130,16 @@ def room_at(site: Site, work: Work, ends: Collection[End]) -> int | None:
 
 @dataclass
 class Reservation:
-    """From `at` on the holder has its room; `left` is what is then free beside it, `ended` who has left by then."""
+    """From `at` on the holder has its room; `left` is what is then free beside it, `ended` who has left by then.
+
+    It would stand on `nodes`, or on others if somebody takes those and there is room elsewhere.
+    """
 
     holder: Work
     at: int
     left: dict[str, Amounts]
     ended: set[str]
+    nodes: list[str]
 
     def in_time(self, site: Site, work: Work) -> bool:
         walltime = site.walltime(work)
@@ -159,6 +163,19 @@ class Reservation:
             left[node][key] >= 0 for node in nodes for need in work.needs for key, amount in need.items() if amount
         )
 
+    def gives_way(self, site: Site, work: Work, nodes: Collection[str]) -> bool:
+        """Whether the holder finds its room elsewhere when this one is on these nodes; if so that is kept."""
+        then = {name: dict(amounts) for name, amounts in self.left.items()}
+        _add(then, self.nodes, self.holder, 1)
+        _add(then, nodes, work, -1)
+        found = place(site, self.holder, then)
+        if found is None:
+            return False
+        _add(then, found, self.holder, -1)
+        _add(then, nodes, work, 1)
+        self.left, self.nodes = then, found
+        return True
+
     def take(self, site: Site, work: Work, nodes: Collection[str]) -> None:
         if not self.in_time(site, work):
             _add(self.left, nodes, work, -1)
@@ -179,7 +196,7 @@ def reserve(site: Site, work: Work) -> Reservation | None:
     nodes = place(site, work, left)
     assert nodes is not None, "it fits then"
     _add(left, nodes, work, -1)
-    return Reservation(work, at, left, ended)
+    return Reservation(work, at, left, ended, nodes)
 
 
 def _add(rooms: dict[str, Amounts], nodes: Collection[str], work: Work, sign: int) -> None:

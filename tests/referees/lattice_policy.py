@@ -202,10 +202,11 @@ def _start(site: Site, work: Work, reservation: Reservation | None) -> Answer:
     if reservation is not None and not site.is_claim(work):
         how = "fits in time" if reservation.in_time(site, work) else "fits beside"
         if how == "fits beside" and not (nodes and reservation.allows(work, nodes)):
-            rooms = reservation.rooms(site, work)
-            if not site.holds(work, rooms):
+            narrow = reservation.rooms(site, work)
+            if site.holds(work, narrow):
+                rooms, nodes = narrow, place(site, work, narrow) if site.alike(work) else None
+            elif not (nodes and reservation.gives_way(site, work, nodes)):
                 return Answer("wait", "reservation")
-            nodes = place(site, work, rooms) if site.alike(work) else None
     if not _within(site, work, nodes):
         return Answer("refuse", "tenant quota")
     return Answer("start", how, nodes=nodes, lent=fewest_lent(site, work, rooms))

@@ -92,6 +92,29 @@ def test_who_takes_what_is_left_beside_the_head_may_pass_it() -> None:
     assert (decided(cluster, "in").nodes, decided(cluster, "late").rule) == (("n3",), "lattice.reservation")
 
 
+@pytest.mark.parametrize("idle", ["m1", "n3"])
+def test_who_leaves_the_head_enough_of_what_ends_may_pass_it_whatever_its_node_is_called(idle: str) -> None:
+    """In half an hour `head` has two nodes without the idle one, and not three."""
+    both = whole("run", "n1 n2", priority=9, started=-1800, walltime="1h")
+    entries = (*nodes("n1 n2"), node(idle), A, both)
+
+    assert outcome(policy(*entries, HEAD, wants("in"))) == ("start", "fits")
+    assert outcome(policy(*entries, wants("head", 3, priority=8), wants("in"))) == ("wait", "reservation")
+    two = policy(*entries, node("n4"), HEAD, wants("in"), wants("late", submitted=0), wants("last", submitted=0))
+    assert actions(two) == {"head": "start", "in": "wait", "last": "wait", "late": "wait"}
+    three = policy(*entries, node("n4"), wants("head", 3, priority=8), wants("in"), wants("late", submitted=0))
+    assert actions(three) == {"head": "wait", "in": "start", "late": "wait"}
+
+
+def test_who_passes_the_head_takes_first_what_is_of_no_use_to_it() -> None:
+    """`head` may have z1 to z4 only, and three of them are enough: one of the two that are idle can be spared."""
+    both = whole("run", "z3 z4", priority=9, started=-1800, walltime="1h")
+    entries = (*nodes("z1 z2 z3 z4", zone="z"), node("z5"), A, both, wants("head", 3, priority=8, **IN_Z))
+
+    assert decided(policy(*entries, wants("in", 2)), "in").nodes == ("z5", "z1")
+    assert outcome(policy(*entries, wants("in", 3))) == ("wait", "reservation")
+
+
 def test_only_the_first_that_waits_has_a_reservation() -> None:
     """`next` would have its two nodes in half an hour too; what is kept is for the head alone."""
     entries = (*nodes("n1 n2", zone="z"), *nodes("y1 y2", zone="y"), A, BUSY)

@@ -24,6 +24,7 @@ from cede.doctrines.lattice.settings import SENSITIVE, Settings, settings_of, vc
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cost import MINUTE, PARTS, total_costs
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import Limit, limits_of, nodes_over
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import started
@@ -40,8 +41,28 @@ from cede.state.state import State
 class Head:
     """The first that waits for natural ends, whom nobody delays who starts in idle room."""
 
-    name: str
+    claim: Claim
     reservation: Reservation
+
+    @property
+    def name(self) -> str:
+        return self.claim.name
+
+    def beside(self, state: State, claim: Claim, nodes: list[int], walltime: int) -> list[int] | None:
+        """Where this one starts without delaying the head: there, or elsewhere; none if it cannot."""
+        if self.reservation.allows(claim, nodes, state.now, walltime):
+            return nodes
+        borrowed = borrowed_by(state, int(state.work.queue[claim.row]))
+        found = self.reservation.passes(state, claim, walltime, borrowed)
+        if found is not None:
+            return found
+        late = self.claim.allowed.astype(np.int64) + (0 if borrowed is None else 2 * borrowed)
+        for other in (nodes, place(state, claim, last=late)):
+            moved = None if other is None else self.reservation.beside(state, self.claim, claim, other)
+            if moved is not None:
+                self.reservation = moved
+                return other
+        return None
 
     def follow(self, state: State, made: Decision) -> None:
         """Somebody preempted: what it takes, and what its victims would still have held, changes what is left."""
@@ -82,7 +103,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
                 head.follow(state, made)
         if head is None and made.action == "wait" and claim is not None:
             found = reservation_of(state, claim)
-            head = None if found is None else Head(made.workload or "", found)
+            head = None if found is None else Head(claim, found)
         if asked:
             yield made
         if row == cycle.only:
@@ -115,9 +136,8 @@ def _decide_one(
         if over is not None:
             return over_quota(state, claim, over), None
         walltime = int(state.work.walltime[row])
-        bound = head is not None and not claims_nodes(state, row)
-        if head is not None and bound and not head.reservation.allows(claim, nodes, state.now, walltime):
-            beside = head.reservation.passes(state, claim, walltime, borrowed_by(state, int(state.work.queue[row])))
+        if head is not None and not claims_nodes(state, row):
+            beside = head.beside(state, claim, nodes, walltime)
             if beside is None:
                 at = show_duration(head.reservation.at - state.now)
                 return _tell(cycle, claim, settings, rules.RESERVED, head=head.name, at=at), None

@@ -32,6 +32,8 @@ class Reservation:
     left: Int64s
     only: int | None = None
     """The one node there is to look at, if there is just one."""
+    nodes: Sequence[int] = ()
+    """Where the claim would then stand, if it could stand elsewhere too."""
 
     def may_pass(self, needs: Iterable[tuple[int, int, int]]) -> bool:
         """False only if one that does not end in time certainly passes nowhere; exact where there is but one node."""
@@ -62,12 +64,32 @@ class Reservation:
             needs[node] = needs[node] + need if node in needs else need
         return all(bool((self.left[:, node] >= need)[need > 0].all()) for node, need in needs.items())
 
+    def beside(self, state: State, holder: Claim, claim: Claim, nodes: Sequence[int]) -> Reservation | None:
+        """The same with its holder elsewhere, so that another one on just these nodes delays nothing; none if it cannot
+        be."""
+        if not self.nodes:
+            return None
+        then = self.left.copy()
+        _put(then, self.nodes, holder, 1)
+        _put(then, nodes, claim, -1)
+        moved = place(state, holder, then)
+        if moved is None:
+            return None
+        _put(then, moved, holder, -1)
+        _put(then, nodes, claim, 1)
+        return Reservation(self.at, then, nodes=moved)
+
     def take(self, claim: Claim, nodes: Sequence[int], now: int, walltime: int) -> None:
         """Somebody started on these nodes: what it still holds when the reservation begins is not left any more."""
         if walltime != NEVER and now + walltime <= self.at:
             return
-        for node, need in zip(nodes, claim.vectors, strict=True):
-            self.left[:, node] -= need
+        _put(self.left, nodes, claim, -1)
+
+
+def _put(room: Int64s, nodes: Sequence[int], claim: Claim, sign: int) -> None:
+    """What the members take of these nodes, added to or taken from what each has."""
+    for node, need in zip(nodes, claim.vectors, strict=True):
+        room[:, node] += sign * need
 
 
 def ends_of(state: State) -> list[End]:
@@ -116,9 +138,8 @@ def reserve_after(
     then = _freed(state, rows[: int(times.searchsorted(at, "right"))])
     nodes = place(state, claim, then, last)
     assert nodes is not None, "it fits then"
-    for node, need in zip(nodes, claim.vectors, strict=True):
-        then[:, node] -= need
-    return Reservation(at, then)
+    _put(then, nodes, claim, -1)
+    return Reservation(at, then, nodes=nodes)
 
 
 def _freed(state: State, ended: Rows) -> Int64s:
