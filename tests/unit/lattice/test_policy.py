@@ -115,6 +115,17 @@ def test_who_passes_the_head_takes_first_what_is_of_no_use_to_it() -> None:
     assert outcome(policy(*entries, wants("in", 3))) == ("wait", "reservation")
 
 
+def test_who_passes_the_head_elsewhere_keeps_its_quota_of_nodes() -> None:
+    """Beside `head` there is room for its members on two nodes only, and its tenant may have one."""
+    entries = (node("n1", gpu=4), node("n2", gpu=4, cpu=8), node("n3", gpu=4, cpu=8), A,
+               part("ends", "n1", gpu=2, priority=9, started=-1800, walltime="1h"),
+               part("stays", "n2 n3", gpu=3, priority=9), shares("head", gpu=4, priority=8))  # fmt: skip
+    member = shares("in", 2, gpu=1, tenant="t")
+
+    assert decided(policy(*entries, member), "in").nodes == ("n2", "n3")
+    assert outcome(policy(*entries, member, tenant("t", max_nodes=1))) == ("refuse", "tenant-quota")
+
+
 def test_only_the_first_that_waits_has_a_reservation() -> None:
     """`next` would have its two nodes in half an hour too; what is kept is for the head alone."""
     entries = (*nodes("n1 n2", zone="z"), *nodes("y1 y2", zone="y"), A, BUSY)

@@ -141,6 +141,9 @@ def _decide_one(
             if beside is None:
                 at = show_duration(head.reservation.at - state.now)
                 return _tell(cycle, claim, settings, rules.RESERVED, head=head.name, at=at), None
+            over = nodes_over(state, row, beside)
+            if over is not None:
+                return over_quota(state, claim, over), None
             nodes = beside
         if head is not None:
             head.reservation.take(claim, nodes, state.now, walltime)
