@@ -67,7 +67,8 @@ def core_cost(site: Site, work: Work) -> int:
     elapsed = 0 if work.started is None else max(0, site.now - work.started) // MINUTE
     mode, _, _ = site.checkpoint(work)
     saving = Fraction({"auto": 5, "manual": 10}.get(mode, site.size(work) * elapsed))
-    progress = Fraction() if walltime is None else progress_minutes(used_share(elapsed, walltime // MINUTE))
+    lasts = (walltime or 0) // MINUTE
+    progress = progress_minutes(used_share(elapsed, lasts)) if lasts else Fraction()
     return round((saving + progress) * (Fraction(1, 2) if bursts(site, work) else 1) * PARTS)
 
 

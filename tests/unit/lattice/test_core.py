@@ -86,6 +86,15 @@ def test_costs_are_whole_minutes() -> None:
     assert cede.plan(policy(*entries)).victims == {"b1"}
 
 
+def test_a_walltime_of_less_than_a_minute_is_none() -> None:
+    """Its checkpoint is all that `short` costs: 5, and `long` 6; one minute that is over costs 1005."""
+    works = (whole("long", "n1", started=0, walltime="1h"), whole("short", "n2", started=-90, walltime="59s"))
+    entries = (N1, N2, A, works[0], wants("in", priority=8))
+
+    assert cede.plan(core(*entries, works[1])).victims == {"short"}
+    assert cede.plan(core(*entries, whole("short", "n2", started=-90, walltime="1m"))).victims == {"long"}
+
+
 def test_work_of_a_tenant_above_its_share_costs_half_if_it_has_a_burst_allowance() -> None:
     works = (whole("a1", "n1", tenant="t"), whole("b1", "n2", tenant="u"), whole("c1", "n3", tenant="u"))
     three = (*nodes("n1 n2 n3"), A, *works, wants("in", priority=8))

@@ -18,7 +18,7 @@ def core_costs(state: State, rows: Rows) -> Int64s:
     """In millionths of a minute."""
     elapsed, walltime = elapsed_of(state, rows)
     ran = elapsed // MINUTE
-    lasts = np.where(walltime == NEVER, NEVER, walltime // MINUTE)
+    lasts = np.where((walltime == NEVER) | (walltime < MINUTE), NEVER, walltime // MINUTE)  # no whole minute is none
     mode = state.work.checkpoint[rows]
     saving = np.where(mode == AUTO, AUTO_MINUTES, MANUAL_MINUTES)
     checkpoint = np.where((mode == AUTO) | (mode == MANUAL), saving, nodes_of(state, rows) * ran)
