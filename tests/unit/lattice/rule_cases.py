@@ -231,6 +231,11 @@ CASES: dict[str, Case] = {
         "the policy spares services on nodes that are not borrowed; old stands on n1",
         "in",
     ),
+    "breaks-sensitive": Case(
+        core(N1, vcluster("a", "sensitive"), OLD, IN),
+        "the policy never preempts work of a sensitive vCluster; old is of a",
+        "in",
+    ),
     "breaks-value": Case(
         core(N1, A, OLD, wants("in", priority=8, walltime="1m")),
         "the policy wants victims to cost less than the claimant is worth; they cost 5 min, it 3.2 min",

@@ -127,6 +127,8 @@ def old(**values: Any) -> tuple[Entry, ...]:
           wants("in", queue="a", priority=8)), {}, ["breaks-service-at-home"]),
         ((node("n1", "a"), vcluster("s", "service"), A, whole("old", "n1", queue="s"),
           wants("in", queue="a", priority=8)), {}, []),
+        ((N1, vcluster("s", "sensitive"), A, whole("old", "n1", queue="s"), wants("in", queue="a", priority=8)),
+         {}, ["breaks-sensitive"]),
         ((*old()[:3], wants("in", priority=8, walltime="1m")), {}, ["breaks-value"]),
         ((*old()[:3], wants("in", priority=8, walltime="1m")), FREE, []),
         ((node("n1", zone="z"), N2, A, whole("old", "n2"), whole("high", "n1", priority=9),

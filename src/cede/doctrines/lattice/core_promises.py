@@ -11,7 +11,7 @@ from cede.doctrines.lattice.candidates import near_end
 from cede.doctrines.lattice.facts import facts_about, minutes
 from cede.doctrines.lattice.lending import standing_at_home
 from cede.doctrines.lattice.policy import value_of
-from cede.doctrines.lattice.settings import SERVICE, UNPROTECTED, Settings, vclusters_of
+from cede.doctrines.lattice.settings import SENSITIVE, SERVICE, UNPROTECTED, Settings, vclusters_of
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cost import NO_CHECKPOINT, costs_of
 from cede.doctrines.parts.doctrine import Cycle
@@ -37,6 +37,8 @@ def broken_promises(cycle: Cycle, claim: Claim, settings: Settings, victims: lis
             yield warning(rules.BREAKS_NO_CHECKPOINT, row)
         if types[int(work.queue[row])] == SERVICE and at_home[row]:
             yield warning(rules.BREAKS_AT_HOME, row)
+        if types[int(work.queue[row])] == SENSITIVE:
+            yield warning(rules.BREAKS_SENSITIVE, row)
     cost = int(costs_of(state, np.array(victims, np.intp), settings.assumed).total.sum())
     value = value_of(state, claim.row)
     if settings.value_rule and cost >= value:

@@ -41,6 +41,7 @@ def facts_about(state: State, claimant: int, settings: Settings, price: Price | 
             "lent": ", ".join(nodes_at(state, row, int(work.queue[claimant]))),
             "home": name_of(state, int(work.queue[claimant])),
             "own": ", ".join(own_nodes(state, row)),
+            "vcluster": name_of(state, int(work.queue[row])),
             "victim": state.work_names[row],
             "claimant": state.work_names[claimant],
         }

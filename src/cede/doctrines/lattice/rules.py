@@ -111,6 +111,9 @@ BREAKS_AT_HOME = RULES.warns(
     "the policy spares services on nodes that are not borrowed; {victim} stands on {own}",
     CORE,
 )
+BREAKS_SENSITIVE = RULES.warns(
+    "breaks-sensitive", "the policy never preempts work of a sensitive vCluster; {victim} is of {vcluster}", CORE
+)
 BREAKS_VALUE = RULES.warns(
     "breaks-value",
     "the policy wants victims to cost less than the claimant is worth; they cost {cost}, it {value}",
