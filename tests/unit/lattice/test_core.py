@@ -208,6 +208,30 @@ def test_a_sensitive_vcluster_takes_no_node_of_which_the_fingerprint_is_not_know
     assert actions(core(*nodes("n1 n2 n3"), quiet, wants("in", 2))) == {"in": "start"}
 
 
+def test_nodes_are_taken_by_name_and_not_by_what_would_be_left_on_them() -> None:
+    entries = (node("n1", gpu=8), node("n2", gpu=4), node("n3", gpu=4), A)
+
+    assert decided(core(*entries, wants("in")), "in").nodes == ("n1",)
+    assert decided(core(*entries, wants("in", 2)), "in").nodes == ("n1", "n2")
+    assert decided(policy(*entries, wants("in")), "in").nodes == ("n2",)
+
+
+def test_services_fill_the_group_where_most_of_them_were_placed_then_the_next() -> None:
+    """Whatever is identical, and whatever the nodes are called."""
+    there = (*nodes("n1 n3", group="y", fingerprint="f"), *nodes("n2 n4", group="x"), *nodes("n5 n6", group="z"))
+    works = (wants("one", submitted=-30), wants("two", submitted=-20), wants("three", submitted=-10))
+
+    def placed(kind: str, *works: Entry) -> list[str]:
+        plan = cede.plan(core(*there, vcluster("a", kind), *works, topology="group"))
+        return [node for made in plan.decisions for node in made.nodes]
+
+    assert placed("service", *works) == ["n2", "n4", "n1"]
+    busiest = (wants("zone", submitted=-40, constraints={"nodes": ["n5"]}), works[0], works[1])
+    assert placed("service", *busiest) == ["n5", "n6", "n2"]
+    assert placed("interactive", *works) == ["n1", "n2", "n3"]
+    assert placed("hpc_batch", *works) == ["n2", "n4", "n5"]
+
+
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 

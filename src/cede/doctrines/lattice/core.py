@@ -20,7 +20,15 @@ from cede.doctrines.lattice.kept import fingerprints
 from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.policy import waiting_rows
 from cede.doctrines.lattice.score import Scores
-from cede.doctrines.lattice.settings import HIGHEST, INTERACTIVE, SENSITIVE, Settings, settings_of, vclusters_of
+from cede.doctrines.lattice.settings import (
+    HIGHEST,
+    INTERACTIVE,
+    SENSITIVE,
+    SERVICE,
+    Settings,
+    settings_of,
+    vclusters_of,
+)
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cost import nodes_of
@@ -32,7 +40,7 @@ from cede.doctrines.parts.outcomes import flavors_of, names_of, started
 from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Victim, Warning
 from cede.model.rules import Rule
-from cede.state.columns import NONE, RESERVED, RUNNING
+from cede.state.columns import ANY, NONE, RESERVED, RUNNING, Int64s
 from cede.state.state import State
 
 
@@ -123,16 +131,38 @@ def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None)
 
 
 def placed(state: State, claim: Claim) -> list[int] | None:
-    """On the largest set of identical nodes that has room; if none has, on any, but for sensitive work."""
+    """On the largest set of identical nodes that has room; if none has, on any, but for sensitive work.
+
+    Services and interactive work do not look at what is identical."""
     if not state.nodes.size:
         return []
-    kinds = fingerprints(state)
+    kinds, turn = fingerprints(state), _turn(state, claim)
     free = state.nodes.free[:, : state.nodes.size]
-    for kind in _by_size(state, claim):
-        nodes = place(state, claim, np.where(kinds == kind, free, 0))
+    alone = one_kind(state, claim.row)
+    plain = vclusters_of(state).type[int(state.work.queue[claim.row])] in (SERVICE, INTERACTIVE)
+    for kind in _by_size(state, claim) if alone or not plain else ():
+        nodes = place(state, claim, np.where(kinds == kind, free, 0), turn)
         if nodes is not None:
             return nodes
-    return None if one_kind(state, claim.row) else place(state, claim)
+    return None if alone else place(state, claim, last=turn)
+
+
+def _turn(state: State, claim: Claim) -> Int64s | None:
+    """In which order nodes are taken: by name; a service takes those first of the group where its vCluster placed most
+    in this cycle, then by group. None where members go to one group or are spread."""
+    if claim.placement != ANY:
+        return None
+    keys: list[Int64s] = [state.node_rank()[: state.nodes.size]]
+    queue = int(state.work.queue[claim.row])
+    if vclusters_of(state).type[queue] == SERVICE:
+        groups, names = state.nodes.group[: state.nodes.size], state.groups.names
+        own = [node for row, on in state.booked_on.items() if state.work.queue[row] == queue for node in set(on)]
+        placed_there = np.bincount(groups[own], minlength=len(names))
+        by_name = np.argsort(np.argsort(np.array(names)))
+        keys += [by_name[groups], -placed_there[groups]]
+    found: Int64s = np.empty(state.nodes.size, np.int64)
+    found[np.lexsort(keys)] = np.arange(state.nodes.size)
+    return found
 
 
 def one_kind(state: State, row: int) -> bool:
