@@ -271,10 +271,10 @@ class Curve:
 
 
 def _is_step(tree: Tree, operation: Element) -> bool:
-    """A gang gets all or nothing where the tree says so and the nearest pool that says anything agrees."""
+    """A gang gets all or nothing where the tree says so and its own pool does not say otherwise."""
     name = "enable_step_function_for_gang_operations"
-    given = [one.settings[name] for one in operation.pools if one.settings.get(name) is not None]
-    return bool(operation.settings.get("is_gang") and tree.option(name, False) and (not given or given[0]))
+    agrees = all(one.settings.get(name) is not False for one in operation.pools[:1])
+    return bool(operation.settings.get("is_gang") and tree.option(name, False) and agrees)
 
 
 def distribute(tree: Tree, root: Curve) -> None:

@@ -66,7 +66,7 @@ def test_the_nearest_pool_that_says_so_decides_for_all_below() -> None:
         pool(
             "a", enable_aggressive_starvation=True, allow_aggressive_preemption=False, fair_share_starvation_timeout=5
         ),
-        pool("b", "a", fair_share_preemption_timeout=7, enable_step_function_for_gang_operations=False),
+        pool("b", "a", fair_share_preemption_timeout=7),
         pool("c", "b", allow_aggressive_starvation_preemption=True),
         pool("d"),
     )
@@ -74,7 +74,12 @@ def test_the_nearest_pool_that_says_so_decides_for_all_below() -> None:
     assert [found[name].aggressive_starvation for name in "abcd"] == [True, True, True, False]
     assert [found[name].aggressive_allowed for name in "abcd"] == [False, False, True, True]
     assert [found[name].timeout // SECOND for name in "abcd"] == [5, 7, 7, 30]
-    assert [found[name].step_for_gangs for name in "abcd"] == [True, False, False, True]
+
+
+def test_whether_gangs_step_each_pool_says_for_its_own_operations() -> None:
+    found = pools(pool("a", enable_step_function_for_gang_operations=False), pool("b", "a"))
+
+    assert [found[name].step_for_gangs for name in "ab"] == [False, True]
 
 
 def test_a_threshold_of_a_pool_replaces_the_inherited_one_as_a_whole() -> None:

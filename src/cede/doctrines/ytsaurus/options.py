@@ -103,7 +103,7 @@ POOL: Options = {
     "allow_aggressive_preemption": (INHERITED, "whether what is below may lose what is aggressively preemptible"),
     "allow_normal_preemption": (True, "false: what is below loses nothing to those who starve, unless aggressively"),
     "compute_promised_guarantee_fair_share": (False, "whether operations are promised their part of the guarantee"),
-    "enable_step_function_for_gang_operations": (INHERITED, "true at the root; counts where the tree's is true too"),
+    "enable_step_function_for_gang_operations": (True, "for its own operations, if the tree's is true"),
     "max_running_operation_count": (50, "how many operations of the pool and below may run"),
     "max_operation_count": (50, "how many operations the pool and all below may have"),
     "historic_usage_aggregation_period": (UNSET, "children that used much within this time weigh less"),

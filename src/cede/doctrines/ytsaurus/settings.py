@@ -287,7 +287,7 @@ def pool_from(own: PoolSettings, above: Pool, tree: Tree, *, weight: float | Non
         normal_allowed=own.allow_normal_preemption and above.normal_allowed,
         overcommit=own.resource_limits_overcommit_tolerance,
         promised=own.compute_promised_guarantee_fair_share,
-        step_for_gangs=_or(own.enable_step_function_for_gang_operations, above.step_for_gangs),
+        step_for_gangs=_or(own.enable_step_function_for_gang_operations, True),
         max_running=_or(own.max_running_operation_count, tree.max_running_per_pool),
         max_operations=_or(own.max_operation_count, tree.max_operations_per_pool),
         historic_period=own.historic_usage_aggregation_period,
