@@ -136,30 +136,57 @@ def _refill(tree: Tree, volumes: Volumes, seconds: Fraction) -> None:
         over[pool], volumes.saved[pool.name] = {}, {}
         for index, name in enumerate(tree.resources):
             used = spent[index] * tree.total[index] * seconds if spent else ZERO
-            kept = max(ZERO, saved.get(name, ZERO) - used)
-            grown = max(kept, min(kept + flow[name] * seconds, flow[name] * period))
-            volumes.saved[pool.name][name] = grown
-            over[pool][name] = kept + flow[name] * seconds - grown
-    for parent in [tree.root, *tree.pools]:
-        own = integral_settings(parent).get("should_distribute_free_volume_among_children")
-        if tree.option("should_distribute_free_volume_among_children", False) if own is None else own:
-            _hand_over(tree, volumes, [child for child in parent.children if child in over], over, period)
-
-
-def _hand_over(
-    tree: Tree, volumes: Volumes, pools: list[Element], over: dict[Element, Amounts], period: Fraction
-) -> None:
-    """What some could not save goes to their siblings that accept it and have room for it, in proportion to flow."""
-    flows = {pool: promise(tree, pool, "resource_flow") for pool in pools}
+            had = saved.get(name, ZERO)
+            grown, most = max(ZERO, had + flow[name] * seconds - used), max(had, flow[name] * period)
+            volumes.saved[pool.name][name] = min(grown, most)
+            over[pool][name] = max(ZERO, grown - most)
     for name in tree.resources:
-        free = sum((over[pool][name] for pool in pools), ZERO)
-        takers = [
-            pool
-            for pool in pools
-            if integral_settings(pool).get("can_accept_free_volume", True)
-            and volumes.saved[pool.name][name] < flows[pool][name] * period
-        ]
-        weight = sum((flows[pool][name] for pool in takers), ZERO)
-        for pool in takers if weight else ():
-            saved = volumes.saved[pool.name]
-            saved[name] = min(saved[name] + free * flows[pool][name] / weight, flows[pool][name] * period)
+        free = _Free(tree, volumes, name, period, {one: over[one][name] for one in over})
+        _pour(tree, volumes, tree.root, ZERO, free)
+
+
+@dataclass
+class _Free:
+    """Volume of one resource that pools could not save."""
+
+    tree: Tree
+    volumes: Volumes
+    name: str
+    period: Fraction
+    over: dict[Element, Fraction]
+
+    def balance(self, pool: Element) -> tuple[Fraction, Fraction]:
+        """What overflows out of a pool with all below it, and what it has room for."""
+        if pool in self.over:
+            left = promise(self.tree, pool, "resource_flow")[self.name] * self.period
+            found = self.over[pool], max(ZERO, left - self.volumes.saved[pool.name][self.name])
+        else:
+            sides = [self.balance(child) for child in pool.children if child.kind == "pool"]
+            more = sum((one for one, _ in sides), ZERO) - sum((one for _, one in sides), ZERO)
+            found = max(ZERO, more), max(ZERO, -more)
+        return found if integral_settings(pool).get("can_accept_free_volume", True) else (found[0], ZERO)
+
+    def flow(self, pool: Element) -> Fraction:
+        """The flow of a pool with all below it, as a part of the cluster."""
+        return sum((flow_ratio(self.tree, one) for one in pool.below if one in self.over), ZERO)
+
+
+def _pour(tree: Tree, volumes: Volumes, pool: Element, given: Fraction, free: _Free) -> None:
+    """To the pool what it was given; to its children that and what overflows among them, in proportion to flow. Those
+    who are full soonest have theirs first, the others share the rest."""
+    if pool in free.over:
+        volumes.saved[pool.name][free.name] += given
+        return
+    children = [child for child in pool.children if child.kind == "pool"]
+    own = integral_settings(pool).get("should_distribute_free_volume_among_children")
+    parts = dict.fromkeys(children, ZERO)
+    if tree.option("should_distribute_free_volume_among_children", False) if own is None else own:
+        rest = given + sum((free.balance(child)[0] for child in children), ZERO)
+        rooms = {child: free.balance(child)[1] for child in children if free.flow(child)}
+        takers = sorted((child for child in rooms if rooms[child]), key=lambda one: rooms[one] / free.flow(one))
+        for at, child in enumerate(takers):
+            weight = sum((free.flow(one) for one in takers[at:]), ZERO)
+            parts[child] = min(rooms[child], rest * free.flow(child) / weight)
+            rest -= parts[child]
+    for child in children:
+        _pour(tree, volumes, child, parts[child], free)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cede.doctrines.ytsaurus.clocks import Memory
-from cede.doctrines.ytsaurus.curves import OVER, Floats, by_suggestion
+from cede.doctrines.ytsaurus.curves import EPSILON, OVER, Floats, by_suggestion
 from cede.doctrines.ytsaurus.elements import Pools
 from cede.doctrines.ytsaurus.fair import FairShare
 from cede.doctrines.ytsaurus.guarantees import counts_of
@@ -93,10 +93,10 @@ class Integrals:
                 found[pool] = self._amounts(pool, self.pools.settings[pool].volume)
                 continue
             spent = np.array(memory.spent.get(name, [0.0] * len(kept)))
-            rest = np.maximum(np.array(kept) - spent * self.totals[pool] * seconds, 0.0)
-            grown = rest + self.flow[pool] * seconds
-            found[pool] = np.maximum(rest, np.minimum(grown, self.flow[pool] * period))
-            spare[pool] = grown - found[pool]
+            grown = np.array(kept) + (self.flow[pool] - spent * self.totals[pool]) * seconds
+            most = np.maximum(np.array(kept), self.flow[pool] * period)
+            found[pool] = np.clip(grown, 0.0, most)
+            spare[pool] = np.maximum(grown - most, 0.0)
         self._hand_on(found, spare, period)
         memory.volumes = {self.pools.name(pool): volume.tolist() for pool, volume in found.items()}
         return found
@@ -117,19 +117,30 @@ class Integrals:
                 memory.spent[name] = [spent.get(resource, 0.0) for resource in memory.resources]
 
     def _hand_on(self, volumes: dict[int, Floats], spare: dict[int, Floats], period: float) -> None:
-        """What overflows goes to siblings that take it, in proportion to their flow, where the parent says so."""
+        """What overflows goes to siblings that take it, where the parent says so; what these leave, to its siblings."""
         settings = self.pools.settings
-        for parent in {self.pools.parent[pool] for pool in spare}:
-            children = [pool for pool in spare if self.pools.parent[pool] == parent]
-            if not settings[parent].integral.distributes_free:
-                continue
-            over = np.sum([spare[pool] for pool in children], axis=0)
-            room = {pool: np.maximum(self.flow[pool] * period - volumes[pool], 0.0) for pool in children}
-            takers = [pool for pool in children if settings[pool].integral.accepts_free and room[pool].any()]
-            flow = np.sum([np.where(room[pool] > 0, self.flow[pool], 0.0) for pool in takers] or [0.0 * over], axis=0)
-            for pool in takers:
-                part = np.divide(self.flow[pool], flow, out=np.zeros_like(over), where=(flow > 0) & (room[pool] > 0))
-                volumes[pool] = volumes[pool] + np.minimum(part * over, room[pool])
+        if not any(one.integral.distributes_free for one in settings):
+            return
+        walked, none = self._depth_first(), np.zeros((len(settings), len(self.pools.columns)))
+        over, room, below, taken = none.copy(), none.copy(), none.copy(), none.copy()
+        for pool in reversed(walked):
+            if pool in spare:
+                over[pool] = spare[pool]
+                room[pool] = np.maximum(self.flow[pool] * period - volumes[pool], 0.0)
+            else:
+                children = self.pools.children[pool]
+                below[pool] = over[children].sum(axis=0)
+                left = below[pool] - room[children].sum(axis=0)
+                over[pool], room[pool] = np.maximum(left, 0.0), np.maximum(-left, 0.0)
+            if not settings[pool].integral.accepts_free:
+                room[pool] = 0.0
+        flows = self.flows()
+        for pool in walked:
+            children = self.pools.children[pool]
+            if pool in spare:
+                volumes[pool] = volumes[pool] + taken[pool]
+            elif children and settings[pool].integral.distributes_free:
+                taken[children] = _poured(taken[pool] + below[pool], room[children], flows[children])
 
     # -- shares ----------------------------------------------------------------------------------------------------
 
@@ -194,6 +205,19 @@ class Integrals:
         there = self.totals[root] > 0
         found: Floats = np.where(there, np.maximum(1.0 - used, 0.0), 0.0)
         return found
+
+
+def _poured(volume: Floats, room: Floats, weights: Floats) -> Floats:
+    """What each takes of a volume, (takers, resources): by weight; what is too much for one goes to the others."""
+    found = np.zeros_like(room)
+    for resource, most in enumerate(volume.tolist()):
+        rest = most
+        takers = [at for at in range(len(weights)) if room[at, resource] > 0 and weights[at] > EPSILON]
+        heavy = float(weights[takers].sum())
+        for at in sorted(takers, key=lambda one: room[one, resource] / weights[one]):
+            found[at, resource] = min(rest * weights[at] / heavy, room[at, resource])
+            rest, heavy = rest - found[at, resource], heavy - weights[at]
+    return found
 
 
 def _largest(use: Callable[[float], Floats], left: Floats) -> float:
