@@ -159,6 +159,7 @@ class TreeSettings(_Options):
     preemption_check_satisfaction: bool = False
     enable_conditional_preemption: bool = False
     enable_fast_child_function_summation_in_fifo_pools: bool = False
+    enable_fast_fifo_fair_share_by_fit_factor_computation: bool = False
     policy_kind: Literal["classic"] = "classic"
     min_child_heap_size: Amount = 16
     batch_operation_scheduling: Maybe[BatchScheduling] = None
@@ -297,6 +298,7 @@ WITHOUT_EFFECT = frozenset(
         "preemption_check_satisfaction",
         "enable_conditional_preemption",
         "enable_fast_child_function_summation_in_fifo_pools",
+        "enable_fast_fifo_fair_share_by_fit_factor_computation",
         "policy_kind",
         "min_child_heap_size",
         "batch_operation_scheduling",

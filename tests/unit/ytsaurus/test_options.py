@@ -133,3 +133,9 @@ def test_settings_are_told_for_every_edition_and_place() -> None:
 
 def test_options_without_effect_are_options() -> None:
     assert {*TreeSettings.model_fields, *OperationSettings.model_fields} >= WITHOUT_EFFECT
+
+
+def test_both_names_of_the_faster_sum_of_fifo_pools_are_read() -> None:
+    names = ("child_function_summation_in_fifo_pools", "fifo_fair_share_by_fit_factor_computation")
+
+    assert {f"enable_fast_{name}" for name in names} <= WITHOUT_EFFECT & set(TreeSettings.model_fields)
