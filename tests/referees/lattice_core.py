@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import cede
@@ -94,15 +94,33 @@ def may_take_too_many(site: Site, work: Work) -> bool:
     return not work.exclusive and site.over_tenant(work, on=[str(member) for member in range(len(work.needs))])
 
 
+def loosely(document: Document) -> Document:
+    """The same file, in which nobody asks for one group: the shipped code takes several if none has room."""
+    works = [
+        {key: value for key, value in work.items() if (key, value) != ("placement", "tight")}
+        for work in document["workloads"]
+    ]
+    return {**document, "workloads": works}
+
+
+def apart(strict: Site, name: str, nodes: Sequence[str]) -> bool:
+    """Whether a gang that asks for one group stands in several though one has room; what is identical counts more."""
+    work = strict.works[name]
+    if work.asks("placement") != "tight" or any(fingerprint(one) is not None for one in strict.machines.values()):
+        return False
+    return strict.fits(work) and len({strict.group_of(strict.machines[node]) for node in nodes}) > 1
+
+
 def plan(document: Document) -> dict[str, Answer]:
     """What the referee would say of each if all others had to wait."""
-    site = read(document)
+    site = read(loosely(document))
     return {work.name: decide(site, work) for works in lines(site) for work in works}
 
 
 def differences(document: Document, made: cede.Plan) -> Iterator[str]:
     """Where a plan decides otherwise than the shipped code would."""
-    site, decisions = read(document), iter(made.decisions)
+    site, strict, decisions = read(loosely(document)), read(document), iter(made.decisions)
+    strict.gone, strict.placed = site.gone, site.placed
     for works in lines(site):
         stops = site.type_of(works[0].asks("queue")) == "interactive"
         blocked = False
@@ -122,6 +140,8 @@ def differences(document: Document, made: cede.Plan) -> Iterator[str]:
                 return
             blocked |= stops and got.action in ("wait", "preempt")
             site.gone |= set(taken)
+            if got.action == "start" and apart(strict, work.name, got.nodes):
+                yield f"{work.name}: one group has room, and it is put in several: {got.nodes}"
             if got.action == "preempt" and not got.warnings and not site.fits(work):
                 yield f"{work.name}: the victims do not make it fit, and nobody is told"
             if got.action in ("start", "preempt"):

@@ -34,11 +34,13 @@ class Ledger:
         *,
         leaving_counts: bool = True,
         usable: Callable[[int], Bools | None] | None = None,
+        strict: bool = True,
     ) -> None:
         self.state = state
         self._cancels = cancels
         self._tolerates = tolerates
         self._leaving_counts = leaving_counts
+        self._strict = strict
         self._usable: OnDemand[int, Bools | None] = OnDemand(lambda row: None if usable is None else usable(row))
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
@@ -252,7 +254,7 @@ class Ledger:
                 yield f"{name} may not use {node}"
         groups = Counter(self._group(node) for node in nodes)
         word = PLACEMENTS[state.work.placement[state.work_index[name]]]
-        if word == "tight" and len(groups) > 1:
+        if word == "tight" and self._strict and len(groups) > 1:
             yield f"{name} asks for one group and is in {len(groups)}"
         if word == "spread":
             among = {self._group(node) for node in state.node_index if self._may_use(name, node)}

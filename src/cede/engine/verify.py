@@ -51,7 +51,14 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
     cancels = doctrine.cancels
     cancelled = None if cancels is None else partial(cancels, state, plan.edition)
     usable = None if doctrine.usable is None else partial(doctrine.usable, state, plan.edition)
-    ledger = Ledger(state, cancelled, doctrine.tolerates, leaving_counts=doctrine.leaving_counts, usable=usable)
+    ledger = Ledger(
+        state,
+        cancelled,
+        doctrine.tolerates,
+        leaving_counts=doctrine.leaving_counts,
+        usable=usable,
+        strict=plan.edition not in doctrine.loose,
+    )
     audit = doctrine.audit(state, plan.edition)
     decided: set[str] = set()
     evicted: set[str] = set()

@@ -247,3 +247,15 @@ def test_who_never_preempts_does_not() -> None:
     assert decided(core(N1, A, whole("old", "n1"), wants("in", priority=9, preempts=False)), "in").rule == (
         "lattice.may-not-preempt"
     )
+
+
+def test_a_tight_gang_has_one_group_if_one_has_room_and_else_the_largest_ones() -> None:
+    groups = [node(name, group=name[0]) for name in ("a1", "b1", "b2", "b3", "c1", "c2")]
+    small = core(*groups, wants("in", 2, placement="tight"), topology="group")
+    large = core(*groups, wants("in", 5, placement="tight"), topology="group")
+
+    assert decided(small, "in").nodes == ("c1", "c2")
+    made = decided(large, "in")
+    assert (made.action, set(made.nodes)) == ("start", {"b1", "b2", "b3", "c1", "c2"})
+    assert cede.verify(large, cede.plan(large)) == []
+    assert decided(policy(*groups, wants("in", 5, placement="tight"), topology="group"), "in").action == "refuse"

@@ -14,9 +14,9 @@ from cede.doctrines.lattice.alike import Alike
 from cede.doctrines.lattice.answers import waiting
 from cede.doctrines.lattice.candidates import Found
 from cede.doctrines.lattice.core_cost import core_costs
+from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, wish_of
 from cede.doctrines.lattice.core_promises import broken_promises
 from cede.doctrines.lattice.facts import facts_about, minutes
-from cede.doctrines.lattice.kept import fingerprints
 from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.policy import waiting_rows
 from cede.doctrines.lattice.score import Scores
@@ -24,13 +24,12 @@ from cede.doctrines.lattice.settings import (
     HIGHEST,
     INTERACTIVE,
     SENSITIVE,
-    SERVICE,
     Settings,
     settings_of,
     vclusters_of,
 )
 from cede.doctrines.parts.candidates import Candidates
-from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cost import nodes_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
@@ -40,7 +39,7 @@ from cede.doctrines.parts.outcomes import flavors_of, names_of, started
 from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Victim, Warning
 from cede.model.rules import Rule
-from cede.state.columns import ANY, NONE, RESERVED, RUNNING, Int64s
+from cede.state.columns import NONE, RESERVED, RUNNING
 from cede.state.state import State
 
 
@@ -94,7 +93,7 @@ def order_within(state: State, settings: Settings, queue: int) -> Rows:
 
 def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None) -> Decision:
     state = cycle.state
-    claim = claim_of(state, row)
+    claim = wish_of(state, row)
     limits = limits_of(state, row)
     turned_away = refused(state, claim, limits)
     if turned_away is not None:
@@ -125,75 +124,6 @@ def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None)
         asked, most = claim.members, largest_kind(state, claim)
         return waiting(cycle, claim, settings, found, rules.MIXED, None, None, price=priced, asked=asked, most=most)
     return waiting(cycle, claim, settings, found, rules.NO_ROOM, price=priced)
-
-
-# -- where it goes ---------------------------------------------------------------------------------------------------
-
-
-def placed(state: State, claim: Claim) -> list[int] | None:
-    """On the largest set of identical nodes that has room; if none has, on any, but for sensitive work.
-
-    Services and interactive work do not look at what is identical."""
-    if not state.nodes.size:
-        return []
-    kinds, turn = fingerprints(state), _turn(state, claim)
-    free = state.nodes.free[:, : state.nodes.size]
-    alone = one_kind(state, claim.row)
-    plain = vclusters_of(state).type[int(state.work.queue[claim.row])] in (SERVICE, INTERACTIVE)
-    for kind in _by_size(state, claim) if alone or not plain else ():
-        nodes = place(state, claim, np.where(kinds == kind, free, 0), turn)
-        if nodes is not None:
-            return nodes
-    return None if alone else place(state, claim, last=turn)
-
-
-def _turn(state: State, claim: Claim) -> Int64s | None:
-    """In which order nodes are taken: by name; a service takes those first of the group where its vCluster placed most
-    in this cycle, then by group. None where members go to one group or are spread."""
-    if claim.placement != ANY:
-        return None
-    keys: list[Int64s] = [state.node_rank()[: state.nodes.size]]
-    queue = int(state.work.queue[claim.row])
-    if vclusters_of(state).type[queue] == SERVICE:
-        groups, names = state.nodes.group[: state.nodes.size], state.groups.names
-        own = [node for row, on in state.booked_on.items() if state.work.queue[row] == queue for node in set(on)]
-        placed_there = np.bincount(groups[own], minlength=len(names))
-        by_name = np.argsort(np.argsort(np.array(names)))
-        keys += [by_name[groups], -placed_there[groups]]
-    found: Int64s = np.empty(state.nodes.size, np.int64)
-    found[np.lexsort(keys)] = np.arange(state.nodes.size)
-    return found
-
-
-def one_kind(state: State, row: int) -> bool:
-    """Whether it takes nodes of one fingerprint only: sensitive work, where the file tells fingerprints."""
-    sensitive = state.work.sensitive[row] or _serves_sensitive(state, row)
-    return bool(sensitive) and bool(fingerprints(state).any())
-
-
-def _serves_sensitive(state: State, row: int) -> bool:
-    """Whether it is of a sensitive vCluster, whose scheduler takes only nodes with a known fingerprint."""
-    return bool(vclusters_of(state).type[int(state.work.queue[row])] == SENSITIVE)
-
-
-def _by_size(state: State, claim: Claim) -> list[int]:
-    """Fingerprints by the number of nodes with room for a member, the most first."""
-    sizes = _room_by_kind(state, claim)
-    known = _serves_sensitive(state, claim.row) and bool(fingerprints(state).any())
-    return sorted(range(1 if known else 0, len(sizes)), key=lambda kind: (-sizes[kind], kind))
-
-
-def largest_kind(state: State, claim: Claim) -> int:
-    sizes = _room_by_kind(state, claim)
-    return max(sizes[1:] if _serves_sensitive(state, claim.row) else sizes, default=0)
-
-
-def _room_by_kind(state: State, claim: Claim) -> list[int]:
-    free = state.nodes.free[:, : state.nodes.size]
-    need = np.min(claim.vectors, axis=0)
-    room = claim.allowed & (free >= need[:, None])[need > 0].all(axis=0)
-    found: list[int] = np.bincount(fingerprints(state), room, 1).astype(np.int64).tolist()
-    return found
 
 
 # -- who goes --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,15 @@ from cede.doctrines.lattice.lint import lint
 from cede.doctrines.lattice.memory import kept, lasting, recalled
 from cede.doctrines.lattice.question import question
 from cede.doctrines.lattice.rules import NO_GAIN, QUOTA, RULES
-from cede.doctrines.lattice.settings import CLUSTER_DEFAULTS, EDITIONS, MEANINGS, ONLY_POLICY, POLICY, QUEUE_DEFAULTS
+from cede.doctrines.lattice.settings import (
+    CLUSTER_DEFAULTS,
+    CORE,
+    EDITIONS,
+    MEANINGS,
+    ONLY_POLICY,
+    POLICY,
+    QUEUE_DEFAULTS,
+)
 from cede.doctrines.lattice.shares import shares
 from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
 from cede.model.plan import REQUEUED, Decision
@@ -57,6 +65,7 @@ LATTICE = Doctrine(
     audit=lambda state, edition: partial(objections, state, edition),
     lint=lint,
     falls_short=NO_GAIN.id,
+    loose=frozenset({CORE}),
     retries=frozenset({QUOTA.id}),
     question=question,
     usable=usable,

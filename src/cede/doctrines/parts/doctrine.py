@@ -117,6 +117,8 @@ class Doctrine:
     """Whether a node that is reserved for the first of two workloads may be taken by the second."""
     leaving_counts: bool = True
     """Whether what is being preempted counts against the limits of its queues until it has left."""
+    loose: frozenset[str] = frozenset()
+    """Editions that take more than one group for a tight gang where no single one has room."""
     one_node: bool = False
     """Whether all members of a workload start on one node."""
     tolerates: Callable[[State, int, int], int] | None = None
