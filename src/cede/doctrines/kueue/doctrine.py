@@ -41,5 +41,6 @@ KUEUE = Doctrine(
     audit=Audit,
     lint=lint,
     swift=swift,
+    quota=True,
     question=question,
 )

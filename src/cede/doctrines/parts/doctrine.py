@@ -115,6 +115,8 @@ class Doctrine:
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
     """Whether a node that is reserved for the first of two workloads may be taken by the second."""
+    quota: bool = False
+    """Whether what a queue is guaranteed is all that it may hold unless it borrows."""
     leaving_counts: bool = True
     """Whether what is being preempted counts against the limits of its queues until it has left."""
     loose: frozenset[str] = frozenset()

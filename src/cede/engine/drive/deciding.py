@@ -70,8 +70,10 @@ def _the_long_way(roll: Roll) -> int | None:
         if first is not None:
             heads.clear()
         moment = None if first is None or (wanted is not None and not wanted(first)) else moment_of(roll)
-        if not _carry_out(roll, made, moment) and not again:
-            roll.dirty = False
+        before = roll.state.version
+        more = _carry_out(roll, made, moment)
+        if not more and (not again or roll.state.version == before):
+            roll.dirty = False  # nothing changed, where room is still being left: another plan would be the same
             return wakes_at
     return roll.now
 

@@ -33,7 +33,7 @@ def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> 
     asked = _asked(state, row, parts)
     more = np.zeros_like(asked) if row in held else asked
     for queue in state.tree.path(int(work.queue[row])):
-        limit = _limit(state, queue)
+        limit = _limit(state, queue, quota=roll.doctrine.quota)
         if bool((limit == UNSET).all()):
             continue
         ours, theirs = held[below(state, queue, held)], leaving[below(state, queue, leaving)]
@@ -83,16 +83,17 @@ def _shared(roll: Roll, held: Rows, leaving: Rows) -> Int64s:
     return found
 
 
-def _limit(state: State, queue: int) -> Int64s:
-    """What a queue and those below it may hold without borrowing; UNSET where nobody says."""
+def _limit(state: State, queue: int, *, quota: bool) -> Int64s:
+    """What a queue and those below it may hold, without borrowing where guarantees are quota; UNSET: nobody says."""
     tree = state.tree
     known: dict[int, Int64s] = tree.derived.setdefault("drive.limits", {})
     if queue in known:
         return known[queue]
-    inside = [other for other in range(tree.size) if queue in tree.path(other)]
-    given = tree.guaranteed[:, inside]
-    quota = np.where((given != UNSET).any(axis=1), np.where(given == UNSET, 0, given).sum(axis=1), UNSET)
-    most = tree.max[:, queue]
-    found: Int64s = np.where(quota == UNSET, most, np.where(most == UNSET, quota, np.minimum(quota, most)))
+    most = found = tree.max[:, queue]
+    if quota:
+        inside = [other for other in range(tree.size) if queue in tree.path(other)]
+        given = tree.guaranteed[:, inside]
+        own = np.where((given != UNSET).any(axis=1), np.where(given == UNSET, 0, given).sum(axis=1), UNSET)
+        found = np.where(own == UNSET, most, np.where(most == UNSET, own, np.minimum(own, most)))
     known[queue] = found
     return found
