@@ -7,8 +7,9 @@ conditions of the question that its decision answers; nothing of the plan is cha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -56,11 +57,13 @@ def certified(
     seconds: float = SECONDS,
     *,
     ahead: Sequence[Decision] = (),
+    memory: Mapping[str, Any] | None = None,
     clock: Clock | None = None,
 ) -> Plan:
     """The plan with a certificate on each decision that has victims, as far as the doctrine can be asked.
 
-    `ahead` are decisions that came before those of the plan and are not among them. All questions share the time.
+    `ahead` are decisions that came before those of the plan and are not among them; `memory` is what the doctrine
+    remembered when it decided. All questions share the time.
     """
     asked = sum(1 for decision in made.decisions if _asks(doctrine, decision))
     if not asked:
@@ -71,7 +74,8 @@ def certified(
         for decision in ahead:
             _follow(trial, decision)
         for decision in made.decisions:
-            found = _certificate(state, doctrine, made.edition, decision, time) if _asks(doctrine, decision) else None
+            asks = _asks(doctrine, decision)
+            found = _certificate(state, doctrine, made.edition, decision, memory or {}, time) if asks else None
             decisions.append(decision if found is None else replace(decision, certificate=found))
             _follow(trial, decision)
     return replace(made, decisions=tuple(decisions))
@@ -121,9 +125,11 @@ def _follow(trial: Trial, decision: Decision) -> None:
     trial.book(row, [state.node_index[name] for name in decision.nodes], parts)
 
 
-def _certificate(state: State, doctrine: Doctrine, edition: str, decision: Decision, time: _Time) -> Certificate | None:
+def _certificate(
+    state: State, doctrine: Doctrine, edition: str, decision: Decision, memory: Mapping[str, Any], time: _Time
+) -> Certificate | None:
     assert doctrine.question is not None
-    question = doctrine.question(state, edition, decision)
+    question = doctrine.question(state, edition, decision, memory)
     if question is None:
         time.skip(2)
         return None

@@ -41,13 +41,13 @@ def plan(
     doctrine = doctrine_of(cluster.document.doctrine)
     state = cluster.state
     decide = partial(plan_state, state, doctrine, effort=effort)
-    memory = recalled_of(state, doctrine, kept)
-    made = decide(only=only, shares=shares, explain=explain, misses=misses, memory=memory)
+    recalled = partial(recalled_of, state, doctrine, kept)
+    made = decide(only=only, shares=shares, explain=explain, misses=misses, memory=recalled())
     made = replace(made, decisions=priced(state, made.decisions))
     if certify is None:
         return made
-    ahead = () if only is None else ahead_of(decide(misses=False, memory=recalled_of(state, doctrine, kept)), only)
-    return certified(state, doctrine, made, certify, ahead=ahead)
+    ahead = () if only is None else ahead_of(decide(misses=False, memory=recalled()), only)
+    return certified(state, doctrine, made, certify, ahead=ahead, memory=recalled())
 
 
 def plan_state(

@@ -33,3 +33,17 @@ def test_who_was_sent_home_is_told_that_it_waits_as_it_does(live: Live) -> None:
     assert [(one["workload"], one["rule"]) for one in planned[0]["candidates"]] == [("home", "lattice.sent-home")]
     assert (differs["evicted"], differs["spared"]) == ([], [])
     assert live.client.job("home")["state"] == "running"
+
+
+def test_a_certificate_does_not_offer_what_is_protected_by_memory(live: Live) -> None:
+    dear: dict[str, Any] = {"checkpoint": {"mode": "manual"}}
+    live.runs("dear", SLEEPS, queue="ml_training", priority=2, constraints={"nodes": ["n1"]}, **dear)
+    live.runs("away", SLEEPS, queue="ml_training", priority=6, constraints={"nodes": ["lent", "n1"]})
+    live.shell("host", SLEEPS, queue="hpc_batch", priority=1, constraints={"nodes": ["lent"]})
+    live.wait("host", "running")
+    live.happened("dear", "evict")
+    live.wait("away", "running")
+
+    (number,) = (one["number"] for one in live.client.decisions(workload="dear") if one["victims"] == ["dear"])
+    made = live.client.decision(number, certify=5)["decision"]["certificate"]
+    assert (made["optimal"], made.get("better")) == (True, None), "host would be cheaper, but took its node back"

@@ -6,6 +6,9 @@ order. Release 26.8 has two orders of that kind by job priority, and two that we
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from cede.doctrines.backendai import proposal, shipped
@@ -25,7 +28,7 @@ FEWEST_NODES = "how many nodes its tenant may hold is asked of the fewest nodes 
 ORDER, PLACE = "order", "place"
 
 
-def question(state: State, edition: str, made: Decision) -> Question | None:
+def question(state: State, edition: str, made: Decision, _memory: Mapping[str, Any] | None = None) -> Question | None:
     """The question about a preemption; the state is as it was before."""
     if made.workload is None or not made.victims:
         return None

@@ -10,6 +10,9 @@ hang beside the path, leave enough of the quota there. That is linear but for `o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from cede.doctrines.kueue.candidates import pool_of
@@ -36,7 +39,7 @@ SHARES = "shares are compared victim by victim"
 MOMENTS = "what is leaving and what is reserved overlap; quota is asked before and after, each by itself"
 
 
-def question(state: State, edition: str, made: Decision) -> Question | None:
+def question(state: State, edition: str, made: Decision, _memory: Mapping[str, Any] | None = None) -> Question | None:
     """The question about a preemption in the flavors it chose; the state is as it was before."""
     if made.workload is None or not made.victims:
         return None

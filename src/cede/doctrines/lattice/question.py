@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from cede.doctrines.lattice import core
@@ -9,6 +12,7 @@ from cede.doctrines.lattice.asking import of_pool
 from cede.doctrines.lattice.candidates import candidates
 from cede.doctrines.lattice.core_cost import core_costs
 from cede.doctrines.lattice.lending import claim_within
+from cede.doctrines.lattice.memory import fell_short, homes_of
 from cede.doctrines.lattice.policy import pool_for
 from cede.doctrines.lattice.settings import POLICY, settings_of
 from cede.doctrines.parts.claim import claim_of
@@ -18,25 +22,33 @@ from cede.model.plan import Decision
 from cede.state.state import State
 
 
-def question(state: State, edition: str, made: Decision) -> Question | None:
-    """The least cost under the rules of the edition."""
+def question(state: State, edition: str, made: Decision, memory: Mapping[str, Any] | None = None) -> Question | None:
+    """The least cost under the rules of the edition, and by what was remembered when it was decided."""
     if made.workload is None or not made.victims:
         return None
     row = state.work_index[made.workload]
-    return of_policy(state, row) if edition == POLICY else of_core(state, row)
+    known = {} if memory is None else memory
+    if edition == POLICY:
+        return of_policy(state, row, homes_of(known, made.workload))
+    taken = {victim.workload for victim in made.victims}
+    return of_core(state, row, tuple(name for name in fell_short(known, made.workload) if name not in taken))
 
 
-def of_policy(state: State, row: int) -> Question:
+def of_policy(state: State, row: int, homes: tuple[str, ...] = ()) -> Question:
+    """`homes` are vClusters that took their nodes back from the claimant."""
     settings = settings_of(state)
     claim = claim_within(state, row)
-    pool, _ = pool_for(state, claim, settings, candidates(state, claim, settings))
+    pool, _ = pool_for(state, claim, settings, candidates(state, claim, settings, homes))
     return of_pool(pool)
 
 
-def of_core(state: State, row: int) -> Question:
-    """The cheapest set that frees as many nodes as it wants; whether it fits there the library does not ask."""
+def of_core(state: State, row: int, before: tuple[str, ...] = ()) -> Question:
+    """The cheapest set that frees as many nodes as it wants; whether it fits there the library does not ask.
+
+    `before` are those who were taken for the claimant and did not make it fit.
+    """
     claim = claim_of(state, row)
-    rows = np.flatnonzero(core.candidates(state, claim).all.open)
+    rows = np.flatnonzero(core.candidates(state, claim, before).all.open)
     freed = nodes_of(state, rows).astype(np.float64)
     most = settings_of(state).max_victims
     return Question(

@@ -137,8 +137,8 @@ class Doctrine:
     """The memory of which this was kept."""
     retries: frozenset[str] = frozenset()
     """Rules that refuse only for now: whom they refuse stays queued, and is decided again."""
-    question: Callable[[State, str, Decision], Question | None] | None = None
-    """What a victim set of this decision had to do and is judged by; the state is as it was before. None: nothing to
-    ask."""
+    question: Callable[[State, str, Decision, Mapping[str, Any]], Question | None] | None = None
+    """What a victim set of this decision had to do and is judged by, by what the doctrine remembered; the state is as
+    it was before. None: nothing to ask."""
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""

@@ -6,6 +6,9 @@ the order of preemption: the last one is as early in it as can be.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim, claim_of
@@ -39,7 +42,7 @@ LEFT_OUT = {
 """By the same word, what of a stage the question does not know."""
 
 
-def question(state: State, _edition: str, made: Decision) -> Question | None:
+def question(state: State, _edition: str, made: Decision, _memory: Mapping[str, Any] | None = None) -> Question | None:
     """The question about a preemption on its node; none about those that serve nobody."""
     if made.workload is None or not made.victims or not made.nodes:
         return None

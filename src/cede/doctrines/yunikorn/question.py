@@ -6,7 +6,9 @@ then fewer victims, all on one node, no queue below its guarantee. Release 1.9: 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +39,7 @@ ONE_NODE = "where only a limit is short, that all victims stand on one node is l
 WHOLE_ASK = "release 1.9 holds victims against all that is asked for, whatever is free"
 
 
-def question(state: State, edition: str, made: Decision) -> Question | None:
+def question(state: State, edition: str, made: Decision, _memory: Mapping[str, Any] | None = None) -> Question | None:
     """The question about a preemption; none about what serves nobody, or does not make room as it is."""
     if made.workload is None or not made.victims or any(one.rule == rules.NO_GAIN.id for one in made.warnings):
         return None

@@ -11,14 +11,13 @@ from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import moment_of
+from cede.engine.drive.keeping import Moment, moment_of
 from cede.engine.drive.lane_pass import look
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
 from cede.engine.drive.roll import Roll, makes_way
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
-from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import WAITING, Signal
 from cede.model.plan import Decision, Plan
 from cede.model.times import about
@@ -106,7 +105,7 @@ def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
     roll.touch(job)
 
 
-def _carry_out(roll: Roll, made: Plan, moment: ClusterFile | None) -> bool:
+def _carry_out(roll: Roll, made: Plan, moment: Moment | None) -> bool:
     """What this plan decides, in order, up to the first preemption; whether another plan must follow.
 
     For those after it a victim counts as gone, but it has not left: they are decided anew, on what is held and left.
@@ -149,7 +148,7 @@ def _has_all(roll: Roll, job: Job, decision: Decision) -> bool:
     return has_room(roll, job, needs) and has_quota(roll, job, parts)
 
 
-def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment: ClusterFile | None) -> None:
+def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment: Moment | None) -> None:
     """Hold the claimant's room and send its victims away, all at once."""
     number = roll.next_decision
     victims = [roll.jobs[victim.workload] for victim in decision.victims]
@@ -184,11 +183,12 @@ def _place(job: Job, decision: Decision, number: int) -> None:
     job.decision = number
 
 
-def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: ClusterFile | None = None) -> None:
+def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: Moment | None = None) -> None:
     if roll.ways.reasons and decision.victims:
         (decision,) = priced(roll.state, (decision,))
     if decision.victims or roll.ways.reasons:
-        roll.made(Made(number, roll.now, made.doctrine, made.edition, decision, moment))
+        at_that_time = () if moment is None else moment
+        roll.made(Made(number, roll.now, made.doctrine, made.edition, decision, *at_that_time))
     roll.next_decision = number + 1
 
 

@@ -30,7 +30,7 @@ from cede.engine.drive.facts import (
 )
 from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import Kept, kept_of, recall, whole_moment_of
+from cede.engine.drive.keeping import Moment, kept_of, moment_of, recall
 from cede.engine.drive.leaving import (
     checkpoint_failed,
     checkpoint_overdue,
@@ -127,14 +127,14 @@ class Driver:
         """This moment as a cluster file; with a later time, nothing else having happened."""
         return self.moment(at)[0]
 
-    def moment(self, at: int | None = None) -> tuple[ClusterFile, Kept]:
+    def moment(self, at: int | None = None) -> Moment:
         """The same, and what the doctrine remembers that a file has no words for."""
         if at is None or at <= self._roll.state.now:
-            return whole_moment_of(self._roll)
+            return moment_of(self._roll)
         before = self._roll.state.now
         self._roll.state.now = at
         try:
-            return whole_moment_of(self._roll)
+            return moment_of(self._roll)
         finally:
             self._roll.state.now = before
 

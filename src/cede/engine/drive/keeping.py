@@ -13,6 +13,8 @@ from cede.state.snapshot import snapshot
 
 Kept = Mapping[str, Any]
 """Plain JSON under the doctrine's name; empty if there is nothing."""
+Moment = tuple[ClusterFile, Kept]
+"""A cluster file, and what the doctrine remembered that a file has no words for."""
 _IN_FILES = ("apps", "queues", "nodes")
 
 
@@ -28,13 +30,8 @@ def recall(roll: Roll, kept: Kept) -> None:
     roll.memory.update(recalled_of(roll.state, roll.doctrine, kept))
 
 
-def moment_of(roll: Roll) -> ClusterFile:
-    """The state's time as a cluster file, clocks and all, as a plan at that time finds it."""
-    return whole_moment_of(roll)[0]
-
-
-def whole_moment_of(roll: Roll) -> tuple[ClusterFile, Kept]:
-    """The same, and what is remembered that a file has no words for."""
+def moment_of(roll: Roll) -> Moment:
+    """The state's time as a plan at that time finds it: a file, clocks and all, and what is remembered beside it."""
     state = roll.state
     found = _asked(roll, state.now)
     if not found:

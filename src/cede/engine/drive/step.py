@@ -43,6 +43,8 @@ class Made:
     decision: Decision
     cluster: ClusterFile | None = None
     """The moment it was decided on, of one that preempts."""
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """What the doctrine remembered then that no file says, as plain JSON."""
 
 
 @dataclass(frozen=True, slots=True)

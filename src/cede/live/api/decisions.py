@@ -99,7 +99,7 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     made = record.decision
 
     def work() -> Decision:
-        return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, certify)
+        return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, record.kept, certify)
 
     return decision_view(replace(record, decision=await server.trials.run(caller.name, work)))
 

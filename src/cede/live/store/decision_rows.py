@@ -68,4 +68,5 @@ def _decision_row(made: Made, version: int, settings_hash: str, cluster_hash: st
         "settings_hash": settings_hash,
         "cluster_hash": cluster_hash,
         "body": codec.dump_decision(made.decision),
+        "kept": codec.text_of(made.kept) if made.kept else None,
     }

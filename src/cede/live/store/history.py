@@ -75,6 +75,7 @@ def _decision(row: Row[*tuple[Any, ...]]) -> DecisionRecord:
         settings_hash=row.settings_hash,
         cluster_hash=row.cluster_hash,
         version=row.version,
+        kept={} if row.kept is None else codec.plain_of(row.kept),
     )
 
 

@@ -98,6 +98,8 @@ class DecisionRecord:
     settings_hash: str
     cluster_hash: str
     version: int
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """What the doctrine remembered when it was made, as plain JSON; none is shown of it."""
 
 
 @dataclass(frozen=True, slots=True)

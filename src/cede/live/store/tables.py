@@ -101,6 +101,7 @@ DECISIONS = Table(
     Column("settings_hash", String(64), nullable=False),
     Column("cluster_hash", String(64), nullable=False),
     Column("body", Text, nullable=False),
+    Column("kept", Text),
     Index("decisions_by_claimant", "claimant", "number"),
     Index("decisions_by_cluster", "cluster_hash"),
 )
