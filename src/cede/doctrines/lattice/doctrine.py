@@ -7,6 +7,7 @@ from functools import partial
 
 from cede.doctrines.lattice import core, policy
 from cede.doctrines.lattice.check import objections
+from cede.doctrines.lattice.contested import contested
 from cede.doctrines.lattice.lending import claims_nodes, open_to
 from cede.doctrines.lattice.lint import lint
 from cede.doctrines.lattice.memory import kept, lasting, recalled
@@ -69,6 +70,7 @@ LATTICE = Doctrine(
     retries=frozenset({QUOTA.id}),
     question=question,
     usable=usable,
+    contested=contested,
     lasting=lasting,
     kept=kept,
     recalled=recalled,

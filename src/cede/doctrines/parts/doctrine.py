@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -142,3 +142,6 @@ class Doctrine:
     it was before. None: nothing to ask."""
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
+    contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
+    """Whether one that waits by these decisions might preempt one that starts by them: then the next cycle may decide
+    otherwise though nothing happens. None: never."""

@@ -69,12 +69,18 @@ def _the_long_way(roll: Roll) -> int | None:
         if first is not None:
             heads.clear()
         moment = None if first is None or (wanted is not None and not wanted(first)) else moment_of(roll)
+        again = again or _contested(roll, made)
         before = roll.state.version
         more = _carry_out(roll, made, moment)
         if not more and (not again or roll.state.version == before):
             roll.dirty = False  # nothing changed, where room is still being left: another plan would be the same
             return wakes_at
     return roll.now
+
+
+def _contested(roll: Roll, made: Plan) -> bool:
+    contested = roll.doctrine.contested
+    return contested is not None and contested(roll.state, made.edition, made.decisions)
 
 
 def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
