@@ -37,6 +37,7 @@ from cede.live.metrics import Metrics
 from cede.live.place import Note, Place, data_directory
 from cede.live.quotas import check_tenants
 from cede.live.store.store import Store
+from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
 from cede.model.document import parse_document
 from cede.model.errors import CedeError
@@ -254,11 +255,7 @@ class LiveServer:
         if document.workloads:
             raise CedeError("a cluster file that is served has no workloads; they are submitted")
         check_tenants(document, self.config.users)
-        here = {node.name for node in document.nodes}
-        for job in saved.jobs:
-            if gone := sorted(set(job.nodes) - here):
-                message = f"{job.name} is {job.phase} on {', '.join(gone)}, which the cluster file does not have"
-                raise CedeError(f"{message}; serve the former file until it has ended")
+        check_under_way(document, saved.jobs)
         store.configure(document)
         return document
 
