@@ -223,7 +223,7 @@ def _apps(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
 
 def _policies(draft: Draft) -> list[Finding]:
     findings = []
-    low, high = PRIORITIES["backendai"] if draft.doc.doctrine and draft.doc.doctrine.name == "backendai" else INT32
+    low, high = PRIORITIES.get(draft.doc.doctrine.name if draft.doc.doctrine else "", INT32)
     first: dict[tuple[str, str], int] = {}
     for index, policy in enumerate(draft.doc.policies):
         loc, broken = ("policies", index), draft.broken_in("policies", index)

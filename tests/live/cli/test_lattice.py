@@ -53,3 +53,13 @@ def test_a_file_with_such_a_class_is_refused(tmp_path: Path, outside: int) -> No
     ran = cede("plan", file)
     assert ran.code == 2
     assert f"workloads[0].priority: {outside} is out of range" in ran.err
+
+
+@pytest.mark.parametrize("command", ["plan", "serve"])
+def test_a_file_in_which_somebody_has_such_a_class_by_default_is_refused(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(CLUSTER | {"policies": [{"user": "bob", "default_priority": 50}]}))
+
+    ran = cede(command, file, *(("--data", tmp_path / "data", "--port", "0") if command == "serve" else ()))
+    assert ran.code == 2
+    assert "policies[0].default_priority: 50 is out of range; priorities go from 0 to 10" in ran.err

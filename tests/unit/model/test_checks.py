@@ -187,6 +187,10 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"doctrine": "backendai", "policies": [{"user": "a", "max_priority": 101}]},
         ["policies[0].max_priority: 101 is out of range; priorities go from 0 to 100"],
     ),
+    "a policy with a class that there is not": (
+        {"doctrine": "lattice", "policies": [{"user": "a", "default_priority": 11}]},
+        ["policies[0].default_priority: 11 is out of range; priorities go from 0 to 10"],
+    ),
     "a max on YuniKorn's root": (
         {"doctrine": "yunikorn", "queues": [{"name": "root", "max": {"cpu": 1}}]},
         ["queues[0].max: under yunikorn the root's limit is the sum of its nodes; it has no max of its own"],
