@@ -77,6 +77,8 @@ class State:
         self.groups = Names([""])
         self.work_names: list[str] = []
         self.work_index: dict[str, int] = {}
+        self.away: set[str] = set()
+        """Workloads that have not ended but are in no column: somebody keeps them from running."""
         self.uids: list[str] = []
         self.node_names: list[str] = []
         self.node_index: dict[str, int] = {}

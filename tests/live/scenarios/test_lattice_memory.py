@@ -47,3 +47,22 @@ def test_a_certificate_does_not_offer_what_is_protected_by_memory(live: Live) ->
     (number,) = (one["number"] for one in live.client.decisions(workload="dear") if one["victims"] == ["dear"])
     made = live.client.decision(number, certify=5)["decision"]["certificate"]
     assert (made["optimal"], made.get("better")) == (True, None), "host would be cheaper, but took its node back"
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_one_that_was_suspended_meanwhile_is_still_known_to_have_been_sent_home(live: Live, restarts: bool) -> None:
+    guest, home, more = (f"{name}-{restarts}" for name in ("away", "home", "more"))
+    there: dict[str, Any] = {"constraints": {"nodes": ["lent"]}}
+    live.runs(guest, SLEEPS, queue="ml_training", priority=6, **there)
+    live.shell(home, SLEEPS, queue="hpc_batch", priority=1, **there)
+    live.wait(home, "running")
+    live.client.suspend(guest)
+    if restarts:
+        live.stop()
+        live.start()
+    live.client.resume(guest)
+
+    live.submit(more, "true", queue="ml_training", constraints={"nodes": ["n1"]})
+    live.completed(more)
+    assert (live.client.job(guest)["state"], live.client.job(home)["state"]) == ("pending", "running")
+    assert live.client.job(home)["preempted"] == 0

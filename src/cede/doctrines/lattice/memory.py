@@ -30,7 +30,7 @@ def remember(memory: dict[str, Any], state: State, made: Decision) -> None:
     queue = NONE if made.workload is None else int(state.work.queue[state.work_index[made.workload]])
     if queue == NONE:
         return
-    for name in [name for name in memory.get(KEY, {}) if name not in state.work_index]:
+    for name in [name for name in memory.get(KEY, {}) if not _is_there(state, name)]:
         del memory[KEY][name]
     for victim in made.victims:
         if victim.reason == "reclaim":
@@ -45,7 +45,7 @@ def fell_short(memory: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 def remember_short(memory: dict[str, Any], state: State, name: str, victims: Iterable[str]) -> None:
     known = memory.setdefault(SHORT, {})
-    for gone in [one for one in known if one not in state.work_index]:
+    for gone in [one for one in known if not _is_there(state, one)]:
         del known[gone]
     known.setdefault(name, set()).update(victims)
 
@@ -74,10 +74,15 @@ def kept(state: State, memory: Mapping[str, Any], _at: int | None) -> dict[str, 
     """What outlives a restart: of workloads that are still there."""
     said: dict[str, Any] = {}
     for key in (KEY, SHORT):
-        found = {name: sorted(of) for name, of in memory.get(key, {}).items() if name in state.work_index}
+        found = {name: sorted(of) for name, of in memory.get(key, {}).items() if _is_there(state, name)}
         if found:
             said[key] = dict(sorted(found.items()))
     return said
+
+
+def _is_there(state: State, name: str) -> bool:
+    """Whether it has not ended; one that somebody suspended comes back."""
+    return name in state.work_index or name in state.away
 
 
 def recalled(_state: State, said: Mapping[str, Any]) -> dict[str, Any]:

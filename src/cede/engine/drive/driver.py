@@ -101,6 +101,7 @@ class Driver:
         """Put a job of the record back where it was in the columns."""
         roll = self._roll
         if job.parked and job.phase in WAITING:
+            roll.columns.away.add(job.name)
             return
         roll.enter(job)
         if job.phase not in WAITING:

@@ -245,6 +245,7 @@ class Roll:
     def enter(self, job: Job) -> None:
         """A workload waits for room from now on."""
         lane = self.lane
+        self.columns.away.discard(job.name)
         if job.name in self._late:
             self.catch_up()  # one of its name ended, and is to be forgotten first
         form = None if lane is None else lane.known(job.workload)
@@ -299,6 +300,8 @@ class Roll:
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or somebody parked it."""
         lane = self.lane
+        if job.phase in FINAL:
+            self.columns.away.discard(job.name)
         if lane is not None and job.phase in FINAL:
             lane.gone(job)
             if job.name in self.columns.work_index:
@@ -317,6 +320,8 @@ class Roll:
                 lane.again(job)
         else:
             self.state.forget(self.state.work_index[job.name])
+            if job.phase in WAITING:
+                self.columns.away.add(job.name)
             self.dirty = True
             if lane is not None:
                 lane.gone(job)
