@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -119,9 +119,14 @@ def part_in(info: FieldInfo) -> Any:
     return next(iter(get_args(info.annotation)), info.annotation)
 
 
-@cache
 def fields_of(model: Any) -> dict[str, FieldInfo]:
     """The fields, by key, of a kind of part; none of what is no part of ours."""
+    kind = model.__origin__ if get_origin(model) is Annotated else model  # what it is marked with may have no hash
+    return _fields(kind) if isinstance(kind, type) else {}
+
+
+@cache
+def _fields(model: type) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in getattr(model, "model_fields", {}).items()}
 
 

@@ -115,3 +115,21 @@ def test_the_metrics_count_what_happened(running: Running) -> None:
     assert float(series["cede_submissions_total"]) >= 1
     assert float(series['cede_ended_total{state="completed"}']) >= 1
     assert running.ask("GET", "/metrics", None).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/plan", "/diff"])
+@pytest.mark.parametrize("entry", [None, 5, "x", [], [None]])
+def test_an_entry_that_is_no_workload_is_refused_with_its_place(full: Running, path: str, entry: object) -> None:
+    answer = full.ask("POST", path, json={"add": [entry], "set": [None], "without": [None]})
+
+    assert answer.status_code == 422
+    places = {one["place"]: one["message"] for one in answer.json()["errors"]}
+    assert set(places) == {"add[0]", "set[0]", "without[0]"}
+    assert places["add[0]"] == "is no workload; give an entry as in a cluster file"
+
+
+@pytest.mark.parametrize(
+    "given", [{"command": [None]}, {"constraints": {"nodes": [None]}}, {"pod_sets": [None]}, {"env": {"A": None}}]
+)
+def test_a_submission_with_nothing_where_something_must_be_is_refused(full: Running, given: dict[str, object]) -> None:
+    assert full.submit(**given).status_code == 422
