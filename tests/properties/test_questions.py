@@ -37,7 +37,7 @@ def asked(document: Document) -> Iterator[tuple[State, Decision, Question, Rows]
     with Trial(state) as trial:
         for made in plan.decisions:
             if made.victims:
-                question = ask(state, plan.edition, made)
+                question = ask(state, plan.edition, made, {})
                 rows = np.array([state.work_index[one.workload] for one in made.victims], np.intp)
                 if question is not None:
                     yield state, made, question, rows
