@@ -67,8 +67,9 @@ def question(state: State, draw: random.Random, **more: Any) -> Question:
     weights = np.array([float(draw.randint(1, 20)) for _ in rows])
     if more.get("by_order"):
         weights = np.array(draw.sample(range(1, len(rows) + 1), len(rows)), np.float64)
+    unit = more.pop("unit", 1.0)
     if more.pop("conditioned", False):
-        more["conditions"] = tuple(_conditions(draw, len(rows)))
+        more["conditions"] = tuple(_in_units(one, unit) for one in _conditions(draw, len(rows)))
     return Question(claim_of(state, state.work_index[CLAIMANT]), rows, "weight", weights, **more)
 
 
@@ -79,6 +80,13 @@ def _conditions(draw: random.Random, count: int) -> Iterator[Linear]:
     inside = Over(float(draw.randint(0, 4)), -np.array([float(draw.randint(0, 2)) for _ in range(count)]))
     nested = Over(-1.0, -np.array([float(draw.randint(0, 1)) for _ in range(count)]), (inside,))
     yield Linear("over", -np.array([float(draw.randint(0, 1)) for _ in range(count)]), high=1.0, over=(nested, inside))
+
+
+def _in_units(one: Linear, unit: float) -> Linear:
+    def over(one: Over) -> Over:
+        return Over(one.base * unit, one.adds * unit, tuple(map(over, one.others)))
+
+    return Linear(one.what, one.adds * unit, one.low * unit, one.high * unit, tuple(map(over, one.over)))
 
 
 def best(state: State, asked: Question) -> float | None:

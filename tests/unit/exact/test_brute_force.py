@@ -33,8 +33,10 @@ SHAPES: dict[str, dict[str, Any]] = {
 QUESTIONS: dict[str, dict[str, Any]] = {
     "by weight": {},
     "with conditions": {"conditioned": True},
+    "with large conditions": {"conditioned": True, "unit": float(2**40 + 1)},
     "by order": {"by_order": True},
     "by order, with conditions": {"by_order": True, "conditioned": True},
+    "by order, with large conditions": {"by_order": True, "conditioned": True, "unit": float(2**40 + 1)},
     "on one node": {"one_node": True},
     "without nodes": {"places": False, "conditioned": True},
 }

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+import cede
 from cede.doctrines.kueue.book import book_of
 from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.quota import quotas_of
@@ -81,3 +82,27 @@ def test_no_plan_is_better_than_its_bound() -> None:
         assert keeps(asked, rows), seed
         assert found.bound <= last, seed
     assert preempted > 5
+
+
+def test_a_bound_does_not_depend_on_the_unit_that_quota_is_counted_in() -> None:
+    """Memory is counted in bytes: amounts are large where those of cores are small."""
+    checked = 0
+    for seed in range(40):
+        proofs = []
+        for unit in (1, 2**30 + 1, 2**40 + 1):
+            entries = _tree(random.Random(seed))
+            made = cede.plan(kueue(*(_in_memory(entry, unit) for entry in entries)), certify=20).of("in")
+            assert made is not None
+            proofs.append(None if made.certificate is None else made.certificate.to_dict())
+        checked += proofs[0] is not None
+        assert proofs == proofs[:1] * 3, seed
+    assert checked > 5
+
+
+def _in_memory(entry: Entry, unit: int) -> Entry:
+    """The same entry with so many bytes for every core."""
+    amounts = ("guaranteed", "borrowing_limit", "lending_limit", "requests")
+    changed = {
+        key: {"memory": entry.values[key]["cpu"] * unit} for key in amounts if "cpu" in entry.values.get(key, {})
+    }
+    return Entry(entry.section, {**entry.values, **changed})

@@ -253,26 +253,30 @@ class _Writer:
 
     def condition(self, condition: Linear) -> None:
         """What a set adds up to stays within its bounds, scaled so that the solver's tolerance is small beside it."""
-        terms = self._adds(condition.adds)
-        terms += [(self._over(over), 1.0) for over in condition.over]
-        scale = _scale(condition.adds, condition.low, condition.high)
-        terms = [(column, value / scale) for column, value in terms]
+        scale = _scale(condition)
+        terms = self._adds(condition.adds, scale)
+        terms += [(self._over(over, scale), 1.0) for over in condition.over]
         self.programme.add(terms, condition.low / scale, condition.high / scale)
 
-    def _adds(self, adds: Floats) -> list[Term]:
-        return [(self.work(work), float(adds[work])) for work in np.flatnonzero(adds).tolist() if self.open[work]]
+    def _adds(self, adds: Floats, scale: float) -> list[Term]:
+        return [
+            (self.work(work), float(adds[work]) / scale) for work in np.flatnonzero(adds).tolist() if self.open[work]
+        ]
 
-    def _over(self, over: Over) -> int:
-        """A variable that is at least what is over."""
-        most = over.base + float(np.maximum(over.adds, 0).sum())
+    def _over(self, over: Over, scale: float) -> int:
+        """A variable that is at least what is over, in the unit of its condition."""
         column = self.programme.variable(np.inf, whole=False)
-        terms = [(column, 1.0), *((work, -value) for work, value in self._adds(over.adds))]
-        terms += [(self._over(other), -1.0) for other in over.others]
-        scale = max(1.0, abs(over.base), abs(most))
-        self.programme.at_least([(at, value / scale) for at, value in terms], over.base / scale)
+        terms = [(column, 1.0), *((work, -value) for work, value in self._adds(over.adds, scale))]
+        terms += [(self._over(other, scale), -1.0) for other in over.others]
+        self.programme.at_least(terms, over.base / scale)
         return column
 
 
-def _scale(adds: Floats, *bounds: float) -> float:
-    sizes = [abs(bound) for bound in bounds if np.isfinite(bound)]
-    return max([float(np.abs(adds).max(initial=0.0)), *sizes, 0.0]) or 1.0
+def _scale(condition: Linear) -> float:
+    """The most that anybody's going changes; where it changes nothing, the size of the bounds."""
+    sizes = [abs(bound) for bound in (condition.low, condition.high) if np.isfinite(bound)]
+    return _largest(condition.adds, condition.over) or max(sizes, default=0.0) or 1.0
+
+
+def _largest(adds: Floats, others: tuple[Over, ...]) -> float:
+    return max([float(np.abs(adds).max(initial=0.0)), *(_largest(over.adds, over.others) for over in others)])
