@@ -161,3 +161,33 @@ def test_of_equally_good_sets_the_same_one_is_taken_whoever_was_entered_first() 
     ways = [chosen(draw.sample(names, 8), draw.sample(nodes, 8)) for _ in range(6)]
 
     assert ways == ways[:1] * 6
+
+
+def test_what_a_node_has_less_than_nothing_of_binds_only_those_members_who_need_it() -> None:
+    document = {
+        "cede": 1,
+        "now": 0,
+        "doctrine": {"name": "backendai", "edition": "bep-1014"},
+        "queues": [{"name": "default"}],
+        "nodes": [
+            {"name": "n1", "capacity": {"cpu": 4, "gpu": 1}},
+            {"name": "n2", "capacity": {"cpu": 1, "gpu": 2}},
+        ],
+        "workloads": [
+            {"name": "cores", "state": "running", "requests": {"cpu": 4}, "nodes": ["n1"], "started": 0},
+            {"name": "cards", "state": "running", "requests": {"gpu": 2}, "nodes": ["n1"], "started": 0},
+            {
+                "name": "in",
+                "priority": 9,
+                "pod_sets": [
+                    {"name": "a", "count": 1, "requests": {"cpu": 4}},
+                    {"name": "b", "count": 1, "requests": {"cpu": 1, "gpu": 1}},
+                ],
+            },
+        ],
+    }
+    state = cede.load(document).state
+    rows = np.array([state.work_index["cores"], state.work_index["cards"]])
+    found = solve(state, Question(claim_of(state, state.work_index["in"]), rows, "weight", np.ones(2)))
+
+    assert (found.value, found.bound, found.proven) == (1, 1, True)

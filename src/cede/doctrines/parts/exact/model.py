@@ -161,8 +161,7 @@ class _Writer:
     def _counted(self, kind: Kind, sort: Sort, more: int) -> list[Term]:
         """One variable that counts the members beyond those that fit anyway."""
         count = self.programme.variable(float(more), whole=True)
-        any_ = self.programme.variable(1.0, whole=True)
-        self.programme.at_most([(count, 1.0), (any_, -float(more))], 0.0)
+        any_ = self._anybody([(count, float(more))])
         for at, need in enumerate(kind.need):
             if need:
                 spare = sort.free[at] - sort.base * need
@@ -221,23 +220,27 @@ class _Writer:
         kinds = self.space.kinds
         rooms = [int(rooms_for(kind, held)[0]) for kind in kinds]
         counts = [self.programme.variable(float(room), whole=True) if room else None for room in rooms]
-        short = any(free < 0 for free in sort.free)
-        any_ = self.programme.variable(1.0, whole=True) if short else -1
         for at, free in enumerate(sort.free):
             taken = [
-                (count, float(kind.need[at]))
-                for kind, count in zip(kinds, counts, strict=True)
+                (count, float(kind.need[at]), float(room))
+                for kind, count, room in zip(kinds, counts, rooms, strict=True)
                 if count is not None and kind.need[at]
             ]
-            most = sum(kind.need[at] * room for kind, room in zip(kinds, rooms, strict=True))
             if taken:
-                self._within(taken, free, any_, sort, at, most)
-        for terms, room, count in zip(by_kind, rooms, counts, strict=True):
+                any_ = self._anybody([(count, room) for count, _, room in taken]) if free < 0 else -1
+                most = sum(kind.need[at] * room for kind, room in zip(kinds, rooms, strict=True))
+                self._within([(count, need) for count, need, _ in taken], free, any_, sort, at, most)
+        for terms, count in zip(by_kind, counts, strict=True):
             if count is not None:
                 terms.append((count, 1.0))
                 here.append((count, 1.0))
-                if short:
-                    self.programme.at_most([(count, 1.0), (any_, -float(room))], 0.0)
+
+    def _anybody(self, counts: list[Term]) -> int:
+        """A variable that is one if any of these, each of which is at most so much, is above nothing."""
+        found = self.programme.variable(1.0, whole=True)
+        for count, most in counts:
+            self.programme.at_most([(count, 1.0), (found, -most)], 0.0)
+        return found
 
     def _demands(self, by_kind: list[list[Term]], by_group: dict[int, list[Term]]) -> bool:
         for kind, terms in zip(self.space.kinds, by_kind, strict=True):
