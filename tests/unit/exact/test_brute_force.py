@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import cede
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.exact import answering, solve
+from cede.doctrines.parts.exact import TOLERANCE, answering, solve
 from cede.doctrines.parts.question import Question
 from cede.state.state import State
 from tests.unit.exact.small import best, cluster, question
@@ -76,6 +77,24 @@ def test_the_answer_is_the_best_of_all_sets(shape: str, kind: str, tiny: int, mo
             chosen = asked.weights[np.isin(asked.rows, found.rows)]
             assert truth == (max(chosen, default=0) if asked.by_order else chosen.sum()), seed
     assert solvable
+
+
+@pytest.mark.parametrize("tiny", [0, 32], ids=["narrowed first", "at once"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_costs_may_be_very_different(shape: str, tiny: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of millionths of a minute a moment has few, and a week of many cards has so many that the few are lost."""
+    monkeypatch.setattr(answering, "TINY", tiny)
+    for seed in range(20):
+        state, asked = _asked(shape, "by weight", seed)
+        draw = random.Random(seed)
+        weights = np.array([float(int(10 ** draw.uniform(0, 13))) for _ in asked.rows])
+        asked = replace(asked, weights=weights)
+        truth = best(state, asked)
+        for found in (solve(state, asked), solve(state, asked, chosen=asked.rows)):
+            assert found.proven, seed
+            if truth is not None:
+                assert found.value == pytest.approx(truth, rel=TOLERANCE), seed
+                assert found.bound <= truth * (1 + TOLERANCE), seed
 
 
 def test_quota_alone_is_answered_without_nodes() -> None:

@@ -102,6 +102,7 @@ class _Search:
             seconds = self._left(left)
             if self._no_better(bound) or (seconds is not None and seconds <= 0):
                 return bound
+            open_ = open_ & (self.question.weights <= self.value)
             model = model_of(self.space, area.nodes, open_, cuts)
             if model is None:
                 return self.value
@@ -114,7 +115,9 @@ class _Search:
             rows = self.question.rows[chosen]
             if lawful(self.state, self.question, rows):
                 self._better(chosen)
-                return bound
+                if (self.question.weights[model.works] <= self.value).all():
+                    return bound
+                continue  # without those who cost more than all of the best together, the solver counts finer
             if not certainly_no_room(self.state, self.question, rows):
                 return bound
             cuts.append(chosen)
@@ -189,8 +192,8 @@ def step_of(weights: Floats) -> float:
 
 
 def rounded_up(bound: float, step: float) -> float:
-    """The bound less the solver's tolerance, up to the next value that a sum can have."""
+    """The bound less half of the tolerance, up to the next value that a sum can have."""
     if not math.isfinite(bound):
         return bound
-    sure = bound - TOLERANCE * max(abs(bound), min(step, 1.0))
+    sure = bound - TOLERANCE / 2 * max(abs(bound), min(step, 1.0))
     return math.ceil(sure / step) * step if step else sure

@@ -13,6 +13,8 @@ from cede.doctrines.parts.question import Floats
 INFEASIBLE = 2
 LARGEST = 1e4
 """Costs are scaled so that the largest is about this: the solver's tolerances are absolute."""
+UNSURE = 1e-4
+"""By so much of scaled costs a bound of the solver may be too high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def run(programme: Programme, seconds: float | None, nodes: int | None) -> Answe
         return Answer(None, np.inf)
     bound = found.mip_dual_bound
     known = bound is not None and np.isfinite(bound)
-    return Answer(None if found.x is None else np.asarray(found.x), float(bound) / scale if known else 0.0)
+    return Answer(None if found.x is None else np.asarray(found.x), _sure(float(bound), scale) if known else 0.0)
 
 
 def relax(programme: Programme, seconds: float | None) -> Relaxed | Answer:
@@ -79,7 +81,7 @@ def relax(programme: Programme, seconds: float | None) -> Relaxed | Answer:
         return Answer(None, np.inf)
     if found.status != 0:
         return Answer(None, 0.0)
-    return Relaxed(np.asarray(found.x), float(found.fun) / scale, np.asarray(found.lower.marginals) / scale)
+    return Relaxed(np.asarray(found.x), _sure(float(found.fun), scale), np.asarray(found.lower.marginals) / scale)
 
 
 def _scaled(programme: Programme) -> tuple[Floats, float]:
@@ -87,6 +89,10 @@ def _scaled(programme: Programme) -> tuple[Floats, float]:
     largest = float(np.abs(cost).max(initial=0.0))
     scale = LARGEST / largest if largest else 1.0
     return cost * scale, scale
+
+
+def _sure(bound: float, scale: float) -> float:
+    return max(bound - UNSURE, 0.0) / scale
 
 
 def _matrix(programme: Programme) -> Any:
