@@ -106,3 +106,21 @@ def _in_memory(entry: Entry, unit: int) -> Entry:
         key: {"memory": entry.values[key]["cpu"] * unit} for key in amounts if "cpu" in entry.values.get(key, {})
     }
     return Entry(entry.section, {**entry.values, **changed})
+
+
+def test_a_set_that_leaves_a_byte_too_little_is_not_called_better() -> None:
+    size = 2**40
+    works = [
+        running("old", queue="a", memory=size, priority=1, started=-6_000_000),
+        running("large", queue="a", memory=size - 1, priority=2, started=-60),
+        running("byte", queue="a", memory=1, priority=2, started=-60_000),
+        pending("in", queue="a", memory=size, priority=5),
+    ]
+    made = cede.plan(kueue(queue("a", memory=2 * size, within="LowerPriority"), *works), certify=20).of("in")
+    assert made is not None
+    assert made.certificate is not None
+    cost = made.certificate.cost
+
+    assert cost is not None
+    assert cost.better == ("byte", "large")
+    assert cost.bound == cost.best == 1001

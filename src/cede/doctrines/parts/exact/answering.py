@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cede.doctrines.parts.exact.areas import Area, areas_of, candidates_on
-from cede.doctrines.parts.exact.check import certainly_no_room, lawful
+from cede.doctrines.parts.exact.check import lawful, never_enough
 from cede.doctrines.parts.exact.highs import Answer, relax, run
 from cede.doctrines.parts.exact.model import Model, model_of
 from cede.doctrines.parts.exact.ordered import solve_by_order
@@ -118,7 +118,7 @@ class _Search:
                 if (self.question.weights[model.works] <= self.value).all():
                     return bound
                 continue  # without those who cost more than all of the best together, the solver counts finer
-            if not certainly_no_room(self.state, self.question, rows):
+            if not never_enough(self.state, self.question, rows):
                 return bound
             cuts.append(chosen)
         return bound

@@ -15,7 +15,9 @@ from cede.state.columns import GONE, PREEMPTING, RESERVED, Bools, Int64s
 from cede.state.state import State
 
 NEAR = 1e-9
-"""Conditions are sums of floats; so little of what goes in is not told apart."""
+"""Of numbers that are not whole, or too large for that, so little is not told apart."""
+EXACT = 2.0**53
+"""Sums of whole numbers below this are exact."""
 
 
 def lawful(state: State, question: Question, rows: Rows) -> bool:
@@ -64,11 +66,42 @@ def keeps(question: Question, rows: Rows) -> bool:
     return all(_holds(condition, gone) for condition in question.conditions)
 
 
+def never_enough(state: State, question: Question, rows: Rows) -> bool:
+    """Whether it is proven that neither these do nor only some of them."""
+    if certainly_no_room(state, question, rows):
+        return True
+    gone = np.isin(question.rows, rows)
+    return any(grows(condition) and not _holds(condition, gone) for condition in question.conditions)
+
+
+def grows(condition: Linear) -> bool:
+    """Whether the condition holds for every set that has one for which it does inside it."""
+    if condition.low > -np.inf and (condition.adds < 0).any():
+        return False
+    if condition.high == np.inf:
+        return True
+    return bool((condition.adds <= 0).all()) and all(_falls(over) for over in condition.over)
+
+
+def _falls(over: Over) -> bool:
+    return bool((over.adds <= 0).all()) and all(_falls(other) for other in over.others)
+
+
 def _holds(condition: Linear, gone: Bools) -> bool:
     terms = [*condition.adds[gone].tolist(), *(_over(over, gone) for over in condition.over)]
     total = math.fsum(terms)
-    slack = NEAR * max(1.0, *(abs(term) for term in (*terms, 1.0)))
+    bounds = [bound for bound in (condition.low, condition.high) if math.isfinite(bound)]
+    exact = _whole([*terms, *bounds]) and all(_is_whole(over) for over in condition.over)
+    slack = 0.0 if exact else NEAR * max(1.0, *(abs(term) for term in (*terms, 1.0)))
     return bool(condition.low - slack <= total <= condition.high + slack)
+
+
+def _is_whole(over: Over) -> bool:
+    return _whole([over.base, *over.adds.tolist()]) and all(map(_is_whole, over.others))
+
+
+def _whole(numbers: list[float]) -> bool:
+    return all(float(number).is_integer() and abs(number) < EXACT for number in numbers)
 
 
 def _over(over: Over, gone: Bools) -> float:

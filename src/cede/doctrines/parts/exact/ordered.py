@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from cede.doctrines.parts.exact.areas import areas_of, candidates_on
-from cede.doctrines.parts.exact.check import certainly_no_room, keeps, lawful
+from cede.doctrines.parts.exact.check import certainly_no_room, grows, keeps, lawful
 from cede.doctrines.parts.exact.highs import run
 from cede.doctrines.parts.exact.model import model_of
 from cede.doctrines.parts.exact.solved import Seconds, Solved
 from cede.doctrines.parts.exact.space import Space, space_of
 from cede.doctrines.parts.orders import Rows
-from cede.doctrines.parts.question import Linear, Over, Question
+from cede.doctrines.parts.question import Question
 from cede.state.columns import Bools
 from cede.state.state import State
 
@@ -62,7 +62,7 @@ class _Prefixes:
     def __init__(self, state: State, question: Question, seconds: Seconds | None, nodes: int | None) -> None:
         self.state, self.question = state, question
         self.seconds, self.nodes = seconds, nodes
-        self.more_is_better = all(_grows(condition) for condition in question.conditions)
+        self.more_is_better = all(grows(condition) for condition in question.conditions)
         self._space: Space | None = None
 
     @property
@@ -120,16 +120,3 @@ class _Prefixes:
         if self.seconds is None:
             return None
         return self.seconds() if callable(self.seconds) else self.seconds / areas
-
-
-def _grows(condition: Linear) -> bool:
-    """Whether the condition holds for every set that has one for which it does inside it."""
-    if condition.low > -np.inf and (condition.adds < 0).any():
-        return False
-    if condition.high == np.inf:
-        return True
-    return bool((condition.adds <= 0).all()) and all(_falls(over) for over in condition.over)
-
-
-def _falls(over: Over) -> bool:
-    return bool((over.adds <= 0).all()) and all(_falls(other) for other in over.others)
