@@ -227,3 +227,29 @@ def test_what_is_written_is_read_again() -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="no time to certify in"):
         seconds_of(text)
+
+
+def test_no_set_is_called_better_in_which_a_release_would_not_find_room() -> None:
+    """Release 26.8 puts the driver on n2, since least remains there, and never tries it on n1."""
+    cluster = shipped(
+        node("n1", cpu=2),
+        node("n2", cpu=3),
+        group(enabled=True, victim_scope="resource-group", agent_selection_strategy="concentrated"),
+        running("kept", "n1", cpu="500m", preemptible=False),
+        costly("one", "n2", 10, cpu=1, job_priority=0),
+        costly("two", "n2", 20, cpu=1, job_priority=0),
+        pending(
+            "in",
+            job_priority=5,
+            pod_sets=[
+                {"name": "driver", "count": 1, "requests": {"cpu": 1}},
+                {"name": "worker", "count": 1, "requests": {"cpu": 2}},
+            ],
+        ),
+    )
+
+    found = certificate(cluster, "in").cost
+
+    assert found is not None
+    assert (found.value, found.bound, found.better) == (30, 10, ())
+    assert len(found.relaxed) == 1

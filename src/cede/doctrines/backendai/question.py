@@ -25,6 +25,7 @@ from cede.state.columns import NEVER, Bools
 from cede.state.state import State
 
 FEWEST_NODES = "how many nodes its tenant may hold is asked of the fewest nodes that it could stand on"
+ONE_BY_ONE = "release 26.8 gives members that differ their agents one after another, each the one its strategy likes"
 ORDER, PLACE = "order", "place"
 
 
@@ -41,7 +42,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
         rows = _useful(state, claim, proposal.candidates(state, claim, settings).open)
         return _of_the_document(state, claim, settings, rows, relaxed)
     rows = _useful(state, claim, shipped.candidates(state, claim, settings).open)
-    return _of_the_release(state, claim, settings, rows, relaxed)
+    return _of_the_release(state, claim, settings, rows, relaxed if claim.need is not None else (*relaxed, ONE_BY_ONE))
 
 
 def _of_the_document(state: State, claim: Claim, settings: Settings, rows: Rows, relaxed: tuple[str, ...]) -> Question:
