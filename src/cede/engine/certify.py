@@ -24,7 +24,7 @@ from cede.model.certificate import Certificate
 from cede.model.errors import InputError, Problem
 from cede.model.plan import Decision, Plan
 from cede.state.admission import admitted_parts
-from cede.state.columns import GONE, Bools
+from cede.state.columns import GONE, PREEMPTING, Bools
 from cede.state.state import State
 from cede.state.static import holds
 from cede.state.trial import Trial
@@ -35,6 +35,7 @@ MOST_SECONDS = 86_400.0
 MOST_LIVE_SECONDS = 20.0
 """Of a running server, which refuses to answer what takes longer."""
 COST = "cost"
+AHEAD = "what those hold who come first and wait, as if they had started, is not counted"
 
 
 def seconds_of(text: str, place: str = "--certify", *, live: bool = False) -> float:
@@ -72,12 +73,16 @@ def certified(
     decisions: list[Decision] = []
     with Trial(state) as trial:
         for decision in ahead:
-            _follow(trial, decision)
+            _follow(trial, doctrine, decision)
+        counted = any(decision.rule in doctrine.counted for decision in ahead)
         for decision in made.decisions:
-            asks = _asks(doctrine, decision)
-            found = _certificate(state, doctrine, made.edition, decision, memory or {}, time) if asks else None
+            found = None
+            if _asks(doctrine, decision):
+                question = _question(state, doctrine, made.edition, decision, memory or {}, counted=counted)
+                found = _certificate(state, question, decision, time)
             decisions.append(decision if found is None else replace(decision, certificate=found))
-            _follow(trial, decision)
+            _follow(trial, doctrine, decision)
+            counted |= decision.rule in doctrine.counted
     return replace(made, decisions=tuple(decisions))
 
 
@@ -111,9 +116,12 @@ class _Time:
         return lambda: (end - self.clock.now()) / 1e6
 
 
-def _follow(trial: Trial, decision: Decision) -> None:
+def _follow(trial: Trial, doctrine: Doctrine, decision: Decision) -> None:
     """What is so once the decision is carried out: victims gone, the claimant in its place."""
     state = trial.state
+    if decision.rule in doctrine.awaits:
+        for leaving in np.flatnonzero(state.work.state[: state.work.size] == PREEMPTING).tolist():
+            trial.evict(leaving)
     for victim in decision.victims:
         row = state.work_index.get(victim.workload)
         if row is not None and holds(int(state.work.state[row])):
@@ -125,17 +133,26 @@ def _follow(trial: Trial, decision: Decision) -> None:
     trial.book(row, [state.node_index[name] for name in decision.nodes], parts)
 
 
-def _certificate(
-    state: State, doctrine: Doctrine, edition: str, decision: Decision, memory: Mapping[str, Any], time: _Time
-) -> Certificate | None:
+def _question(
+    state: State, doctrine: Doctrine, edition: str, decision: Decision, memory: Mapping[str, Any], *, counted: bool
+) -> Question | None:
+    """What the doctrine says of the decision; `counted`: somebody ahead of it waits and holds quota nevertheless."""
     assert doctrine.question is not None
-    question = doctrine.question(state, edition, decision, memory)
+    there = tuple(one for one in decision.victims if state.work.state[state.work_index[one.workload]] != GONE)
+    question = doctrine.question(state, edition, replace(decision, victims=there), memory)
+    if question is None or not counted:
+        return question
+    return replace(question, relaxed=(*question.relaxed, AHEAD))
+
+
+def _certificate(state: State, question: Question | None, decision: Decision, time: _Time) -> Certificate | None:
     if question is None:
         time.skip(2)
         return None
     if state.static.selection == OPTIMAL and question.by_order:
         question = by_cost(state, question)
     rows = np.array([state.work_index[victim.workload] for victim in decision.victims], np.intp)
+    rows = rows[state.work.state[rows] != GONE]
     own = _judged(state, question, rows, time)
     if question.objective == COST:
         time.skip()
@@ -144,7 +161,7 @@ def _certificate(
 
 
 def _judged(state: State, question: Question, rows: Rows, time: _Time) -> Certificate:
-    taken = np.isin(question.rows, rows[state.work.state[rows] != GONE])
+    taken = np.isin(question.rows, rows)
     does = int(taken.sum()) == len(rows) and lawful(state, question, rows)
     value = _value(question, taken)
     found = solve(state, question, seconds=time.next(), chosen=rows if does else None)

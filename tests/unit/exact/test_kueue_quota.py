@@ -13,6 +13,7 @@ from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.quota import quotas_of
 from cede.doctrines.parts.exact import solve
 from cede.doctrines.parts.exact.check import keeps
+from cede.engine.certify import AHEAD
 from cede.model.plan import Decision, Victim
 from tests.builders import Entry, cohort, decided, kueue, pending, queue, running
 
@@ -124,3 +125,30 @@ def test_a_set_that_leaves_a_byte_too_little_is_not_called_better() -> None:
     assert cost is not None
     assert cost.better == ("byte", "large")
     assert cost.bound == cost.best == 1001
+
+
+def test_who_waits_for_those_who_are_leaving_lets_them_go_for_whoever_comes_after_it() -> None:
+    """Without `leaves`, which is as good as gone, `in` needs no more than `first`."""
+    cluster = kueue(
+        cohort("root"),
+        queue("a", "root", cpu=4, reclaim="Any", lending_limit={"cpu": 0}),
+        queue("b", "root", cpu=4, reclaim="Any"),
+        queue("c", "root", cpu=0),
+        running("leaves", queue="c", cpu=4, priority=0, started=-10, state="preempting"),
+        running("first", queue="c", cpu=4, priority=0, started=-20),
+        pending("waits", queue="a", cpu=4, priority=9),
+        pending("in", queue="b", cpu=4, priority=5),
+    )
+    plan = cede.plan(cluster, certify=20)
+    waits, made = plan.of("waits"), plan.of("in")
+    assert waits is not None
+    assert made is not None
+    assert waits.rule == "kueue.awaits-victims"
+    assert [victim.workload for victim in made.victims] == ["first"]
+
+    found = made.certificate
+
+    assert found is not None
+    assert found.lawful
+    assert (found.value, found.bound) == (1, 1)
+    assert AHEAD in found.relaxed

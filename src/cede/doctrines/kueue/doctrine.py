@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cede.doctrines.kueue.check import Audit
+from cede.doctrines.kueue.check import HOLDING, Audit
 from cede.doctrines.kueue.decide import decide
 from cede.doctrines.kueue.lint import lint
 from cede.doctrines.kueue.question import question
-from cede.doctrines.kueue.rules import RULES
+from cede.doctrines.kueue.rules import AWAITS, RULES
 from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
 from cede.doctrines.kueue.shares import shares
 from cede.doctrines.kueue.swift import swift
@@ -43,4 +43,6 @@ KUEUE = Doctrine(
     swift=swift,
     quota=True,
     question=question,
+    counted=frozenset(HOLDING),
+    awaits=frozenset({AWAITS.id}),
 )

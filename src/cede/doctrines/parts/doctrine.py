@@ -140,6 +140,10 @@ class Doctrine:
     question: Callable[[State, str, Decision, Mapping[str, Any]], Question | None] | None = None
     """What a victim set of this decision had to do and is judged by, by what the doctrine remembered; the state is as
     it was before. None: nothing to ask."""
+    counted: frozenset[str] = frozenset()
+    """Rules by which somebody waits and holds quota nevertheless against those who come after it in the plan."""
+    awaits: frozenset[str] = frozenset()
+    """Of these, the rules by which it waits for those who are leaving: for who comes after it they are gone."""
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
     contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
