@@ -90,4 +90,4 @@ def _surely(one: Certificate) -> bool:
 
 
 def _number(value: float) -> str:
-    return f"{round(value, 6):,g}" if value == int(value) else f"{value:,.2f}"
+    return f"{int(value):,}" if value == int(value) else f"{value:,.2f}"

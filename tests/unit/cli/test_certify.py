@@ -94,3 +94,9 @@ def test_where_the_time_is_left_out_the_default_stands(given: list[str], meant: 
 )
 def test_a_certificate_in_words(made: Certificate, sentence: str) -> None:
     assert worded(made) == sentence
+
+
+def test_large_whole_numbers_are_told_to_the_last_digit() -> None:
+    made = Certificate("cost", "min", 12_345_678.0, 12_345_600.0, optimal=False)
+
+    assert worded(made) == "cost 12,345,678 min, bound 12,345,600: gap 0.0 %"
