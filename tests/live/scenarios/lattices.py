@@ -1,11 +1,11 @@
-"""Clusters under Lattice for real servers, with times of a second or less."""
+"""Clusters under Lattice for real servers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-TIMES = {"checkpoint_timeout": 1, "max_deferral": 0.5, "grace_period": 0.5}
-"""In the cluster file: the doctrine has these times itself."""
+from tests.live.serving import TIMES
+
 RETURN_S = 1.5
 """How long whoever borrowed a node has to give it back, by the configuration of the tests' servers."""
 TYPES = ("hpc_batch", "ml_training", "service", "sensitive", "interactive")
@@ -18,7 +18,10 @@ def lattice_of(
     tenants: tuple[dict[str, Any], ...] = (),
     **settings: Any,
 ) -> dict[str, Any]:
-    """Nodes of four cpus and queues; a queue that is called like a type has that type. Nobody is near its end."""
+    """Nodes of four cpus and queues; a queue that is called like a type has that type. Nobody is near its end.
+
+    The times are in the cluster file: the doctrine has them itself.
+    """
     given = TIMES | {"near_completion_threshold": 0} | settings
     return {
         "cede": 1,

@@ -6,13 +6,10 @@ import signal
 import pytest
 
 from cede.live.client.errors import ClientError
-from tests.live.scenarios.scripts import DEAF, ENDING, POLITE, SAVES, SAVING, SILENT, SLEEPS
-from tests.live.serving import Live, alive
+from tests.live.scenarios.scripts import DEAF, ENDING, LET_GO, POLITE, SAVES, SAVING, SILENT, SLEEPS, SLOW_TO_GO
+from tests.live.serving import HASTY, LATE_S, Live, alive
 
 pytestmark = pytest.mark.slow
-
-SLOW_TO_GO = "trap 'sleep 0.8; exit 0' TERM; echo ready; sleep 60 & wait"
-PATIENTLY = {"grace_period": 5}
 
 
 def test_a_pending_workload_is_cancelled_at_once(live: Live) -> None:
@@ -53,16 +50,16 @@ def test_a_running_workload_is_told_to_go_and_is_cancelled(live: Live) -> None:
 
 
 def test_a_running_workload_that_ignores_it_is_killed_after_its_grace(live: Live) -> None:
-    live.runs("ignores", DEAF)
+    live.runs("ignores", DEAF, times=HASTY)
     assert live.client.cancel("ignores")["state"] == "cancelling"
 
     ended = live.end("ignores")
     assert (ended["state"], ended["exit_signal"]) == ("cancelled", 9)
-    assert 0.5 <= live.seconds_between("ignores", "cancel", "end") < 1.5
+    assert 0.5 <= live.seconds_between("ignores", "cancel", "end") < 0.5 + LATE_S
 
 
 def test_a_checkpointing_workload_is_cancelled_and_keeps_its_claimant_waiting_no_longer(live: Live) -> None:
-    live.runs("saving-1", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 60})
+    live.runs("saving-1", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 600})
     live.preempt("saving-1")
     live.wait("saving-1", "checkpointing")
     live.client.cancel("saving-1")
@@ -73,10 +70,11 @@ def test_a_checkpointing_workload_is_cancelled_and_keeps_its_claimant_waiting_no
 
 
 def test_a_preempting_workload_is_cancelled_and_never_queues_again(live: Live) -> None:
-    live.runs("going", SLOW_TO_GO, times=PATIENTLY)
+    live.runs("going", SLOW_TO_GO)
     live.preempt("going", "sleep 0.1")
     live.wait("going", "preempting")
     live.client.cancel("going")
+    live.let_go("going")
 
     assert live.end("going")["state"] == "cancelled"
     live.completed("going-urgent")
@@ -92,9 +90,10 @@ def test_a_suspended_workload_is_cancelled_at_once(live: Live) -> None:
 
 
 def test_to_cancel_twice_changes_nothing(live: Live) -> None:
-    live.runs("twice", SLOW_TO_GO, times=PATIENTLY)
+    live.runs("twice", SLOW_TO_GO)
     live.client.cancel("twice")
     assert live.client.cancel("twice")["state"] == "cancelling"
+    live.let_go("twice")
 
     assert live.end("twice")["state"] == "cancelled"
     assert live.signals("twice").count("cancel") == 1
@@ -114,7 +113,7 @@ def test_a_cancelled_workload_that_ends_well_before_it_is_told_has_completed(liv
 
 
 def test_a_stopped_process_is_ended_too(live: Live) -> None:
-    live.runs("stopped", f"echo $$ >{live.data}/stopped; {SLEEPS}")
+    live.runs("stopped", f"echo $$ >{live.data}/stopped; {SLEEPS}", times=HASTY)
     pid = int((live.data / "stopped").read_text())
     os.kill(pid, signal.SIGSTOP)
     live.client.cancel("stopped")
@@ -150,8 +149,10 @@ def test_a_pending_workload_that_is_suspended_does_not_start(live: Live) -> None
 
 def test_a_victim_that_somebody_suspends_meanwhile_stays_away(live: Live) -> None:
     live.runs("both", ENDING, checkpoint=SAVES)
-    live.preempt("both", "sleep 0.2")
+    live.preempt("both", LET_GO)
     live.client.suspend("both")
+    live.wait("both-urgent", "running")
+    live.let_go("both-urgent")
 
     live.end("both-urgent")
     away = live.wait("both", "suspended")

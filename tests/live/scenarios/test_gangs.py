@@ -10,7 +10,7 @@ from tests.live.serving import Live, cluster_of, until
 pytestmark = pytest.mark.slow
 
 NODES = ("n1", "n2", "n3", "n4")
-REST = "trap 'exit 0' TERM; echo ready; sleep 60 & wait"
+REST = "trap 'exit 0' TERM; echo ready; sleep 300 & wait"
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_a_gang_gives_way_to_a_gang_as_one(live: Live) -> None:
     live.shell("whole", SAVING, members=4, checkpoint=SAVES)
     members_said(live, "whole", "ready")
     live.wait("whole", "running")
-    live.preempt("whole", "echo here; exec sleep 60", members=4)
+    live.preempt("whole", "echo here; exec sleep 300", members=4)
 
     members_said(live, "whole-urgent", "here")
     left = live.client.job("whole")
@@ -70,7 +70,7 @@ def test_a_gang_gives_way_to_a_gang_as_one(live: Live) -> None:
 
 def test_a_gang_is_suspended_only_when_every_member_has_saved(live: Live) -> None:
     one_silent = f"if [ $CEDE_RANK = 2 ]; then trap '' USR1; {SLEEPS}; else {SAVING}; fi"
-    live.shell("partly", one_silent, members=4, checkpoint=SAVES)
+    live.shell("partly", one_silent, members=4, checkpoint=SAVES, times={"checkpoint_timeout": 1})
     members_said(live, "partly", "ready")
     live.wait("partly", "running")
     live.preempt("partly")

@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 
 from cede.live.client.errors import ClientError
-from tests.live.scenarios.scripts import SAVES, SAVING, SILENT, SLEEPS, answering
+from tests.live.scenarios.scripts import SAVES, SAVING, SLEEPS, SLOW_TO_GO, SLOWLY
 from tests.live.serving import Live, cluster_of, until
 
 pytestmark = pytest.mark.slow
-
-SLOWLY = answering('put progress "$hint 0.1"; sleep 0.8; put done "$hint"')
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +30,7 @@ def test_a_hold_is_seen_and_has_a_deadline(live: Live) -> None:
         assert (node["held"]["cpu"], node["leaving"]["cpu"]) == (3, 4)
         assert node["workloads"] == ["leaver", "leaver-urgent"]
     assert live.client.queues()[0]["held"] == 1
+    live.let_go("leaver")
     running = live.wait("leaver-urgent", "running")
     assert (running["waits_for"], running["deadline"]) == ([], None)
     assert live.node("n1")["held"] == {}
@@ -51,12 +50,13 @@ def test_nobody_slips_into_a_hold(live: Live) -> None:
     assert live.client.job("slow-urgent")["waits_for"] == ["slow"]
     assert live.client.job("equal")["state"] == live.client.job("lesser")["state"] == "pending"
     live.wait("beside", "running")
+    live.let_go("slow")
     live.wait("slow-urgent", "running")
     assert live.client.job("equal")["state"] == live.client.job("lesser")["state"] == "pending"
 
 
 def test_a_hold_whose_deadline_is_over_is_given_up_and_its_victim_goes_on(live: Live) -> None:
-    live.runs("dawdler", SLOWLY, checkpoint=SAVES, members=2, times={"checkpoint_timeout": 10})
+    live.runs("dawdler", SLOWLY, checkpoint=SAVES, members=2)
     live.preempt("dawdler", members=2, times={"hold_timeout": 0.2})
 
     until(lambda: "live.hold-expired" in live.rules("dawdler-urgent"))
@@ -68,6 +68,7 @@ def test_a_claimant_that_is_cancelled_leaves_its_victim_alone(live: Live) -> Non
     live.preempt("spared", members=2)
     live.wait("spared-urgent", "held")
     live.client.cancel("spared-urgent")
+    live.let_go("spared")
 
     live.happened("spared", "checkpointed")
     going_on = live.wait("spared", "running")
@@ -78,11 +79,11 @@ def test_a_claimant_that_is_cancelled_leaves_its_victim_alone(live: Live) -> Non
 
 
 def test_a_victim_that_was_already_told_to_go_goes_though_its_claimant_was_cancelled(live: Live) -> None:
-    slow_to_go = "trap 'sleep 0.8; exit 0' TERM; echo ready; sleep 60 & wait"
-    live.runs("gone", slow_to_go, members=2, times={"grace_period": 5})
+    live.runs("gone", SLOW_TO_GO, members=2)
     live.preempt("gone", members=2)
     live.wait("gone", "preempting")
     live.client.cancel("gone-urgent")
+    live.let_go("gone")
 
     live.said("gone", "ready", attempt=2)
     assert live.client.job("gone")["preempted"] == 1
@@ -97,6 +98,8 @@ def test_two_urgent_claimants_at_once_have_a_hold_each(live: Live) -> None:
     one, other = live.wait("first-urgent", "held"), live.wait("second-urgent", "held")
     assert set(one["nodes"] + other["nodes"]) == {"n1", "n2"}
     assert set(one["waits_for"] + other["waits_for"]) == {"first", "second"}
+    for name in ("first", "second"):
+        live.let_go(name)
     live.wait("first-urgent", "running")
     live.wait("second-urgent", "running")
     assert all(live.client.job(name)["preempted"] == 1 for name in ("first", "second"))
@@ -114,11 +117,12 @@ def test_one_room_for_two_urgent_claimants_goes_to_the_first(live: Live) -> None
 
 
 def test_a_still_more_urgent_one_takes_a_room_that_is_held(live: Live) -> None:
-    live.runs("bottom", SILENT, checkpoint=SAVES, members=2)
+    live.runs("bottom", SLOWLY, checkpoint=SAVES, members=2)
     live.preempt("bottom", members=2)
     live.wait("bottom-urgent", "held")
     live.shell("top", SLEEPS, priority=40, members=2)
 
+    live.let_go("bottom")
     live.wait("top", "running")
     assert live.client.job("bottom-urgent")["state"] == "pending"
     assert live.signals("bottom").count("hint") == 1
@@ -132,6 +136,7 @@ def test_a_held_workload_that_somebody_suspends_gives_its_hold_up(live: Live) ->
 
     parked = live.client.job("stays-urgent")
     assert (parked["state"], parked["nodes"]) == ("pending", [])
+    live.let_go("stays")
     live.happened("stays", "checkpointed")
     assert live.wait("stays", "running")["attempt"] == 1
     with pytest.raises(ClientError, match="it is not suspended"):

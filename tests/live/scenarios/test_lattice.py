@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.live.scenarios.lattices import RETURN_S, TYPES, lattice_of
-from tests.live.scenarios.scripts import DEAF, ENDING, POLITE, SAVES, SAVING, SLEEPS
-from tests.live.serving import Live, until
+from tests.live.scenarios.scripts import DEAF, ENDING, LET_GO, POLITE, SAVES, SAVING, SILENT, SLEEPS
+from tests.live.serving import HASTY, Live, until
 
 pytestmark = pytest.mark.slow
 
@@ -62,10 +62,11 @@ def test_preemption_only_moves_down_the_classes(live: Live, low: int, high: int,
 
 def test_a_checkpoint_is_asked_for_before_anything_is_told_to_go(live: Live) -> None:
     live.runs("asked", ENDING, queue="ml_training", priority=2, checkpoint=SAVES, **on("n1"))
-    live.shell("asks", "sleep 0.2", queue="hpc_batch", priority=8, **on("n1"))
+    live.shell("asks", LET_GO, queue="hpc_batch", priority=8, **on("n1"))
 
     left = live.wait("asked", "suspended")
     assert (left["preempted"], left["attempt"]) == (1, 1)
+    live.let_go("asks")
     live.completed("asks")
     ended = live.completed("asked")
     assert (ended["submitted"], ended["attempt"]) == (left["submitted"], 2)
@@ -75,7 +76,7 @@ def test_a_checkpoint_is_asked_for_before_anything_is_told_to_go(live: Live) -> 
 
 
 def test_a_home_queue_takes_its_node_back_whatever_the_class_and_the_borrower_has_its_grace(live: Live) -> None:
-    live.runs("borrower", DEAF, queue="ml_training", priority=9, **on("lent"))
+    live.runs("borrower", DEAF, queue="ml_training", priority=9, times=HASTY, **on("lent"))
     live.shell("home", SLEEPS, queue="hpc_batch", priority=0, **on("lent"))
 
     live.wait("home", "running")
@@ -249,7 +250,7 @@ def test_every_metric_of_the_policy_has_its_counterpart(live: Live) -> None:
     live.wait("counter", "running")
     live.client.cancel("counter")
     live.said("counted", "ready 2 1", attempt=2)
-    live.runs("mute", "trap '' USR1; echo ready; exec sleep 60", queue="ml_training", checkpoint=SAVES, **on("n2"))
+    live.runs("mute", SILENT, queue="ml_training", checkpoint=SAVES, times={"checkpoint_timeout": 1}, **on("n2"))
     live.shell("louder", SLEEPS, queue="hpc_batch", priority=9, **on("n2"))
     live.wait("louder", "running")
 

@@ -132,7 +132,7 @@ def test_nobody_is_preempted_for_quota_and_room_that_is_held_counts(live: Live) 
     live.wait("urgent", "running")
     live.client.cancel("urgent")
     live.end("urgent")
-    slow = {"checkpoint_timeout": 30}
+    slow = {"checkpoint_timeout": 600}
     live.runs("slow", SILENT, priority=0, checkpoint=SAVES, times=slow, constraints={"nodes": ["n3"]})
     live.shell("holds", SLEEPS, tenant="one", priority=9, constraints={"nodes": ["n3"]})
     live.wait("holds", "held")

@@ -18,7 +18,7 @@ from tests.live.serving import ACCOUNT, Live, until
 pytestmark = pytest.mark.slow
 
 BOTH = {"constraints": {"nodes": ["n1", "n2"]}, "members": 2}
-LOSES = "echo supervisor $PPID; echo ready; exec sleep 60"
+LOSES = "echo supervisor $PPID; echo ready; exec sleep 300"
 
 
 @pytest.fixture(scope="module")

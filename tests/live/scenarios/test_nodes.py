@@ -65,7 +65,7 @@ def test_a_drain_with_eviction_after_one_without_sends_away_too(live: Live) -> N
 
 
 def test_a_hold_on_a_drained_node_is_lost(live: Live) -> None:
-    live.runs("leaver", SILENT, checkpoint=SAVES, members=2, times={"checkpoint_timeout": 60})
+    live.runs("leaver", SILENT, checkpoint=SAVES, members=2, times={"checkpoint_timeout": 600})
     live.preempt("leaver", members=2)
     live.wait("leaver-urgent", "held")
     live.client.drain("n1")

@@ -17,16 +17,16 @@ PROGRAMS = {
     "shm": (sys.executable, "train_shm.py"),
     "grpc": (sys.executable, "train_grpc.py"),
 }
-TIMES = {"checkpoint_timeout": 10, "max_deferral": 10}
-"""As long as a busy machine may take."""
+PACED = 'if [ $CEDE_RESUME = 1 ]; then exec "$@" 0.005; else exec "$@" 0.2; fi'
+"""Seconds for each step: what is told to go has not counted to its end by then, and what resumes soon has."""
 
 
-def begin(live: Live, way: str, name: str, steps: int, step_s: float = 0.01) -> str:
-    """The example of this protocol works on its first steps."""
+def begin(live: Live, way: str, name: str, steps: int) -> str:
+    """The example of this protocol works on its first steps. It takes its time for them, until it resumes."""
     program, script = PROGRAMS[way]
     checkpoint = {"mode": "manual", "protocol": way.removesuffix("-shell")}
-    command = (program, str(EXAMPLES / script), str(steps), str(step_s))
-    live.submit(f"{way}-{name}", *command, checkpoint=checkpoint, times=TIMES)
+    command = ("sh", "-c", PACED, "sh", program, str(EXAMPLES / script), str(steps))
+    live.submit(f"{way}-{name}", *command, checkpoint=checkpoint)
     live.said(f"{way}-{name}", "starting from 0")
     live.wait(f"{way}-{name}", "running")
     return f"{way}-{name}"
@@ -41,7 +41,7 @@ def saved(live: Live, name: str) -> int:
 
 @pytest.mark.parametrize("way", PROGRAMS)
 def test_a_preempted_example_goes_on_from_its_checkpoint(live: Live, way: str) -> None:
-    name = begin(live, way, "preempted", 60, 0.02)
+    name = begin(live, way, "preempted", 200)
     urgent = live.preempt(name)
 
     step = saved(live, name)
@@ -51,12 +51,12 @@ def test_a_preempted_example_goes_on_from_its_checkpoint(live: Live, way: str) -
     assert (ended["state"], ended["attempt"], ended["preempted"]) == ("completed", 2, 1)
     log = live.log(name)
     assert f"resuming from {step}, attempt 2" in log
-    assert log.splitlines()[-1].startswith(("counted to 60", "trained 60 steps"))
+    assert log.splitlines()[-1].startswith(("counted to 200", "trained 200 steps"))
 
 
 @pytest.mark.parametrize("way", PROGRAMS)
 def test_an_example_that_somebody_suspends_stays_away_until_it_is_resumed(live: Live, way: str) -> None:
-    name = begin(live, way, "parked", 20, 0.05)
+    name = begin(live, way, "parked", 200)
     live.client.suspend(name)
 
     step = saved(live, name)
@@ -87,7 +87,7 @@ def test_an_application_that_asks_for_time_over_grpc_gets_some_and_no_more(live:
     """One that keeps to what it was granted saves in time; one that does not is ended."""
     command = (sys.executable, str(Path(__file__).parent / "deferring.py"), then)
     name = f"{then}-later"
-    times = {"checkpoint_timeout": 2, "max_deferral": 0.5}
+    times = {"checkpoint_timeout": {"saves": 30, "forgets": 3}[then], "max_deferral": 0.5}
     live.submit(name, *command, checkpoint={"mode": "manual", "protocol": "grpc"}, times=times)
     live.said(name, "ready")
     live.wait(name, "running")
@@ -98,5 +98,5 @@ def test_an_application_that_asks_for_time_over_grpc_gets_some_and_no_more(live:
     assert live.log(name, attempt=1).split() == ["ready", "deferred", *(["saved"] if then == "saves" else [])]
     deferral = next(event for event in live.events(name) if event["signal"] == "defer")
     assert "asked for 1m more time and was given 500ms of at most 500ms" in deferral["why"]
-    least = {"saves": 0.5, "forgets": 2.5}[then]
-    assert least <= live.seconds_between(name, "hint", {"saves": "saved", "forgets": "evict"}[then]) < least + 1.5
+    least = {"saves": 0.5, "forgets": 3.5}[then]
+    assert least <= live.seconds_between(name, "hint", {"saves": "saved", "forgets": "evict"}[then]) < 25

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.live.scenarios.scripts import DEAF, POLITE, SAVES, SILENT, SLEEPS
-from tests.live.serving import Live, alive, until
+from tests.live.serving import HASTY, Live, alive, until
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def lose(live: Live, name: str) -> None:
 
 
 def test_a_silent_victim_queues_again_if_its_policy_is_always(live: Live) -> None:
-    live.runs("always", SILENT, checkpoint=SAVES, requeue="always")
+    live.runs("always", SILENT, checkpoint=SAVES, requeue="always", times={"checkpoint_timeout": 1})
     urgent = live.preempt("always", "sleep 0.2")
 
     live.said("always", "ready", attempt=2)
@@ -41,7 +41,7 @@ def test_a_victim_whose_policy_is_never_ends_as_preempted_when_it_leaves_without
 
 
 def test_a_silent_victim_whose_policy_is_never_has_failed(live: Live) -> None:
-    live.runs("never-deaf", DEAF, checkpoint=SAVES, requeue="never")
+    live.runs("never-deaf", DEAF, checkpoint=SAVES, requeue="never", times=HASTY)
     live.preempt("never-deaf")
 
     ended = live.end("never-deaf")

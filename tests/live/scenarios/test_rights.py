@@ -12,7 +12,7 @@ from cede.live.client import Client
 from cede.live.client.errors import ClientError
 from cede.live.config import User
 from tests.live.scenarios.scripts import SAVES, SAVING
-from tests.live.serving import USERS, Live, cluster_of, serving
+from tests.live.serving import DEADLINE_S, USERS, Live, cluster_of, serving
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,7 +47,7 @@ def test_under_root_a_job_has_the_rights_of_the_account_its_owner_is_mapped_to(l
     script = "id -un; id -Gn; test -w $CEDE_CHECKPOINT_DIR && echo can save; cat /etc/shadow"
     with _as(live, "nora") as nora:
         nora.submit(["sh", "-c", script], name="of-nora", cwd="/", cpu=1)
-        ended = nora.wait("of-nora", 15)
+        ended = nora.wait("of-nora", DEADLINE_S)
 
     assert (ended["state"], ended["account"]) == ("failed", "nobody")
     assert live.log("of-nora").splitlines() == ["nobody", "nogroup", "can save"]
@@ -76,7 +76,7 @@ def test_under_root_one_user_cannot_read_the_files_of_anothers_job(live: Live) -
     assert secret.read_text() == "secret\n"
     with _as(live, "nora") as nora:
         nora.submit(["cat", str(secret)], name="spy", cwd="/", cpu=1)
-        assert nora.wait("spy", 15)["state"] == "failed"
+        assert nora.wait("spy", DEADLINE_S)["state"] == "failed"
 
     assert live.log("spy") == ""
 

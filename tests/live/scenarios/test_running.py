@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from cede.live.client.errors import ClientError
-from tests.live.scenarios.scripts import SLEEPS
-from tests.live.serving import ACCOUNT, Live, cluster_of, serving, until
+from tests.live.scenarios.scripts import LET_GO, SLEEPS
+from tests.live.serving import ACCOUNT, DEADLINE_S, Live, cluster_of, serving, until
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def test_a_log_is_followed_to_its_end(live: Live) -> None:
     heard: list[bytes] = []
     reader = threading.Thread(target=lambda: heard.extend(live.client.logs("talks", follow=True)))
     reader.start()
-    reader.join(15)
+    reader.join(DEADLINE_S)
 
     assert not reader.is_alive()
     assert b"".join(heard) == b"line 1\nline 2\nline 3\n"
@@ -111,11 +111,12 @@ def test_two_servers_cannot_have_the_same_folder(live: Live) -> None:
 
 
 def test_a_job_outlives_the_server_and_is_found_again(live: Live) -> None:
-    live.runs("endures", f"echo $$ >{live.data}/endures; echo ready; sleep 1.5; echo done", cpu=1)
+    live.runs("endures", f"echo ready; {LET_GO}; echo done", cpu=1)
     live.stop()
     live.start()
 
     assert live.client.job("endures")["state"] == "running"
+    live.let_go("endures")
     live.completed("endures")
     assert (live.log("endures"), live.client.job("endures")["attempt"]) == ("ready\ndone\n", 1)
     until(lambda: live.node("n1")["used"] == {})

@@ -2,18 +2,22 @@
 
 import pytest
 
-from tests.live.scenarios.scripts import DEAF, ENDING, POLITE, SAVES, SILENT, answering
-from tests.live.serving import Live
+from tests.live.scenarios.scripts import DEAF, ENDING, LET_GO, POLITE, SAVES, SILENT, SLOWLY, answering
+from tests.live.serving import HASTY, LATE_S, TIMES, Live
 
 pytestmark = pytest.mark.slow
+
+ANSWERS = {"checkpoint_timeout": 3}
+"""Time for a sign of life, though the checkpoint never comes."""
 
 
 def test_a_victim_that_saves_in_time_is_suspended_and_resumes_from_its_checkpoint(live: Live) -> None:
     live.runs("saver", ENDING, checkpoint=SAVES)
-    live.preempt("saver", "echo here; sleep 0.3")
+    live.preempt("saver", LET_GO)
 
     victim = live.wait("saver", "suspended")
     assert (victim["preempted"], victim["attempt"], victim["nodes"]) == (1, 1, [])
+    live.let_go("saver-urgent")
     live.completed("saver-urgent")
     ended = live.end("saver")
     assert (ended["state"], ended["attempt"], ended["submitted"]) == ("completed", 2, victim["submitted"])
@@ -24,28 +28,29 @@ def test_a_victim_that_saves_in_time_is_suspended_and_resumes_from_its_checkpoin
     ]
 
 
-def test_a_victim_that_is_slow_but_answers_is_given_half_as_long_again_once(live: Live) -> None:
-    slow = answering('put progress "$hint 0.1"; sleep 1.25; echo 1 >"$CEDE_CHECKPOINT_DIR/saved"; put done "$hint"')
-    live.runs("slow", slow, checkpoint=SAVES)
+def test_a_victim_that_is_slow_but_answers_is_given_more_time_once(live: Live) -> None:
+    live.runs("slow", SLOWLY, checkpoint=SAVES, times=ANSWERS | {"timeout_extension": 10})
     live.preempt("slow")
 
+    live.happened("slow", "extend")
+    live.let_go("slow")
     live.wait("slow", "suspended")
     assert live.signals("slow")[3:] == ["hint", "extend", "saved", "evict", "suspend"]
 
 
-def test_a_victim_that_is_slower_than_that_is_ended(live: Live) -> None:
-    never = answering('put progress "$hint 0.1"; sleep 60')
-    live.runs("slower", never, checkpoint=SAVES)
+def test_a_victim_that_answers_is_given_half_as_long_again_and_then_it_is_ended(live: Live) -> None:
+    live.runs("slower", SLOWLY, checkpoint=SAVES, times=ANSWERS)
     live.preempt("slower")
 
     ended = live.end("slower")
     assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")
-    assert 1.5 <= live.seconds_between("slower", "hint", "evict") < 2.5
+    assert 4.5 <= live.seconds_between("slower", "hint", "evict") < 4.5 + LATE_S
+    assert "1.5s" in next(event["why"] for event in live.events("slower") if event["signal"] == "extend")
     assert live.signals("slower")[3:] == ["hint", "extend", "evict", "fail"]
 
 
 def test_a_silent_victim_is_told_to_go_and_has_failed(live: Live) -> None:
-    live.runs("silent", SILENT, checkpoint=SAVES)
+    live.runs("silent", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 1})
     live.preempt("silent")
 
     ended = live.end("silent")
@@ -56,13 +61,13 @@ def test_a_silent_victim_is_told_to_go_and_has_failed(live: Live) -> None:
 
 
 def test_a_silent_victim_that_ignores_the_signal_is_killed_after_its_grace(live: Live) -> None:
-    live.runs("deaf", DEAF, checkpoint=SAVES)
+    live.runs("deaf", DEAF, checkpoint=SAVES, times=HASTY)
     live.preempt("deaf")
 
     ended = live.end("deaf")
     assert (ended["state"], ended["rule"], ended["exit_signal"]) == ("failed", "live.unresponsive", 9)
-    assert 1.0 <= live.seconds_between("deaf", "hint", "evict") < 2
-    assert 0.5 <= live.seconds_between("deaf", "evict", "fail") < 1.5
+    assert 1.0 <= live.seconds_between("deaf", "hint", "evict") < 1.0 + LATE_S
+    assert 0.5 <= live.seconds_between("deaf", "evict", "fail") < 0.5 + LATE_S
     live.wait("deaf-urgent", "running")
 
 
@@ -71,7 +76,7 @@ def test_a_victim_without_checkpoints_is_told_to_go_at_once(live: Live) -> None:
     live.preempt("plain", "sleep 0.3")
 
     live.end("plain-urgent")
-    assert live.seconds_between("plain", "evict", "requeue") < 0.5
+    assert live.seconds_between("plain", "evict", "requeue") < TIMES["grace_period"]
     live.said("plain", "ready", attempt=2)
     again = live.wait("plain", "running")
     assert live.log("plain", attempt=1) == "ready\nbye\n"
@@ -80,22 +85,22 @@ def test_a_victim_without_checkpoints_is_told_to_go_at_once(live: Live) -> None:
 
 
 def test_a_victim_without_checkpoints_that_ignores_the_signal_is_killed_after_its_grace(live: Live) -> None:
-    live.runs("stubborn", DEAF)
+    live.runs("stubborn", DEAF, times=HASTY)
     live.preempt("stubborn")
 
     left = live.wait("stubborn", "pending")
-    assert 0.5 <= live.seconds_between("stubborn", "evict", "requeue") < 1.5
+    assert 0.5 <= live.seconds_between("stubborn", "evict", "requeue") < 0.5 + LATE_S
     assert (left["exit_signal"], left["preempted"]) == (9, 1)
 
 
 def test_a_deferral_is_granted_up_to_its_limit_and_then_the_victim_is_forced(live: Live) -> None:
-    asks = answering('put defer "$hint 60"; sleep 60')
-    live.runs("busy", asks, checkpoint=SAVES)
+    asks = answering('put defer "$hint 60"; sleep 300')
+    live.runs("busy", asks, checkpoint=SAVES, times=ANSWERS)
     live.preempt("busy")
 
     ended = live.end("busy")
     assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")
-    assert 1.5 <= live.seconds_between("busy", "hint", "evict") < 2.5
+    assert 3.5 <= live.seconds_between("busy", "hint", "evict") < 3.5 + LATE_S
     deferral = next(event for event in live.events("busy") if event["rule"] == "live.deferral")
     assert "asked for 1m" in deferral["why"]
     assert "given 500ms of at most 500ms" in deferral["why"]
@@ -108,4 +113,4 @@ def test_a_victim_that_cannot_save_is_told_to_go_at_once_and_has_failed(live: Li
     ended = live.end("full")
     assert (ended["state"], ended["rule"]) == ("failed", "live.checkpoint-failed")
     assert "the disk is full" in ended["why"]
-    assert live.seconds_between("full", "hint", "evict") < 1
+    assert live.seconds_between("full", "hint", "evict") < TIMES["checkpoint_timeout"]

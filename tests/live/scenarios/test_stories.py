@@ -84,7 +84,7 @@ def test_decisions_under_the_same_settings_have_the_same_settings_hash(live: Liv
 
 
 def test_a_snapshot_is_a_cluster_file_that_plans_the_same(live: Live) -> None:
-    live.runs("leaver", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 30})
+    live.runs("leaver", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 600})
     live.runs("stays", SLEEPS, priority=30)
     live.preempt("leaver")
     live.wait("leaver-urgent", "held")

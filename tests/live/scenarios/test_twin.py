@@ -11,7 +11,7 @@ from cede.live.executors.local.executor import LocalExecutor
 from cede.live.task import Task
 from tests.live.scenarios.scripts import DEAF, POLITE, SAVES, SAVING, SILENT, SLEEPS, answering
 from tests.live.scenarios.twin import assert_replays
-from tests.live.serving import Live, cluster_of, serving
+from tests.live.serving import HASTY, Live, cluster_of, serving
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ def session(live: Live) -> None:
     low: dict[str, Any] = {"job_priority": 1}
     high: dict[str, Any] = {"job_priority": 9}
     live.runs("saver", SAVING, checkpoint=SAVES, **low)
-    live.runs("silent", SILENT, checkpoint=SAVES, requeue="always", **low)
+    live.runs("silent", SILENT, checkpoint=SAVES, requeue="always", times={"checkpoint_timeout": 3}, **low)
     live.preempt("saver", members=2, **high)
     live.wait("saver-urgent", "held")
     live.client.suspend("saver")
@@ -75,13 +75,14 @@ def session(live: Live) -> None:
     live.client.undrain(node)
     live.client.cancel("saver")
 
-    live.runs("slow", answering('put progress "$hint 0.5"; put defer "$hint 9"; sleep 60'), checkpoint=SAVES, **low)
+    asks = answering('put progress "$hint 0.5"; put defer "$hint 9"; sleep 300')
+    live.runs("slow", asks, checkpoint=SAVES, times={"checkpoint_timeout": 1}, **low)
     live.runs("polite", POLITE, checkpoint="none", **low)
     live.preempt("slow", "sleep 0.1", members=2, **high)
     live.end("slow")
     live.end("slow-urgent")
     live.shell("hopeless", "exit 3", cpu=1, requeue="always", max_requeues=1, **low)
-    live.shell("late", DEAF, cpu=1, walltime=0.2, **low)
+    live.shell("late", DEAF, cpu=1, walltime=0.2, times=HASTY, **low)
     live.end("hopeless")
     live.end("late")
     live.runs("asked", SAVING, cpu=1, checkpoint=SAVES, **low)
