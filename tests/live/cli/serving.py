@@ -19,7 +19,8 @@ from tests.unit.cli.calls import CEDE, EXAMPLES, Ran, environment
 
 CLUSTER = EXAMPLES / "live" / "demo.yaml"
 COUNT = EXAMPLES / "checkpoint" / "count.py"
-DEADLINE_S = 40.0
+DEADLINE_S = 60.0
+PACED = 'if [ $CEDE_RESUME = 1 ]; then exec "$@" 0.02; else exec "$@" 0.2; fi'
 USER = getpass.getuser()
 
 
@@ -36,12 +37,15 @@ class Served:
         """A command as a process, without the environment of the tests."""
         given = environment(**{"CEDE_DATA": str(self.data), "COLUMNS": "100"} | more)
         command = [str(CEDE), *map(str, arguments)]
-        ran = subprocess.run(command, capture_output=True, env=given, check=False, timeout=60)
+        ran = subprocess.run(command, capture_output=True, env=given, check=False, timeout=300)
         return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
-    def counting(self, name: str, *, priority: int, cpu: int = 2, steps: int = 3000) -> None:
-        """Submit a job that counts, and saves when it is asked; it heeds the signal when this returns."""
-        command = [sys.executable, str(COUNT), str(steps), "0.02"]
+    def counting(self, name: str, *, priority: int, cpu: int = 2, steps: int = 20_000) -> None:
+        """Submit a job that counts, and saves when it is asked; it heeds the signal when this returns.
+
+        It takes its time, until it resumes.
+        """
+        command = ["sh", "-c", PACED, "sh", sys.executable, str(COUNT), str(steps)]
         checkpoint = {"mode": "manual", "protocol": "signal"}
         self.client.submit(command, name=name, priority=priority, cpu=cpu, checkpoint=checkpoint, cwd="/")
         until(lambda: b"starting from" in b"".join(self.client.logs(name)))

@@ -7,10 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.cli.serving import Call, Served, until
+from tests.live.cli.serving import DEADLINE_S, Call, Served, until
 from tests.unit.cli.calls import EXAMPLES
 
 URGENT = EXAMPLES / "live" / "urgent.yaml"
+
+
+@pytest.fixture(scope="module")
+def busy(server: Served) -> Served:
+    """Both nodes are taken, and one workload waits."""
+    server.counting("first", priority=5)
+    server.counting("second", priority=5)
+    server.client.submit(["true"], name="waits", priority=1, cpu=2, cwd="/")
+    return server
+
+
+@pytest.fixture(scope="module")
+def gave_way(busy: Served) -> None:
+    """One of them gave way to an urgent workload, and is back."""
+    busy.client.submit(["true"], name="urgent", priority=9, cpu=2, cwd="/")
+    busy.client.wait("urgent", DEADLINE_S)
+    until(lambda: busy.client.job("first")["state"] == "running" and busy.client.job("first")["attempt"] == 2)
 
 
 def test_the_server_says_where_it_is_and_whose_rights_jobs_have(server: Served) -> None:
@@ -56,10 +73,8 @@ def test_a_node_is_drained_and_brought_back(call: Call) -> None:
     assert [entry["what"] for entry in call("audit", "--about", "east", "--json").data] == ["drain", "undrain"]
 
 
+@pytest.mark.usefixtures("busy")
 def test_the_live_plan_is_that_of_the_snapshot(server: Served, call: Call, tmp_path: Path) -> None:
-    server.counting("first", priority=5)
-    server.counting("second", priority=5)
-    call("submit", "--name", "waits", "--cpu", "2", "--priority", "1", "--", "true")
     file = tmp_path / "now.yaml"
     assert call("snapshot", "--out", file).code == 0
     of_file = server.run("plan", file, "--json").data
@@ -89,9 +104,8 @@ def test_the_live_plan_is_that_of_the_snapshot(server: Served, call: Call, tmp_p
     assert server.client.job("first")["state"] == "running", "asking changes nothing"
 
 
+@pytest.mark.usefixtures("gave_way")
 def test_why_tells_who_gave_way_to_whom(server: Served, call: Call) -> None:
-    call("submit", "--name", "urgent", "--cpu", "2", "--priority", "9", "--wait", "--", "true")
-    until(lambda: server.client.job("first")["state"] == "running" and server.client.job("first")["attempt"] == 2)
     victim, claimant = call("why", "first").out, call("why", "urgent").out
     [preemption] = [one for one in call("decisions", "--json").data if one["victims"]]
 
@@ -112,6 +126,7 @@ def test_why_tells_who_gave_way_to_whom(server: Served, call: Call) -> None:
     assert "name: urgent" in again
 
 
+@pytest.mark.usefixtures("gave_way")
 def test_why_tells_what_came_nearest(call: Call) -> None:
     told = " ".join(call("why", "waits").out.split())
 
@@ -119,6 +134,7 @@ def test_why_tells_what_came_nearest(call: Call) -> None:
     assert "first would have made room, but backendai.lower-priority-only protects it" in told
 
 
+@pytest.mark.usefixtures("gave_way")
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_the_terminal(width: int, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -140,6 +156,7 @@ def test_tables_fit_the_terminal(width: int, call: Call, monkeypatch: pytest.Mon
         assert max(map(len, ran.out.splitlines())) <= width, arguments
 
 
+@pytest.mark.usefixtures("gave_way")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -159,6 +176,7 @@ def test_every_answer_can_be_had_as_json(arguments: list[str], call: Call) -> No
     assert call(*arguments, "--json").data
 
 
+@pytest.mark.usefixtures("gave_way")
 def test_events_are_a_line_each(call: Call) -> None:
     lines = [json.loads(line) for line in call("events", "first", "--json").out.splitlines()]
 
@@ -167,6 +185,7 @@ def test_events_are_a_line_each(call: Call) -> None:
     assert len(call("events", "first", "--tail", "1", "--json").out.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("busy")
 def test_names_are_completed_from_the_server(server: Served) -> None:
     def offered(words: str, count: int) -> list[str]:
         asking = {"_CEDE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
