@@ -18,7 +18,7 @@ from cede.live.executors.local.gpus import NodeFacts
 from cede.live.executors.local.guard import files, procfs
 from cede.live.task import Task
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 ME = pwd.getpwuid(os.getuid()).pw_name
 ROOT = os.getuid() == 0
 F = TypeVar("F", Began, Exited, Heard, Checkpointed, CheckpointFailed, Deferral)

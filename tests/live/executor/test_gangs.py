@@ -44,8 +44,10 @@ def test_one_member_that_fails_ends_the_others(stand: Stand) -> None:
 
 
 def test_the_others_have_the_grace_of_the_task(stand: Stand) -> None:
-    saves = "trap 'sleep 0.2; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
-    script = RANKED.format(rank=0, then="sleep 0.3; kill -ABRT $$", others=saves)
+    saves = "trap 'sleep 0.2; echo saved; exit 0' TERM; echo ready; touch $CEDE_CHECKPOINT_DIR/$CEDE_RANK; "
+    others_are_there = "[ -e $CEDE_CHECKPOINT_DIR/1 ] && [ -e $CEDE_CHECKPOINT_DIR/2 ]"
+    fails = f"until {others_are_there}; do sleep 0.01; done; kill -ABRT $$"
+    script = RANKED.format(rank=0, then=fails, others=f"{saves} while :; do sleep 0.01; done")
     stand.launch("gang", shell(script), members=3)
 
     assert stand.wait(Exited, "gang") == Exited("gang", 1, signal=6)

@@ -175,8 +175,10 @@ def test_an_answer_right_before_the_end_is_heard(stand: Stand, wanted: Task) -> 
 
 
 def test_checkpoints_of_its_own_accord_are_heard_of(stand: Stand) -> None:
-    script = "echo 0 > $CEDE_CONTROL_DIR/done; sleep 0.4; echo 0 > $CEDE_CONTROL_DIR/done; sleep 100"
-    stand.run("job", shell(script, protocol="signal"))
+    again = "until [ -e $CEDE_CHECKPOINT_DIR/go ]; do sleep 0.01; done; echo 0 > $CEDE_CONTROL_DIR/done"
+    stand.run("job", shell(f"echo 0 > $CEDE_CONTROL_DIR/done; {again}; sleep 100", protocol="signal"))
+    assert stand.wait(Checkpointed, "job") == Checkpointed("job", 1, 0)
+    (stand.data / "jobs" / "job" / "checkpoint" / "go").touch()
 
     assert stand.wait(Checkpointed, "job", count=2) == Checkpointed("job", 1, 0)
 
