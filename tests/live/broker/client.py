@@ -25,7 +25,7 @@ class Client:
             request_serializer=REQUESTS[name].SerializeToString,
             response_deserializer=pb.Noted.FromString,
         )
-        going = made.future(request, timeout=10, wait_for_ready=True)
+        going = made.future(request, timeout=300, wait_for_ready=True)
         with suppress(grpc.RpcError):
             going.result()
         return going.code()

@@ -19,7 +19,7 @@ from cede.engine.drive.orders import Hint
 from cede.live.broker.service import Broker
 
 SECRET = b"a secret of thirty-two bytes or so"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 FLAG = struct.Struct("<8sIIQIIfIQ16x")
 
 
