@@ -83,7 +83,8 @@ class Scene:
     def fill(self, acts: dict[str, Any] | None = None, **asks: Any) -> None:
         """A victim that has every node, and has begun."""
         self.submit("victim", acts, members=4, **(ALL | asks))
-        until(lambda: len(self.lines("victim", "begin")) == 4)
+        # With its first step a member minds what it is told.
+        until(lambda: len({line.member for line in self.lines("victim", "step")}) == 4)
         self.wait("victim", "running")
 
     def claim(self, **asks: Any) -> None:

@@ -10,7 +10,7 @@ from tests.live.crash.scene import ALL, SAVES, Scene, ended, pass_time, until
 
 pytestmark = pytest.mark.slow
 
-GRACE = {"grace_period": 0.5}
+GRACE = {"grace_period": 3}
 
 
 def test_a_victim_that_writes_its_checkpoint_is_not_asked_twice(scene: Scene) -> None:
