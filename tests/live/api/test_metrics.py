@@ -36,7 +36,7 @@ def series(running: Running) -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
 
 
-def preempted_by_an_urgent_one(running: Running, name: str, script: str) -> None:
+def preempted_by_an_urgent_one(running: Running, name: str, script: str, checkpoint_timeout: str) -> None:
     """A workload that fills the node, and has to make way for one that ends at once."""
     client = running.client()
     whole = {"cpu": 4}
@@ -47,7 +47,7 @@ def preempted_by_an_urgent_one(running: Running, name: str, script: str) -> None
         priority=5,
         requests=whole,
         checkpoint={"mode": "auto", "protocol": "signal"},
-        times={"checkpoint_timeout": "1s", "grace_period": "1s"},
+        times={"checkpoint_timeout": checkpoint_timeout, "grace_period": "1s"},
         requeue="always",
     )
     until(lambda: b"ready" in b"".join(client.logs(name)))
@@ -59,7 +59,7 @@ def preempted_by_an_urgent_one(running: Running, name: str, script: str) -> None
 def test_a_preemption_with_a_checkpoint_is_counted_and_timed(suspending: Running) -> None:
     before = series(suspending)
 
-    preempted_by_an_urgent_one(suspending, "saves", SAVES)
+    preempted_by_an_urgent_one(suspending, "saves", SAVES, "30s")
 
     after = series(suspending)
     [preemptions] = [
@@ -79,7 +79,7 @@ def test_a_preemption_with_a_checkpoint_is_counted_and_timed(suspending: Running
 def test_a_checkpoint_that_never_came_is_counted_with_what_it_cost(suspending: Running) -> None:
     before = series(suspending)
 
-    preempted_by_an_urgent_one(suspending, "ignores", IGNORES)
+    preempted_by_an_urgent_one(suspending, "ignores", IGNORES, "1s")
 
     after = series(suspending)
     gained = {name: after[name] - before.get(name, 0) for name in after}
