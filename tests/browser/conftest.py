@@ -15,6 +15,8 @@ CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 DRAWN = "html[data-drawn]"
+PATIENCE_MS = 180_000
+"""A browser takes long to start, and to draw, on a busy machine."""
 
 Scheme = Literal["light", "dark"]
 Open = Callable[..., Page]
@@ -26,7 +28,7 @@ def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         pytest.skip("Chromium is not installed; apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -74,6 +76,7 @@ def opened(browser: Browser) -> Iterator[Open]:
         context = browser.new_context(
             viewport={"width": width, "height": 844}, color_scheme=scheme, offline=True, reduced_motion="reduce"
         )
+        context.set_default_timeout(PATIENCE_MS)
         watched = Watched(context)
         all_watched.append(watched)
         watched.page.goto(path.as_uri())
