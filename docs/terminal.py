@@ -92,7 +92,7 @@ class Terminal:
             env={"PYTHONUTF8": "1", "PATH": os.environ["PATH"], **(self._environment() if self.is_live() else {})},
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
             check=False,
         )
         return done.stderr if done.returncode else ""

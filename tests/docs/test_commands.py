@@ -24,7 +24,7 @@ def started(arguments: list[str], folder: Path, **environment: str) -> subproces
     """A process of its own."""
     every = {"PYTHONUTF8": "1", "PATH": os.environ["PATH"], **environment}
     return subprocess.run(
-        arguments, cwd=folder, env=every, capture_output=True, encoding="utf-8", timeout=60, check=False
+        arguments, cwd=folder, env=every, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
 
 

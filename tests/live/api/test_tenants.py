@@ -63,7 +63,7 @@ def test_a_server_does_not_start_with_a_user_of_a_tenant_that_is_not_there(
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"users": users, "port": 0}))
     command = [CEDE, "serve", tmp_path / "cluster.yaml", "--config", tmp_path / "config.yaml", "--data", tmp_path / "d"]
     ran = subprocess.run(
-        list(map(str, command)), capture_output=True, env=environment(), check=False, timeout=60, text=True
+        list(map(str, command)), capture_output=True, env=environment(), check=False, timeout=300, text=True
     )
 
     assert ran.returncode == 2

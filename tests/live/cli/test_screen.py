@@ -107,7 +107,7 @@ def test_followed_logs_go_on_with_the_next_attempt(server: Served) -> None:
     server.client.suspend("twice")
     server.client.wait("twice", DEADLINE_S, states=["suspended"])
     server.client.resume("twice")
-    out, err = follower.communicate(timeout=60)
+    out, err = follower.communicate(timeout=300)
     lines = (first + out).decode().splitlines()
 
     assert lines[0] == "starting from 0"

@@ -39,7 +39,7 @@ def environment(**more: str) -> dict[str, str]:
 def cede(*arguments: str | Path, given: bytes = b"", **env: str) -> Ran:
     """Run the real command."""
     command = [str(CEDE), *map(str, arguments)]
-    ran = subprocess.run(command, input=given, capture_output=True, env=environment(**env), check=False, timeout=60)
+    ran = subprocess.run(command, input=given, capture_output=True, env=environment(**env), check=False, timeout=300)
     return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 

@@ -41,7 +41,7 @@ def test_the_help_of_a_command_has_an_example_that_runs(name: str, tmp_path: Pat
     ran = cede(name, "--help", COLUMNS="60")
     command = ran.out.partition("Example:\n    cede ")[2].partition(" > ")[0].strip()
     again = subprocess.run(
-        f"{CEDE} {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        f"{CEDE} {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
     )
 
     assert command.startswith(name)
@@ -59,7 +59,7 @@ def test_the_help_of_a_command_has_an_example_that_runs(name: str, tmp_path: Pat
 )
 def test_help_imports_nothing_heavy(arguments: list[str], heavy: list[str]) -> None:
     program = f"import sys; from cede.cli.main import main; main({arguments}); print(*sys.modules, file=sys.stderr)"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     loaded = set(ran.stderr.split())
 
     assert [name for name in heavy if name in loaded] == []
@@ -154,7 +154,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
     for arguments in (["plan", GANG], ["plan", GANG, "--json"], ["--help"]):
-        process = subprocess.run([CEDE, *arguments], stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
+        process = subprocess.run([CEDE, *arguments], stdout=write, stderr=subprocess.PIPE, check=False, timeout=300)
 
         assert process.stderr == b""
     os.close(write)
@@ -162,7 +162,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 def test_a_full_disk_is_told() -> None:
     with Path("/dev/full").open("w") as full:
-        ran = subprocess.run([CEDE, "plan", GANG], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+        ran = subprocess.run([CEDE, "plan", GANG], stdout=full, stderr=subprocess.PIPE, check=False, timeout=300)
 
     assert (ran.returncode, ran.stderr) == (74, b"error: cannot write the output: no space left on device\n")
 
