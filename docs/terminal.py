@@ -24,7 +24,7 @@ from docs.blocks import Block, Command
 from docs.commands import PLAIN, agrees, parsed, prepared, ran, tidy
 from docs.varying import USER, alike, as_a_reader_has_it
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 STARTS_WITHIN_S = 60.0
 PAUSE_S = 0.05
 UNFINISHED = -1

@@ -60,7 +60,7 @@ def test_a_reader_sees_the_usual_address_and_no_real_token() -> None:
 @pytest.mark.slow
 def test_a_page_has_the_server_that_it_starts(tmp_path: Path) -> None:
     python = "import cede\n\nwith cede.Client() as client:\n    assert client.health()['status'] == 'ok'\n"
-    with Terminal(tmp_path, patience_s=5.0) as terminal:
+    with Terminal(tmp_path) as terminal:
         assert not terminal.is_live()
         assert terminal.outcome(Command("cede serve examples/live/demo.yaml"))[0] == 0
         assert terminal.is_live()
