@@ -18,7 +18,7 @@ from cede.sim.traces.cede_files import write
 from tests.unit.cli.calls import CEDE, environment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "replay"
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 CLUSTER = """\
 cede: 1
