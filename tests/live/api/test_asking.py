@@ -10,7 +10,7 @@ from tests.live.api.serving import DEADLINE_S, Running, until
 @pytest.fixture(scope="module")
 def full(running: Running) -> Running:
     """A low one runs on the whole node, and a second one waits behind it."""
-    running.submit("bob", name="low", priority=5, command=["sleep", "60"], requests={"cpu": 4}).raise_for_status()
+    running.submit("bob", name="low", priority=5, command=["sleep", "600"], requests={"cpu": 4}).raise_for_status()
     until(lambda: running.client("bob").job("low")["state"] == "running")
     running.submit("bob", name="next", priority=5, command=["true"], requests={"cpu": 4}).raise_for_status()
     return running

@@ -9,9 +9,11 @@ from tests.live.api.serving import Running, until
 @pytest.fixture(scope="module")
 def preempted(running: Running) -> int:
     """The number of a decision by which one gave way to another."""
-    running.submit("bob", name="low", priority=5, command=["sleep", "60"], requests={"cpu": 4}).raise_for_status()
+    running.submit("bob", name="low", priority=5, command=["sleep", "600"], requests={"cpu": 4}).raise_for_status()
     until(lambda: running.client("bob").job("low")["state"] == "running")
-    running.submit("alice", name="urgent", priority=90, command=["sleep", "60"], requests={"cpu": 4}).raise_for_status()
+    running.submit(
+        "alice", name="urgent", priority=90, command=["sleep", "600"], requests={"cpu": 4}
+    ).raise_for_status()
     until(lambda: running.client("alice").job("urgent")["state"] == "running")
     return next(one["number"] for one in running.client().decisions() if one["victims"] == ["low"])
 

@@ -17,7 +17,7 @@ from tests.live.api.serving import Running, serving
 def jobs(running: Running) -> Running:
     """Alice runs one in the project ml, with a secret in its environment; eve has one of her own."""
     for user, name in (("alice", "hers"), ("eve", "eves")):
-        running.submit(user, name=name, command=["sleep", "60"], env={"SECRET": user}).raise_for_status()
+        running.submit(user, name=name, command=["sleep", "600"], env={"SECRET": user}).raise_for_status()
     return running
 
 

@@ -78,7 +78,7 @@ def test_a_stream_says_nothing_of_what_its_reader_may_not_see(running: Running) 
 
 def test_a_client_waits_without_asking_again_and_again(running: Running) -> None:
     client = running.client("alice")
-    client.submit(["sleep", "60"], name="waited-for", cwd="/tmp")
+    client.submit(["sleep", "600"], name="waited-for", cwd="/tmp")
     timer = threading.Timer(0.3, lambda: running.client("alice").cancel("waited-for"))
     timer.start()
 
@@ -91,7 +91,7 @@ def test_a_client_waits_without_asking_again_and_again(running: Running) -> None
 
 def test_a_client_does_not_wait_longer_than_it_was_told(running: Running) -> None:
     client = running.client("alice")
-    client.submit(["sleep", "60"], name="too-long", cwd="/tmp")
+    client.submit(["sleep", "600"], name="too-long", cwd="/tmp")
 
     with pytest.raises(TimeoutError, match="too-long is not"):
         client.wait("too-long", 0.3)

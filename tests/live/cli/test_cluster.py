@@ -198,7 +198,7 @@ def test_names_are_completed_from_the_server(server: Served) -> None:
 
 
 def test_lint_of_the_running_cluster_names_checkpoints_that_nothing_asks_for(call: Call) -> None:
-    call("submit", "--name", "unasked", "--checkpoint", "manual", "--cpu", "0.1", "--", "sleep", "60")
+    call("submit", "--name", "unasked", "--checkpoint", "manual", "--cpu", "0.1", "--", "sleep", "600")
     found = call("lint", "--live", "--json").data
     call("cancel", "unasked")
     call("wait", "unasked", "--timeout", "30")

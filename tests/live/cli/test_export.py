@@ -46,8 +46,9 @@ def test_a_preemption_is_in_the_history(server: Served, call: Call, tmp_path: Pa
 def test_what_a_preemption_lost_is_not_in_the_run_time(server: Served, call: Call, tmp_path: Path) -> None:
     """One that writes no checkpoint begins anew, so that only its last attempt counts."""
     out = tmp_path / "history.parquet"
-    for name in ("ex-lost", "ex-beside"):
-        server.client.submit(["sleep", "2"], name=name, priority=1 if name == "ex-lost" else 2, cpu=2, cwd="/")
+    begins_anew = ["sh", "-c", "if [ $CEDE_ATTEMPT = 1 ]; then exec sleep 300; else exec sleep 2; fi"]
+    server.client.submit(begins_anew, name="ex-lost", priority=1, cpu=2, cwd="/")
+    server.client.submit(["sleep", "300"], name="ex-beside", priority=2, cpu=2, cwd="/")
     until(lambda: {server.client.job(name)["state"] for name in ("ex-lost", "ex-beside")} == {"running"})
     server.client.submit(["sleep", "0.2"], name="ex-first", priority=9, cpu=2, cwd="/")
     server.client.wait("ex-lost", DEADLINE_S)

@@ -31,7 +31,7 @@ def test_a_class_that_there_is_not_and_a_quota_that_is_used_up(tmp_path: Path) -
                 "under lattice priorities (preemption classes) go from 0 to 10 [live.no-such-priority]\n"
             )
         first, second = (
-            server.run("submit", "--name", name, "--tenant", "acme", "--cpu", "1", "--", "sleep", "60")
+            server.run("submit", "--name", name, "--tenant", "acme", "--cpu", "1", "--", "sleep", "600")
             for name in ("one", "two")
         )
         assert (first.code, second.code) == (0, 0)

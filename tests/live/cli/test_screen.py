@@ -73,7 +73,7 @@ def on_a_screen(server: Served, *arguments: str) -> Iterator[Screen]:
 def test_top_shows_what_happens_and_ends_with_q(server: Served) -> None:
     with on_a_screen(server, "top") as screen:
         screen.shows("2 nodes, 0 running, 0 waiting")
-        server.client.submit(["sleep", "60"], name="seen-on-top", cpu=1, cwd="/")
+        server.client.submit(["sleep", "600"], name="seen-on-top", cpu=1, cwd="/")
         screen.shows("seen-on-top")
         screen.shows("1 running")
         server.client.cancel("seen-on-top")
@@ -87,7 +87,7 @@ def test_top_shows_what_happens_and_ends_with_q(server: Served) -> None:
 def test_a_watched_list_changes_with_the_workloads(server: Served) -> None:
     with on_a_screen(server, "ps", "--watch") as screen:
         screen.shows("q ends")
-        server.client.submit(["sleep", "60"], name="watched", cpu=1, cwd="/")
+        server.client.submit(["sleep", "600"], name="watched", cpu=1, cwd="/")
         screen.shows("watched")
         server.client.cancel("watched")
         screen.press(b"q")

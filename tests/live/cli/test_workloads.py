@@ -22,7 +22,7 @@ def test_a_submitted_command_runs_and_can_be_looked_at(call: Call) -> None:
 def test_ps_lists_what_is_under_way_unless_all_is_asked_for(call: Call) -> None:
     call("submit", "--name", "over", "--", "true")
     call("wait", "over")
-    call("submit", "--name", "under-way", "--cpu", "100m", "--", "sleep", "60")
+    call("submit", "--name", "under-way", "--cpu", "100m", "--", "sleep", "600")
 
     assert "under-way" in call("ps").out
     assert "over " not in call("ps").out
@@ -35,7 +35,7 @@ def test_ps_lists_what_is_under_way_unless_all_is_asked_for(call: Call) -> None:
 
 def test_wait_tells_by_its_exit_code_how_it_ended(call: Call) -> None:
     call("submit", "--name", "fails", "--", "sh", "-c", "exit 3")
-    call("submit", "--name", "lasts", "--cpu", "100m", "--", "sleep", "60")
+    call("submit", "--name", "lasts", "--cpu", "100m", "--", "sleep", "600")
     late = call("wait", "lasts", "--timeout", "0.2")
 
     assert call("wait", "fails").code == 1
