@@ -104,6 +104,14 @@ def test_who_waits_has_no_after() -> None:
     assert [list(level) for level in found["path"]] == [["queue", "guaranteed", "remaining"]] * 2
 
 
+@pytest.mark.parametrize("edition", [laws, release])
+def test_claimants_that_are_alike_have_an_account_each(edition: Any) -> None:
+    twins = [asking(name, "root.a", cpu=2) for name in ("in", "too")]
+    cluster = edition(node("n1", cpu=2), A, path("root.b", cpu=2), work("old", "root.b"), *twins)
+
+    assert account(cluster) == account(cluster, "too")
+
+
 def test_every_leaf_is_open_or_says_by_which_rule_it_is_not() -> None:
     queues = (A, B, path("root.c", cpu=2), path("root.d", policy="disabled"), path("root.e", cpu=1))
     works = [work(name, f"root.{name}") for name in "abcde"]

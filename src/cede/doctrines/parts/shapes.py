@@ -85,4 +85,5 @@ def about(made: Decision, name: str) -> Decision:
         warnings=made.warnings,
         nearest_miss=made.nearest_miss,
         candidates=made.candidates,
+        account=made.account,
     )
