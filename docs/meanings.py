@@ -32,6 +32,8 @@ CONFIGURATION = {
     "max_body": "the largest body of a request, in bytes",
     "backfill": "who may pass a workload that waits for room ahead of it: whoever the doctrine lets (off), nobody "
     "(strict), or who does not delay it as far as walltimes tell (easy)",
+    "checkpoints": "when a workload that goes on is asked for a checkpoint: on request (asked), or also when the "
+    "doctrine finds one worth what it costs (worth; only Lattice does)",
     "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while nobody publishes any",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
 }

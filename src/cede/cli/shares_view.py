@@ -28,6 +28,7 @@ SHORT = {
     "budget_multiplier": "budget",
     "tenant_share": "tenant holds",
     "value": "worth [min]",
+    "unsaved_s": "unsaved [s]",
     "topology": "topo",
     "backlog": "load",
     "checkpoint": "ckpt",
@@ -81,8 +82,10 @@ def _tables(out: Console, section: str, entries: Mapping[str, Any]) -> list[Tabl
             _parts_table(section, entries, standing=True, parts=False),
             _parts_table(section, entries, standing=False, parts=True),
         ]
-    if any("factors" in values for values in entries.values()):
-        return _score_tables(section, entries)
+    scored = {name: values for name, values in entries.items() if "factors" in values}
+    if scored:
+        others = {name: values for name, values in entries.items() if name not in scored}
+        return [*_score_tables(section, scored), *(_tables(out, "running", others) if others else ())]
     keys = list(dict.fromkeys(key for values in entries.values() for key in values))
     amounts = [key for key in keys if any(isinstance(values.get(key), Mapping) for values in entries.values())]
     scalars = [key for key in keys if key not in amounts]

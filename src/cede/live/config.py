@@ -65,6 +65,8 @@ class ServerConfig(Part):
     retention: Retention = Retention()
     backfill: Literal["off", "strict", "easy"] = "off"
     """Who may pass a workload that waits for room at the head of its line."""
+    checkpoints: Literal["asked", "worth"] = "asked"
+    """When a workload that goes on is asked for a checkpoint."""
     max_body: int = Field(1_000_000, ge=1000)
     log_limit: int = Field(64 * 2**20, ge=4096)
     assumed_checkpoint_age: Duration | None = None

@@ -105,6 +105,7 @@ class Controller:
         reporting: Report | None = None,
         assumed_age: int | None = None,
         backfill: Backfill = "off",
+        worth: bool = False,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -114,7 +115,7 @@ class Controller:
         self._metrics = metrics
         self._granted = granted
         self._assumed_age = assumed_age
-        self._ways = Ways(backfill=backfill)
+        self._ways = Ways(backfill=backfill, worth=worth)
         self._reporting = reporting or self.report
         self._settings = settings_hash(document)
         self._sensitive = Sensitive(document)

@@ -169,6 +169,7 @@ class LiveServer:
             metrics=metrics,
             assumed_age=self.config.assumed_checkpoint_age,
             backfill=self.config.backfill,
+            worth=self.config.checkpoints == "worth",
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from cede.engine.drive.orders import Order
 from cede.engine.drive.replay import replay
 from cede.engine.drive.step import Transition
+from cede.engine.drive.ways import LIVE, Ways
 from cede.live.store import codec
 from cede.live.store.decision_rows import packed
 from cede.live.store.records import DecisionRecord
@@ -17,7 +18,7 @@ PAGE = 500
 Decided = tuple[int, int, str, str, str, str | None]
 
 
-def assert_replays(data: Path) -> list[Order]:
+def assert_replays(data: Path, ways: Ways = LIVE) -> list[Order]:
     """The orders that follow once more from what the store of this folder recorded.
 
     Every transition, every decision with the cluster it was made from, and the last record of every workload are the
@@ -30,7 +31,7 @@ def assert_replays(data: Path) -> list[Order]:
         told: list[Transition] = []
         decided: list[Decided] = []
         records: dict[str, str] = {}
-        for step in replay(document, store.steps()):
+        for step in replay(document, store.steps(), ways):
             orders += step.orders
             told += step.transitions
             records |= {name: codec.dump_job(job) for name, job in step.changed.items()}

@@ -99,10 +99,16 @@ def test_scores_are_shown_with_what_they_are_made_of(capsys: Capture, monkeypatc
     tables = {part.split()[0]: rows(part) for part in out.strip().split("\n\n")}
 
     for name, one in found.items():
+        if "factors" not in one:
+            unsaved, cost, worth, due, now = tables["running"][name]
+            assert [float(unsaved), float(cost), float(worth)] == [one["unsaved_s"], one["cost"], one["worth"]]
+            assert [word == "yes" for word in (due, now)] == [one["due"], one["save_now"]]
+            continue
         turn, score, *_ = tables["workloads"][name]
         assert int(turn) == one["turn"]
         assert float(score) == pytest.approx(one["score"], abs=5e-4)
         assert [float(word) for word in tables["factor"][name]] == pytest.approx([*one["factors"].values()], abs=5e-4)
+    assert {"workloads", "factor", "running"} <= set(tables)
 
 
 def test_changes_count(capsys: Capture) -> None:

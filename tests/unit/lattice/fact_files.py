@@ -17,6 +17,7 @@ _SENSITIVE = "live/api/test_sensitive.py"
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
     "lattice-188": (_GANGS, "test_a_gang_is_suspended_only_when_every_member_has_saved"),
+    "lattice-194": ("unit/lattice/test_saving.py", "test_who_is_asked"),
     "lattice-192": (_SEQUENCE, "test_one_without_checkpoints_is_told_at_once"),
     "lattice-195": (_REQUEUE, "test_hints_are_numbered_from_1_in_every_attempt"),
     "lattice-196": ("unit/drive/test_asked_checkpoints.py", "test_who_does_not_answer_or_does_not_run_is_not_asked"),
@@ -51,8 +52,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
 }
 """Facts about the sequence of a preemption, which is the same for every doctrine: file and test below `tests`."""
 
-_BROKER = "nothing weighs cost against value of a checkpoint: one is asked for when somebody must leave or wants it"
-_INTERVALS = "no checkpoint is due by its age: there are no intervals, nor a number of deferrals beside their length"
 _ELASTIC = "a workload has a fixed number of members: there are no reactive ones that grow and shrink"
 _CAP = "lending is on or off: no share of a vCluster's nodes is the most that may be lent"
 _TERMINALS = "there are no terminals to attach"
@@ -70,10 +69,7 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(
         ("lattice-150", "lattice-151", "lattice-256", "lattice-280", "lattice-290", "lattice-310"), _ELASTIC
     ),
-    **{f"lattice-{number}": _BROKER for number in (155, 156, 157, 159, 160, 162, 163, 164, 165, 168, 170, 171)},
-    **dict.fromkeys(("lattice-172", "lattice-173", "lattice-194"), _BROKER),
-    "lattice-175": "times are the same for sensitive work; whoever wants others says so in its queue or submission",
-    **{f"lattice-{number}": _INTERVALS for number in (178, 179, 181, 182)},
+    "lattice-175": "the timeout is the same for sensitive work; the interval is another (test_saving.py)",
     **dict.fromkeys(("lattice-184", "lattice-185", "lattice-186"), _PROTOCOL),
     "lattice-190": "a gang has saved only if all its members have; half of them is a failure (see lattice-203)",
     "lattice-191": "a hint goes to processes of this machine, and does not get lost on its way",

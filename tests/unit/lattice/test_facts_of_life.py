@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from cede.doctrines.lattice import checkpoints
 from cede.doctrines.lattice.settings import CLUSTER_DEFAULTS
 from cede.engine.drive.facts import Began, Exited, SetNode
 from cede.engine.drive.terms import Requeue, Terms
@@ -15,7 +17,57 @@ from tests.unit.drive.lattice_worlds import lattice
 from tests.unit.drive.worlds import terms
 from tests.unit.lattice.fact_files import Fact, fact, facts_of, named
 
-KINDS = ("walltime", "requeue", "race", "checkpoint_policy")
+KINDS = ("walltime", "requeue", "race", "checkpoint_policy", "checkpoint_decision")
+
+
+# -- checkpoints that nobody asked for ---------------------------------------------------------------------------------
+
+WORTH = [one for one in facts_of("checkpoint_decision") if "checkpoint" in one["expect"]]
+RHYTHMS = [one for one in facts_of("checkpoint_policy") if "last_s_ago" in one["given"]]
+
+
+def array(number: float) -> checkpoints.Floats:
+    return np.array([number], np.float64)
+
+
+@pytest.mark.parametrize("one", WORTH, ids=named)
+def test_a_checkpoint_is_written_if_it_is_worth_more_than_it_costs(one: Fact) -> None:
+    given, expect = one["given"], one["expect"]
+    storage = checkpoints.Storage(given["gpu_mem_gib_per_node"], given["write_bw_gib_s"], given["cost_per_gib"])
+    nodes, gpus = array(given["nodes"]), array(given["nodes"] * given["gpus_per_node"])
+    gib = checkpoints.size_gib(nodes, storage)
+    cost = checkpoints.cost(checkpoints.write_seconds(gib, storage), gpus, gib, storage)
+    class_, higher, fails = array(given["class"]), array(given["waiting_higher_jobs"]), given["failure_probability"]
+    value = checkpoints.value(array(given["elapsed_s"]), gpus, nodes, class_, higher, given["backlog"], fails)
+
+    assert cost == pytest.approx(float(expect["cost"]))
+    assert value == pytest.approx(expect["value"])
+    assert bool(value > cost) is expect["checkpoint"]
+
+
+def test_how_large_a_checkpoint_is_and_how_long_it_takes() -> None:
+    large, long = fact("lattice-172"), fact("lattice-173")
+    sizes = checkpoints.size_gib(np.array(large["given"]["nodes"], np.float64))
+    storage = checkpoints.Storage(gib_a_second=long["given"]["write_bw_gib_s"])
+
+    assert sizes.tolist() == large["expect"]["size_gib"]
+    assert checkpoints.write_seconds(array(long["given"]["size_gib"]), storage).tolist() == [long["expect"]["write_s"]]
+
+
+@pytest.mark.parametrize("one", RHYTHMS, ids=named)
+def test_how_old_a_checkpoint_must_be_before_the_next_one_and_may_be(one: Fact) -> None:
+    given, expect = one["given"], one["expect"]
+    age = array(float("inf") if given["last_s_ago"] is None else given["last_s_ago"])
+    rhythm = checkpoints.Rhythm(given.get("min_interval_s", 0), given.get("max_interval_s", 0))
+
+    for name, told in (("due", checkpoints.due), ("allowed", checkpoints.allowed)):
+        assert name not in expect or bool(told(age, rhythm)) is expect[name]
+
+
+def test_how_often_those_are_asked_who_save_when_asked() -> None:
+    for number, rhythm in (("lattice-174", checkpoints.AUTO), ("lattice-175", checkpoints.SENSITIVE_AUTO)):
+        expect = fact(number)["expect"]
+        assert (rhythm.least_s, rhythm.most_s) == (expect["min_interval_s"], expect["max_interval_s"])
 
 
 # -- walltime ----------------------------------------------------------------------------------------------------------
@@ -185,6 +237,7 @@ def test_every_fact_about_life_is_one_of_these() -> None:
     assert {one["id"] for one in facts_of("walltime")} == {f"lattice-{number}" for number in (220, 221, 222, 223)}
     assert {one["id"] for one in facts_of("requeue")} == {*REQUEUES, "lattice-307"}
     assert {one["id"] for one in facts_of("race")} == {f"lattice-{number}" for number in (289, 291, 294)}
-    assert {one["id"] for one in facts_of("checkpoint_policy")} == {f"lattice-{number}" for number in (174, 176, 177)}
+    rhythms = {one["id"] for one in RHYTHMS}
+    assert {one["id"] for one in facts_of("checkpoint_policy")} == rhythms | {f"lattice-{n}" for n in (174, 176, 177)}
     nodes = {one["id"] for one in facts_of("state_transition") if one["given"]["machine"] == "node"}
     assert nodes == {"lattice-238", "lattice-239"}

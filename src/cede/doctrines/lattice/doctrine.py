@@ -13,6 +13,7 @@ from cede.doctrines.lattice.lint import lint
 from cede.doctrines.lattice.memory import kept, lasting, recalled
 from cede.doctrines.lattice.question import question
 from cede.doctrines.lattice.rules import NO_GAIN, QUOTA, RULES
+from cede.doctrines.lattice.saving import saves
 from cede.doctrines.lattice.settings import (
     CLUSTER_DEFAULTS,
     CORE,
@@ -70,6 +71,7 @@ LATTICE = Doctrine(
     retries=frozenset({QUOTA.id}),
     question=question,
     usable=usable,
+    saves=saves,
     contested=contested,
     lasting=lasting,
     kept=kept,

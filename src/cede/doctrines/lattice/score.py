@@ -60,7 +60,7 @@ class Scores:
         table[:, 1] = factors.of_wait((state.now - work.submitted[rows]) / SECOND)
         table[:, 2] = self._each_tenant(rows, self._share)
         table[:, 3] = self._topologies(rows, nodes)
-        table[:, 5] = self._backlog()
+        table[:, 5] = self.backlog()
         table[:, 7] = self._checkpoints(rows)
         table[:, 8] = self._conformance(nodes)
         return table
@@ -142,7 +142,7 @@ class Scores:
         minutes = np.where(mode == MANUAL, manual, auto) / MINUTE
         return np.where((mode == AUTO) | (mode == MANUAL), 1 / (1 + minutes), factors.of_checkpoint(None))
 
-    def _backlog(self) -> float:
+    def backlog(self) -> float:
         """Queued over running GPU-hours; the library counts nodes for GPUs."""
         state = self.state
         waiting: Rows = np.fromiter(state.pending, np.intp, len(state.pending))

@@ -7,6 +7,7 @@ from typing import Any
 from cede.doctrines.lattice import core
 from cede.doctrines.lattice.factors import NAMES, of_budget
 from cede.doctrines.lattice.policy import value_of, waiting_rows
+from cede.doctrines.lattice.saving import savings
 from cede.doctrines.lattice.score import Scores, actual_share
 from cede.doctrines.lattice.settings import NO_TYPE, POLICY, TYPES, settings_of, vclusters_of
 from cede.doctrines.parts.cost import PARTS
@@ -15,7 +16,8 @@ from cede.state.state import State
 
 
 def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
-    """Queues: type and nodes, lent and borrowed. Pending workloads: turn, score and factors, value."""
+    """Queues: type and nodes, lent and borrowed. Pending workloads: turn, score and factors, value. Running ones that
+    write checkpoints when asked: what one costs now, and what it is worth."""
     settings = settings_of(state)
     scores = Scores(state, settings, policy=edition == POLICY)
     rows = waiting_rows(state)
@@ -25,7 +27,7 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
         turns = [row for queue in core.queues_with_work(state) for row in core.order_within(state, settings, queue)]
     place = {int(row): turn for turn, row in enumerate(turns, 1)}
     table = zip(rows.tolist(), scores.of(rows).tolist(), scores.factors(rows).tolist(), strict=True)
-    workloads = {
+    workloads: dict[str, Any] = {
         state.work_names[row]: {
             "turn": place[row],
             "score": score,
@@ -35,7 +37,17 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
         }
         for row, score, factors in table
     }
+    workloads |= _savings(state, edition)
     return {"queues": _queues(state), "apps": {}, "workloads": dict(sorted(workloads.items()))}
+
+
+def _savings(state: State, edition: str) -> dict[str, Any]:
+    found = savings(state, edition)
+    table = (found.rows, found.since, found.cost, found.value, found.due, found.asks)
+    return {
+        state.work_names[row]: {"unsaved_s": since, "cost": cost, "worth": worth, "due": due, "save_now": now}
+        for row, since, cost, worth, due, now in zip(*(column.tolist() for column in table), strict=True)
+    }
 
 
 def _tenant(state: State, row: int) -> dict[str, Any]:

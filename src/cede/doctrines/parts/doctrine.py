@@ -146,6 +146,8 @@ class Doctrine:
     """Of these, the rules by which it waits for those who are leaving: for who comes after it they are gone."""
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
+    saves: Callable[[State, str], Iterable[tuple[str, str]]] | None = None
+    """Whom it finds worth a checkpoint now though nobody must leave, by name, and why."""
     contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
     """Whether one that waits by these decisions might preempt one that starts by them: then the next cycle may decide
     otherwise though nothing happens. None: never."""

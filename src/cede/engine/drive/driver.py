@@ -44,6 +44,7 @@ from cede.engine.drive.orders import Kill, Launch, Order, Terminate
 from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import LIVE, Ways
+from cede.engine.drive.worth import ask_for_what_is_worth
 from cede.engine.events import NodeMarked, apply
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
@@ -152,7 +153,8 @@ class Driver:
         """
         roll = self._roll
         columns = roll.columns
-        roll.step = Step(max(at, columns.now))
+        before = columns.now
+        roll.step = Step(max(at, before))
         columns.now = roll.step.at
         for number, fact in enumerate(facts):
             try:
@@ -168,8 +170,9 @@ class Driver:
                 self._turn_away(facts)
             if roll.ways.keeps:
                 self._keep()
-        due, wakes = roll.next_due(), self._wakes_at
-        roll.step.wakes_at = wakes if due is None else due if wakes is None else min(due, wakes)
+        looks_at = ask_for_what_is_worth(roll, before)
+        times = [time for time in (roll.next_due(), self._wakes_at, looks_at) if time is not None]
+        roll.step.wakes_at = min(times, default=None)
         return roll.step
 
     def _keep(self) -> None:

@@ -52,7 +52,7 @@ def saves(job: Job) -> bool:
     return job.workload.checkpoint is not None and job.workload.checkpoint.mode != "none"
 
 
-def ask_for_checkpoint(roll: Roll, job: Job) -> None:
+def ask_for_checkpoint(roll: Roll, job: Job, rule: Rule = rules.HINTED, **facts: object) -> None:
     """Hint; the workload has its checkpoint timeout to answer."""
     job.hint += 1
     job.hinted = roll.now
@@ -60,7 +60,7 @@ def ask_for_checkpoint(roll: Roll, job: Job) -> None:
     if leaving is not None:
         leaving.stage, leaving.hinted = "hinted", roll.now
     roll.due_at(job, roll.now + job.terms.checkpoint_timeout)
-    roll.move(job, Signal.HINT, rules.HINTED, limit=show_duration(job.terms.checkpoint_timeout))
+    roll.move(job, Signal.HINT, rule, limit=show_duration(job.terms.checkpoint_timeout), **facts)
     roll.mark(job)
     roll.order(hint_of(job))
 

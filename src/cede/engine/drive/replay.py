@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.step import Step
+from cede.engine.drive.ways import LIVE, Ways
 from cede.model.cluster import ClusterFile
 
 
-def replay(document: ClusterFile, steps: Iterable[tuple[int, Sequence[Fact]]]) -> Iterator[Step]:
+def replay(document: ClusterFile, steps: Iterable[tuple[int, Sequence[Fact]]], ways: Ways = LIVE) -> Iterator[Step]:
     """The steps that these facts lead to on this cluster, each as it was when it happened.
 
     The document has no workloads: they come with the facts. Look at a step before asking for the next, for its
@@ -18,5 +19,5 @@ def replay(document: ClusterFile, steps: Iterable[tuple[int, Sequence[Fact]]]) -
     """
     driver: Driver | None = None
     for at, facts in steps:
-        driver = driver or Driver(document, at)
+        driver = driver or Driver(document, at, ways)
         yield driver.feed(at, facts)

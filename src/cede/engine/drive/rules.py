@@ -44,6 +44,7 @@ UNRESPONSIVE = RULES.excludes(
 CHECKPOINT_FAILED = RULES.excludes("checkpoint-failed", "it could not write a checkpoint: {why}")
 CANCELLED = RULES.excludes("cancelled", "{by} cancelled it")
 
+WORTH = RULES.admits("worth-saving", "it was asked for a checkpoint, with {limit} to write it: {why}")
 HINTED = RULES.admits("hint", "it was asked for a checkpoint, with {limit} to write it")
 TOLD = RULES.admits("told", "it was told to go ({why}), with {limit} before it is killed")
 NOBODY_ANSWERS = RULES.admits("no-protocol", "nothing answers a request for a checkpoint")

@@ -26,6 +26,8 @@ class Ways:
     backfill: Backfill = "off"
     """Who may pass a workload that waits for room at the head of its line: whoever the doctrine lets pass (off), nobody
     (strict), or who does not delay it (easy)."""
+    worth: bool = False
+    """Who runs and answers is asked for a checkpoint when the doctrine finds one worth it, and not only on request."""
     moments: Callable[[Decision], bool] | None = None
     """Of which preempting decisions the cluster of that moment is kept; none: of all."""
     keeps: bool = True

@@ -1,0 +1,35 @@
+"""Checkpoints that nobody asked for: once a minute the doctrine is asked who should write one."""
+
+from __future__ import annotations
+
+from cede.engine.cycle import choice_of
+from cede.engine.drive import rules
+from cede.engine.drive.job import Job
+from cede.engine.drive.leaving import ask_for_checkpoint
+from cede.engine.drive.roll import Roll
+from cede.model.lifecycle import Phase
+from cede.model.times import SECOND
+
+EVERY = 60 * SECOND
+REST = 5 * EVERY
+"""Who was asked is not asked again before, whatever became of that."""
+
+
+def ask_for_what_is_worth(roll: Roll, before: int) -> int | None:
+    """Ask them, if a minute of the clock has begun since; when the next one begins, if anybody could be asked then.
+
+    By minutes of the clock, so that a restart neither asks twice nor forgets to ask.
+    """
+    if roll.doctrine.saves is None or not roll.ways.worth:
+        return None
+    if roll.now // EVERY > before // EVERY:
+        for name, why in list(roll.doctrine.saves(roll.state, choice_of(roll.state).edition)):
+            job = roll.jobs[name]
+            if _may_be_asked(job) and (job.hinted is None or job.hinted + REST <= roll.now):
+                ask_for_checkpoint(roll, job, rules.WORTH, why=why)
+    return (roll.now // EVERY + 1) * EVERY if any(map(_may_be_asked, roll.jobs.values())) else None
+
+
+def _may_be_asked(job: Job) -> bool:
+    saves = job.workload.checkpoint
+    return job.phase is Phase.RUNNING and job.terms.answers and saves is not None and saves.mode == "auto"
