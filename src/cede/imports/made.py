@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from cede.imports.report import Place, Report
+from cede.imports.report import Report
 from cede.model.document import parse_document
-from cede.model.errors import InputError, Loc
+from cede.model.errors import InputError, Loc, Problem
 
 ORDER = ("cede", "now", "doctrine", "nodes", "queues", "apps", "workloads")
 
-Places = Mapping[str, Sequence[Place]]
-"""By section of the file: where each of its entries comes from."""
-Words = Callable[[str, Sequence[str | int], str], tuple[Loc, str]]
-"""From a section, the steps inside an entry and a message: the path in what was given, and what is said there."""
+Origin = TypeVar("Origin")
 
 
 def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,17 +19,24 @@ def in_order(document: Mapping[str, Any]) -> dict[str, Any]:
     return {key: document[key] for key in ORDER if document.get(key) not in (None, [])}
 
 
-def check(document: Mapping[str, Any], places: Places, report: Report, words: Words) -> None:
-    """Report what is wrong with the file that was made, said of the object it comes from."""
+def check(
+    document: Mapping[str, Any],
+    origins: Mapping[str, Sequence[Origin]],
+    report: Report,
+    tell: Callable[[str, Origin, Loc, Problem], None],
+) -> None:
+    """Have what is wrong with the file said of the object it comes from: by section, with the steps inside its entry.
+
+    `origins` has of each section where its entries come from; what comes from nowhere is reported as it is.
+    """
     try:
-        parse_document(in_order(document))
+        parse_document(document)
     except InputError as error:
         for problem in error.problems:
             section, *rest = problem.steps or ("",)
             index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
-            found = places.get(str(section), [])
+            found = origins.get(str(section), [])
             if isinstance(index, int) and index < len(found):
-                where, message = words(str(section), steps, problem.message)
-                report.wrong(found[index], where, message, problem.hint)
+                tell(str(section), found[index], tuple(steps), problem)
             else:
                 report.problems[problem] = None

@@ -56,13 +56,18 @@ class Head:
         found = self.reservation.passes(state, claim, walltime, borrowed)
         if found is not None:
             return found
+        if self._moves(state, claim, nodes):
+            return nodes
         late = self.claim.allowed.astype(np.int64) + (0 if borrowed is None else 2 * borrowed)
-        for other in (nodes, place(state, claim, last=late)):
-            moved = None if other is None else self.reservation.beside(state, self.claim, claim, other)
-            if moved is not None:
-                self.reservation = moved
-                return other
-        return None
+        other = place(state, claim, last=late)
+        return other if other is not None and other != nodes and self._moves(state, claim, other) else None
+
+    def _moves(self, state: State, claim: Claim, nodes: list[int]) -> bool:
+        """Whether the head finds its room elsewhere while this one is on these nodes; if so, that is where it is."""
+        moved = self.reservation.beside(state, self.claim, claim, nodes)
+        if moved is not None:
+            self.reservation = moved
+        return moved is not None
 
     def follow(self, state: State, made: Decision) -> None:
         """Somebody preempted: what it takes, and what its victims would still have held, changes what is left."""

@@ -15,10 +15,10 @@ from cede.imports.kueue.times import latest
 from cede.imports.kueue.tree import Tree, tree_of
 from cede.imports.kueue.workloads import FINISHED, Work, workload
 from cede.imports.kueue.world import World, local_queues, namespaces, owners_of, priority_classes
+from cede.imports.made import check
 from cede.imports.report import Imported, Report
 from cede.model.cluster import FORMAT
-from cede.model.document import parse_document
-from cede.model.errors import InputError, Problem
+from cede.model.errors import InputError, Loc, Problem
 from cede.model.garbage import collecting_no_garbage
 from cede.model.times import Instant, format_time, parse_time
 
@@ -162,17 +162,10 @@ def _constrain(work: Work) -> None:
 
 
 def _check(document: Mapping[str, Any], origins: Origins, report: Report) -> None:
-    """What is wrong with the file that was made, said of the object it comes from."""
-    try:
-        parse_document(document)
-    except InputError as error:
-        for problem in error.problems:
-            section, *rest = problem.steps or ("",)
-            index, *steps = [0, *rest] if section == "doctrine" else rest or [""]
-            found = origins.get(str(section), [])
-            if isinstance(index, int) and index < len(found):
-                one = found[index]
-                hint = None if problem.hint is None else kubernetes_words(problem.hint)
-                report.wrong(one.place, kubernetes_loc(one, tuple(steps)), kubernetes_words(problem.message), hint)
-            else:
-                report.problems[problem] = None
+    """What is wrong with the file that was made, in the words of Kubernetes."""
+
+    def tell(_: str, one: Object, steps: Loc, problem: Problem) -> None:
+        hint = None if problem.hint is None else kubernetes_words(problem.hint)
+        report.wrong(one.place, kubernetes_loc(one, steps), kubernetes_words(problem.message), hint)
+
+    check(document, origins, report, tell)

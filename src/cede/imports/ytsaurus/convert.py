@@ -62,7 +62,11 @@ def from_ytsaurus(
             document["now"] = format_time(clock, instant=True)
         _note_nodes(taken, options.nodes_filter, machines, work)
         if not report.problems:
-            check(document, _places(taken, found, machines, work), report, _given)
+
+            def tell(section: str, place: Place, steps: Loc, problem: Problem) -> None:
+                report.wrong(place, _given(section, steps), problem.message, problem.hint)
+
+            check(in_order(document), _places(taken, found, machines, work), report, tell)
         if report.problems:
             raise InputError(report.problems)
         return Imported(in_order(document), tuple(report.notes), frozenset(work.left_out))
@@ -112,12 +116,11 @@ def _places(tree: Tree, found: Mapping[str, Pool], machines: Nodes, work: Work) 
     }
 
 
-def _given(section: str, steps: Sequence[str | int], message: str) -> tuple[Loc, str]:
+def _given(section: str, steps: Loc) -> Loc:
     """Where that stands in what was given, by the names of YTsaurus."""
-    where: Loc = tuple(steps)
     if section == "queues" and steps:
         names = {key: name for name, key in OWN_KEYS.items()}
-        where = tuple(steps[1:]) if steps[0] == "settings" else (names.get(str(steps[0]), steps[0]), *steps[1:])
-    elif section == "apps" and steps and steps[0] == "settings":
-        where = ("spec", *steps[1:])
-    return where, message
+        return steps[1:] if steps[0] == "settings" else (names.get(str(steps[0]), steps[0]), *steps[1:])
+    if section == "apps" and steps and steps[0] == "settings":
+        return ("spec", *steps[1:])
+    return steps

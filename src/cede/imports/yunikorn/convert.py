@@ -67,7 +67,12 @@ def from_yunikorn(
         document["queues"], places["queues"] = tree.entries(), tree.places()
         tree.note_unused()
         if not report.problems:
-            check(document, places, report, _of_the_object)
+
+            def tell(_: str, place: Place, steps: Loc, problem: Problem) -> None:
+                made = f"in the cluster file, {path_of(steps)}: " if steps else ""
+                report.wrong(place, (), f"{made}{problem.message}", problem.hint)
+
+            check(in_order(document), places, report, tell)
         if report.problems:
             raise InputError(report.problems)
         finished = frozenset(note.place for note in report.notes if note.why == FINISHED)
@@ -97,8 +102,3 @@ def _add_state(
     places["nodes"] = [one.place for one in dump.nodes]
     places["apps"] = [fields.place for fields in owners]
     places["workloads"] = [Place(dump.fields.place.source, "allocation", work.name) for work in works]
-
-
-def _of_the_object(_section: str, steps: Sequence[str | int], message: str) -> tuple[Loc, str]:
-    """The object as a whole: keys of a cluster file are not those of its configuration."""
-    return (), f"in the cluster file, {path_of(steps)}: {message}" if steps else message
