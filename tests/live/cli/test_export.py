@@ -36,7 +36,7 @@ def test_a_preemption_is_in_the_history(server: Served, call: Call, tmp_path: Pa
     assert (low["evictions"], low["outcome"], low["checkpoint"]) == (1, "cancelled", "manual")
     assert (urgent_job["outcome"], urgent_job["priority"], urgent_job["preemptible"]) == ("completed", 9, False)
     assert urgent_job["walltime"] == 3600 * SECOND
-    assert urgent_job["duration"] >= SECOND
+    assert urgent_job["duration"] > SECOND // 2, "a process runs a moment before it is seen to run"
     assert urgent_job["started"] > urgent_job["submitted"], "it waited until its victim had gone"
     assert trace.jobs["submitted"][0] == 0
     assert trace.shapes[low["shape"]].requests["cpu"] == 2 * 10**9
@@ -59,7 +59,7 @@ def test_what_a_preemption_lost_is_not_in_the_run_time(server: Served, call: Cal
     assert (lost["outcome"], lost["evictions"]) == ("completed", 1)
     ran = {event["signal"]: parse_time(event["at"]) for event in server.client.events(workload="ex-lost")}
     assert lost["duration"] == ran["complete"] - ran["began"], "of the last attempt alone"
-    assert lost["duration"] >= 2 * SECOND
+    assert lost["duration"] > SECOND, "a process runs a moment before it is seen to run"
 
 
 def test_one_who_sees_nothing_has_nothing_to_export(server: Served, tmp_path: Path) -> None:
