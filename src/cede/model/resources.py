@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from cede.model.errors import InputError, Problem, shown
 from cede.model.quantities import parse_quantity
@@ -51,6 +52,7 @@ def split_flavor(name: str) -> tuple[str, str | None]:
     return resource, flavor if at else None
 
 
+@lru_cache(_MOST_KNOWN)
 def is_gpu(name: str) -> bool:
     """Whether this counts as GPU: the name is or ends in `gpu` before any `@`."""
     return name.partition("@")[0].endswith("gpu")
