@@ -79,8 +79,7 @@ def decide(site: Site, work: Work) -> Answer:
 def _fits_alike(site: Site, work: Work) -> bool:
     """Whether sensitive work finds nodes of one fingerprint; in a sensitive vCluster it must be a known one."""
     claims = site.type_of(work.asks("queue")) == "sensitive"
-    known = any(fingerprint(machine) is not None for machine in site.machines.values())
-    if not known or not (claims or work.asks("sensitive")):
+    if not site.machines or not (claims or work.asks("sensitive")):
         return True
     usable = [one for one in site.usable(work) if not claims or fingerprint(one) is not None]
     groups = [[one for one in usable if fingerprint(one) == word] for word in {fingerprint(one) for one in usable}]
@@ -138,7 +137,7 @@ def differences(document: Document, made: cede.Plan) -> Iterator[str]:
                 told = f"{want.action} {want.victims} ({want.why})"
                 yield f"{work.name}: expected {told}, got {got.action} {taken} ({got.rule}: {got.why})"
                 return
-            blocked |= stops and got.action in ("wait", "preempt")
+            blocked |= stops and (got.action in ("wait", "preempt") or want.why in ("too big", "no match"))
             site.gone |= set(taken)
             if got.action == "start" and apart(strict, work.name, got.nodes):
                 yield f"{work.name}: one group has room, and it is put in several: {got.nodes}"

@@ -178,6 +178,23 @@ def test_an_interactive_vcluster_stops_at_its_first_misfit_and_others_do_not() -
     assert actions(core(N1, N2, A, *works)) == {"large": "wait", "small": "start"}
 
 
+@pytest.mark.parametrize("wish", [{"members": 10}, {"constraints": {"labels": {"zone": "z"}}}], ids=["size", "label"])
+def test_one_that_could_never_fit_is_refused_and_still_stops_an_interactive_vcluster(wish: dict[str, Any]) -> None:
+    works = (wants("never", submitted=-20, **wish), wants("small", submitted=-10))
+
+    made = cede.plan(core(N1, N2, vcluster("a", "interactive"), *works))
+    assert [(one.action, one.rule) for one in made.decisions][1] == ("wait", "lattice.behind-misfit")
+    assert actions(core(N1, N2, vcluster("a", "interactive"), *works)) == {"never": "refuse", "small": "wait"}
+    assert actions(core(N1, N2, A, *works)) == {"never": "refuse", "small": "start"}
+
+
+def test_a_used_up_quota_stops_nobody_else_of_an_interactive_vcluster() -> None:
+    poor = tenant("t", max_nodes=0)
+    works = (wants("poor", submitted=-20, tenant="t"), wants("next", submitted=-10))
+
+    assert actions(core(N1, poor, vcluster("a", "interactive"), *works)) == {"poor": "refuse", "next": "start"}
+
+
 def test_nothing_is_reserved() -> None:
     """In half an hour `head` could have both nodes; an endless one takes its second one all the same."""
     entries = (N1, N2, A, whole("run", "n1", priority=9, **HALF), wants("head", 2, priority=8), wants("in"))
@@ -205,7 +222,8 @@ def test_a_sensitive_vcluster_takes_no_node_of_which_the_fingerprint_is_not_know
     assert actions(core(*entries, quiet, wants("in", 2))) == {"in": "wait"}
     assert set(decided(core(*entries, A, wants("in", 3, sensitive=True)), "in").nodes) == {"n1", "n2", "n3"}
     assert actions(core(*entries, A, wants("in", 4, sensitive=True))) == {"in": "wait"}
-    assert actions(core(*nodes("n1 n2 n3"), quiet, wants("in", 2))) == {"in": "start"}
+    assert decided(core(*nodes("n1 n2 n3"), quiet, wants("in")), "in").rule == "lattice.one-fingerprint"
+    assert actions(core(*nodes("n1 n2 n3"), A, wants("in", 2, sensitive=True))) == {"in": "start"}
 
 
 def test_nodes_are_taken_by_name_and_not_by_what_would_be_left_on_them() -> None:

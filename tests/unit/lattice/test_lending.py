@@ -61,7 +61,7 @@ def test_a_sensitive_claim_uses_the_nodes_it_names_whatever_their_home() -> None
 
 
 def test_in_the_library_nobody_asks_whose_a_node_is() -> None:
-    entries = (node("lent", "b"), vcluster("a", "sensitive"), vcluster("b", allow_lending=False))
+    entries = (node("lent", "b", fingerprint="x"), vcluster("a", "sensitive"), vcluster("b", allow_lending=False))
 
     assert decided(core(*entries, wants("in", queue="a")), "in").nodes == ("lent",)
     assert decided(policy(*entries, wants("in", queue="a")), "in").rule == "lattice.not-lent"

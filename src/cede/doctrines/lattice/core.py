@@ -68,12 +68,17 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
             if made is None:
                 made = _decide_one(cycle if asked else cycle.quiet(), settings, row, blocked)
                 alike.keep(row, beside, made)
-            if made.action in ("wait", "preempt") and vclusters_of(state).type[queue] == INTERACTIVE:
+            if _misfits(made) and vclusters_of(state).type[queue] == INTERACTIVE:
                 blocked = blocked or made.workload
             if asked:
                 yield made
             if row == cycle.only:
                 return
+
+
+def _misfits(made: Decision) -> bool:
+    """Whether it finds no room now; one that no node could ever take is refused, and stands in the way all the same."""
+    return made.action in ("wait", "preempt") or made.rule in (rules.TOO_BIG.id, rules.NO_MATCH.id)
 
 
 def queues_with_work(state: State) -> list[int]:

@@ -68,9 +68,9 @@ def _turn(state: State, claim: Claim, free: Int64s) -> Int64s | None:
 
 
 def one_kind(state: State, row: int) -> bool:
-    """Whether it takes nodes of one fingerprint only: sensitive work, where the file tells fingerprints."""
-    sensitive = state.work.sensitive[row] or _serves_sensitive(state, row)
-    return bool(sensitive) and bool(fingerprints(state).any())
+    """Whether it takes nodes of one fingerprint only: sensitive work; outside of sensitive vClusters unknown ones are
+    one too."""
+    return _serves_sensitive(state, row) or (bool(state.work.sensitive[row]) and bool(fingerprints(state).any()))
 
 
 def _serves_sensitive(state: State, row: int) -> bool:
@@ -81,8 +81,8 @@ def _serves_sensitive(state: State, row: int) -> bool:
 def _by_size(state: State, claim: Claim) -> list[int]:
     """Fingerprints by the number of nodes with room for a member, the most first."""
     sizes = _room_by_kind(state, claim)
-    known = _serves_sensitive(state, claim.row) and bool(fingerprints(state).any())
-    return sorted(range(1 if known else 0, len(sizes)), key=lambda kind: (-sizes[kind], kind))
+    first = 1 if _serves_sensitive(state, claim.row) else 0
+    return sorted(range(first, len(sizes)), key=lambda kind: (-sizes[kind], kind))
 
 
 def largest_kind(state: State, claim: Claim) -> int:
