@@ -34,6 +34,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "lattice-211": (_SEQUENCE, "test_the_claimant_starts_with_the_last_victim_and_not_before"),
     "lattice-225": (_WALLTIME, "test_a_victim_that_saves_within_the_grace_after_its_walltime_is_suspended"),
     "lattice-226": (_WALLTIME, "test_a_victim_that_does_not_save_within_the_grace_has_failed_by_its_walltime"),
+    "lattice-247": ("unit/drive/test_refusals.py", "test_what_was_seen_of_another_attempt_changes_nothing"),
     "lattice-242": (_NODES, "test_a_cordoned_node_keeps_what_runs_there_and_takes_nothing_new"),
     "lattice-295": (_GANG_FACTS, "test_it_has_begun_when_all_have_and_says_so_once"),
     "lattice-296": (_GANG_FACTS, "test_it_has_begun_when_all_have_and_says_so_once"),
@@ -58,24 +59,20 @@ _TERMINALS = "there are no terminals to attach"
 _PROTOCOL = (
     "a workload says itself by which protocol it is asked, and where it writes; nothing is derived from its mode"
 )
-_AGENTS = "nodes have no agents that send heartbeats; reports carry the number of the attempt"
 _BUDGET = "how much of a budget is used the file says in one number, `used`; it is not summed up here"
 _POOL = "there is no limit for all sensitive work together"
 _SLURM = "classes are numbers; there are no words of Slurm for them"
 
 WITHOUT: dict[str, str] = {
-    "lattice-082": "nothing in a file says where data is; the factor counts 0.5",
     **dict.fromkeys(("lattice-138", "lattice-139", "lattice-144", "lattice-147"), _CAP),
-    **dict.fromkeys(
-        ("lattice-150", "lattice-151", "lattice-256", "lattice-280", "lattice-290", "lattice-310"), _ELASTIC
-    ),
+    **dict.fromkeys(("lattice-150", "lattice-151", "lattice-290"), _ELASTIC),
     "lattice-175": "the timeout is the same for sensitive work; the interval is another (test_saving.py)",
     **dict.fromkeys(("lattice-184", "lattice-185", "lattice-186"), _PROTOCOL),
     "lattice-190": "a gang has saved only if all its members have; half of them is a failure (see lattice-203)",
     "lattice-191": "a hint goes to processes of this machine, and does not get lost on its way",
     **dict.fromkeys(("lattice-214", "lattice-215", "lattice-323"), _TERMINALS),
     "lattice-241": "a node is cordoned or not; nothing tells one that still empties from an empty one",
-    **dict.fromkeys(("lattice-246", "lattice-247"), _AGENTS),
+    "lattice-246": "nodes have no agents that send heartbeats; reports carry the number of the attempt",
     "lattice-249": "nodes are not wiped",
     "lattice-250": "a node may be set ready as often as one likes; that changes nothing",
     "lattice-257": "workloads have no ports",
@@ -84,8 +81,6 @@ WITHOUT: dict[str, str] = {
     **dict.fromkeys(("lattice-267", "lattice-268"), _SLURM),
     **dict.fromkeys(("lattice-278", "lattice-279"), _POOL),
     **dict.fromkeys(("lattice-285", "lattice-286"), _BUDGET),
-    "lattice-306": "who queues again is decided in the same step, in its turn; nobody gains by waiting for the next",
-    "lattice-315": "an attempt that does not start is a failure of its node, and counts as a requeue",
     "lattice-324": "there are no images",
 }
 """Facts of which Cede has no counterpart, each with the reason."""

@@ -24,7 +24,10 @@ BOTH = pytest.mark.parametrize("edition", [policy, core], ids=["policy", "core"]
 FIELDS = {"preemption_class": "priority", "min_nodes": "members"}
 
 
-@pytest.mark.parametrize("one", [one for one in facts_of("admission") if "max_requeue" not in str(one)], ids=named)
+PLAIN = [one for one in facts_of("admission") if set(one["given"]["spec"]) <= set(FIELDS)]
+
+
+@pytest.mark.parametrize("one", PLAIN, ids=named)
 def test_a_workload_is_accepted_or_the_field_is_named(one: Fact) -> None:
     [(name, value)] = one["given"]["spec"].items()
     data = document(A, node(), wants("in", priority=5))
@@ -36,6 +39,21 @@ def test_a_workload_is_accepted_or_the_field_is_named(one: Fact) -> None:
     with pytest.raises(cede.InputError, match=FIELDS[name]) as raised:
         cede.load(data)
     assert [problem.path for problem in raised.value.problems] == [f"workloads[0].{FIELDS[name]}"]
+
+
+def between(least: int, most: int) -> dict[str, Any]:
+    """One that takes so many members, or fewer."""
+    parts = [{"name": "all", "count": most, "min_count": least, "requests": {"gpu": 4}}]
+    return {"name": "in", "queue": "a", "tenant": "t", "exclusive": True, "pod_sets": parts}
+
+
+def test_a_least_number_of_members_above_the_most_is_refused() -> None:
+    spec = fact("lattice-256")["given"]["spec"]
+    data = document(A, node()) | {"workloads": [between(spec["reactive_min"], spec["reactive_max"])]}
+
+    with pytest.raises(cede.InputError, match="min_count"):
+        cede.load(data)
+    assert fact("lattice-256")["expect"]["accepted"] is False
 
 
 def test_a_policy_may_keep_the_highest_class_from_whoever_it_likes() -> None:
@@ -82,6 +100,18 @@ def test_a_hard_limit_refuses_and_preempts_nobody(number: str, edition: Any) -> 
     accepted = expect.get("accepted", False)
     assert (made.action, made.rule) == (("start", "lattice.fits") if accepted else ("refuse", "lattice.tenant-quota"))
     assert made.victims == ()
+
+
+@pytest.mark.parametrize("edition", ["policy", "core"])
+def test_one_that_could_do_with_fewer_is_charged_for_all_of_its_members(edition: str) -> None:
+    given = fact("lattice-280")["given"]
+    names = [f"n{at}" for at in range(given["request"]["max"])]
+    data = document(A, tenant("t", max_nodes=given["max_nodes"]), *map(node, names), edition=edition)
+    data |= {"workloads": [between(given["request"]["min"], given["request"]["max"])]}
+    made = decided(cede.load(data), "in")
+
+    assert (made.action, made.rule) == ("refuse", "lattice.over-limit")
+    assert fact("lattice-280")["expect"]["accepted"] is False
 
 
 @BOTH
@@ -163,7 +193,7 @@ def test_class_ten_and_the_flag_are_the_two_ways_to_be_sensitive(edition: Any) -
 
 
 def test_every_fact_about_quota_is_one_of_these() -> None:
-    numbers = (273, 274, 275, 276, 277, 282, 283, 284)
+    numbers = (273, 274, 275, 276, 277, 280, 282, 283, 284)
 
     assert {one["id"] for one in facts_of("quota")} == {f"lattice-{number}" for number in numbers}
     assert {one["id"] for one in facts_of("sensitive")} == {"lattice-327"}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import cede
 from cede.doctrines.lattice import checkpoints
 from cede.doctrines.lattice.settings import CLUSTER_DEFAULTS
 from cede.engine.drive.facts import Began, Exited, SetNode
@@ -16,6 +17,7 @@ from tests.drive_world import World
 from tests.unit.drive.lattice_worlds import lattice
 from tests.unit.drive.worlds import terms
 from tests.unit.lattice.fact_files import Fact, fact, facts_of, named
+from tests.unit.lattice.small import node, policy, vcluster, wants, whole
 
 KINDS = ("walltime", "requeue", "race", "checkpoint_policy", "checkpoint_decision")
 
@@ -133,6 +135,7 @@ REQUEUES: dict[str, Callable[[Fact], tuple[World, bool]]] = {
     "lattice-304": lambda given: (failed(given["policy"], most=given["max_requeue"], times=given["count"] + 1), False),
     "lattice-305": lambda given: (failed(given["policy"]), True),
     "lattice-308": lambda given: (failed("always", most=given["max_requeue"]), False),
+    "lattice-310": lambda given: (failed(given["policy"], lost=True, most=given["max_requeue"]), True),
 }
 """World after the failure, and whether it runs again. Of 305 Cede does what the document says, for batch work too."""
 
@@ -167,6 +170,16 @@ def test_a_requeue_forgets_where_it_was_and_keeps_when_it_came() -> None:
     assert {"assigned_nodes", "started_at", "exit_code"} <= set(fact("lattice-307")["expect"]["cleared"])
 
 
+def test_who_queues_again_is_looked_at_in_the_next_cycle() -> None:
+    """There is room for it beside the claimant already in the first one."""
+    cluster = policy(vcluster("a"), node("n1", gpu=8), node("n2"), whole("old", "n1"), wants("in", gpu=8, priority=8))
+    end = cede.settle(cluster, interval=60)
+
+    assert [made.workload for made in cede.plan(cluster).decisions] == ["in"]
+    assert (end.running, [one.at for one in end.preemptions]) == ({"in": ["n1"], "old": ["n2"]}, [1])
+    assert fact("lattice-306")["expect"]["in_pending_set"] is False
+
+
 # -- races -------------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +201,18 @@ def test_an_end_of_an_earlier_attempt_requeues_nobody() -> None:
 
     assert (step.transitions, world.job("w").requeues, world.phase("w")) == ([], before, "running")
     assert fact("lattice-291")["expect"]["accepted"] is False
+
+
+def test_a_start_that_fails_is_tried_again_so_often() -> None:
+    """As often as the library does; it counts as a failure of the node."""
+    most = fact("lattice-315")["expect"]["code"]["max_dispatch_retries"]
+    world = lattice(None)
+    world.submit("w", cpu=1, queue="a")
+    for attempt in range(1, most + 2):
+        assert (world.phase("w"), world.process("w").attempt) == ("starting", attempt)
+        world.exit("w", None, lost=True)
+
+    assert world.phase("w") == "failed"
 
 
 def test_the_same_report_twice_changes_nothing() -> None:
@@ -235,8 +260,8 @@ def test_who_writes_no_checkpoints_is_not_asked_for_one() -> None:
 
 def test_every_fact_about_life_is_one_of_these() -> None:
     assert {one["id"] for one in facts_of("walltime")} == {f"lattice-{number}" for number in (220, 221, 222, 223)}
-    assert {one["id"] for one in facts_of("requeue")} == {*REQUEUES, "lattice-307"}
-    assert {one["id"] for one in facts_of("race")} == {f"lattice-{number}" for number in (289, 291, 294)}
+    assert {one["id"] for one in facts_of("requeue")} == {*REQUEUES, "lattice-306", "lattice-307"}
+    assert {one["id"] for one in facts_of("race")} == {f"lattice-{number}" for number in (289, 291, 294, 315)}
     rhythms = {one["id"] for one in RHYTHMS}
     assert {one["id"] for one in facts_of("checkpoint_policy")} == rhythms | {f"lattice-{n}" for n in (174, 176, 177)}
     nodes = {one["id"] for one in facts_of("state_transition") if one["given"]["machine"] == "node"}
