@@ -54,6 +54,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "a node that does not exist": ({"constraints": {"nodes": ["n2"]}}, "constraints.nodes[0]", "no node is called"),
     "no command": ({"command": []}, "command", "must not be empty"),
     "a duration that is none": ({"walltime": "soon"}, "walltime", "is no duration"),
+    "a walltime of nothing": ({"walltime": "0s"}, "walltime", "is no time to run in"),
     "members beside pod sets": (
         {"members": 2, "pod_sets": [{"name": "a", "count": 1, "requests": {}}]},
         "members",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from cede.live.api.values import NAME, Argument, Body, Duration, Folder, Label, Requests, Variables
+from cede.live.api.values import NAME, Argument, Body, Duration, Folder, Label, Requests, Variables, Walltime
 from cede.model.values import Integer, Maybe, Reads, number, whole
 from cede.model.workloads import CheckpointMode, Kind, Placement
 
@@ -74,7 +74,7 @@ class Submission(Body):
     exclusive: Maybe[bool] = None
     placement: Maybe[Placement] = None
     constraints: Maybe[ConstraintsBody] = None
-    walltime: Maybe[Duration] = None
+    walltime: Maybe[Walltime] = None
     checkpoint: Maybe[CheckpointBody] = None
     preemptible: Maybe[bool] = None
     preempts: Maybe[bool] = None

@@ -29,6 +29,7 @@ _DURATION: dict[str, Any] = {
     "anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}],
     "description": "Seconds, or text like 30s, 10m, 1h30m.",
 }
+_WALLTIME: dict[str, Any] = _DURATION | {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}
 
 
 class Body(BaseModel):
@@ -51,6 +52,14 @@ def _checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return raw
 
     return check
+
+
+def parse_walltime(raw: object) -> int:
+    """How long work may run; no time at all is none."""
+    found = parse_duration(raw)
+    if not found:
+        raise ValueError(f"{shown(raw)} is no time to run in; leave it out for work that has no end")
+    return found
 
 
 def parse_environment(raw: object) -> dict[str, str]:
@@ -104,6 +113,7 @@ Requests = Annotated[
 ]
 """For one member, as in a cluster file: {"cpu": 2, "memory": "4Gi"}."""
 Duration = Annotated[Any, Reads(_checked(parse_duration), _DURATION)]
+Walltime = Annotated[Any, Reads(_checked(parse_walltime), _WALLTIME)]
 Variables = Annotated[
     dict[str, str],
     Reads(
