@@ -54,6 +54,16 @@ CASES: dict[str, tuple[cede.Cluster, str, list[cede.Cluster]]] = {
             core(node("n1", "a"), vcluster("a", "sensitive", allow_lending=True)),
         ],
     ),
+    "nothing-known": (
+        core(N, vcluster("a", "sensitive")),
+        "queues[a].settings.type",
+        [
+            core(node(fingerprint="x"), vcluster("a", "sensitive")),
+            core(N, A),
+            core(vcluster("a", "sensitive")),
+            policy(N, vcluster("a", "sensitive")),
+        ],
+    ),
     "nothing-to-lend": (
         policy(node("n1", "b"), vcluster("a", "hpc_batch", allow_lending=False), B),
         "queues[a].settings.allow_lending",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cede.doctrines.lattice.candidates import near_end
-from cede.doctrines.lattice.kept import FINGERPRINT
+from cede.doctrines.lattice.kept import FINGERPRINT, fingerprints
 from cede.doctrines.lattice.lending import is_sensitive, lending
 from cede.doctrines.lattice.settings import HIGHEST, ONLY_POLICY, POLICY, UNPROTECTED, settings_of, vclusters_of
 from cede.doctrines.parts.cost import HOUR, NO_CHECKPOINT
@@ -67,6 +67,13 @@ def _of_queue(state: State, edition: str, name: str, row: int) -> Iterator[Findi
             "set settings.type to hpc_batch, ml_training, service, sensitive or interactive",
         )
     if edition != POLICY:
+        if raw.get("type") == "sensitive" and state.nodes.size and not fingerprints(state).any():
+            yield Finding(
+                "lattice.lint.nothing-known",
+                f"queues[{name}].settings.type",
+                f"no node has a {FINGERPRINT} label, so that nothing of the sensitive vCluster {name} ever starts",
+                f"give the nodes that it may use their {FINGERPRINT}",
+            )
         return
     switches = [key for key in ("allow_borrowing", "allow_lending") if raw.get(key) is True]
     if raw.get("type") == "sensitive" and switches:
