@@ -64,6 +64,7 @@ _POOL = "there is no limit for all sensitive work together"
 _SLURM = "classes are numbers; there are no words of Slurm for them"
 
 WITHOUT: dict[str, str] = {
+    "lattice-082": "nothing in a file says where data is; the factor counts 0.5",
     **dict.fromkeys(("lattice-138", "lattice-139", "lattice-144", "lattice-147"), _CAP),
     **dict.fromkeys(("lattice-150", "lattice-151", "lattice-290"), _ELASTIC),
     "lattice-175": "the timeout is the same for sensitive work; the interval is another (test_saving.py)",

@@ -73,8 +73,6 @@ def of_factor(given: Fact) -> float:
         case "f4":
             assert factors.of_groups(1, given["max_groups"]) == 0.5
             return factors.of_topology(given["nodes"], given["max_groups"])
-        case "f5":
-            return factors.of_data(given["readiness"])
         case "f6":
             return factors.of_backlog(given["queued_gpu_h"], given["running_gpu_h"])
         case "f8":
@@ -98,11 +96,10 @@ def test_a_factor_has_the_value_of_the_fact(one: Fact) -> None:
     assert of_factor(one["given"]) == pytest.approx(one["expect"]["value"], abs=TOLERANCE)
 
 
-def test_what_no_file_says_counts_half_and_cheap_power_counts_more() -> None:
+def test_what_no_file_says_counts_half() -> None:
     shown = pending_factors({})
 
-    assert (shown["data"], shown["energy"]) == (factors.of_data(None), factors.of_energy(None)) == (0.5, 0.5)
-    assert [factors.of_energy(price) for price in (0.0, 0.25, 1.0, 2.0)] == [1.0, 0.75, 0.0, 0.0]
+    assert (shown["data"], shown["energy"]) == (0.5, 0.5)
 
 
 def test_the_policy_caps_what_the_library_does_not() -> None:

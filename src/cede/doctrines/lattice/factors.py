@@ -75,16 +75,6 @@ def of_topology(nodes: int, groups: int, locality: float = UNKNOWN) -> float:
     return blend * between + (1 - blend) * locality
 
 
-def of_data(near: float | None) -> float:
-    """How much of its data is near."""
-    return UNKNOWN if near is None else near
-
-
-def of_energy(price: float | None) -> float:
-    """How cheap power is, where the dearest costs 1."""
-    return UNKNOWN if price is None else 1 - min(1.0, max(0.0, price))
-
-
 def of_backlog(queued: float, running: float) -> float:
     """Queued over running GPU-hours, of which there is at least 1."""
     return min(1.0, queued / max(1.0, running))

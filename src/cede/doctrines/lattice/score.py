@@ -54,15 +54,13 @@ class Scores:
     def factors(self, rows: Rows) -> Floats:
         """One row a workload, one column a factor. Where data is and what power costs no file says."""
         state, work = self.state, self.state.work
-        table = np.empty((len(rows), len(factors.NAMES)))
+        table = np.full((len(rows), len(factors.NAMES)), factors.UNKNOWN)
         nodes = asked_nodes(state, rows)
         table[:, 0] = factors.of_class(work.priority[rows].astype(np.float64))
         table[:, 1] = factors.of_wait((state.now - work.submitted[rows]) / SECOND)
         table[:, 2] = self._each_tenant(rows, self._share)
         table[:, 3] = self._topologies(rows, nodes)
-        table[:, 4] = factors.of_data(None)
         table[:, 5] = self.backlog()
-        table[:, 6] = factors.of_energy(None)
         table[:, 7] = self._checkpoints(rows)
         table[:, 8] = self._conformance(nodes)
         return table
