@@ -45,6 +45,14 @@ def test_what_overflows_is_shared_in_proportion_to_flow() -> None:
     assert found == pytest.approx({"small": 10 + 25, "large": 30 + 75, "full": 10 * DAY})
 
 
+def test_the_little_that_overflows_a_huge_volume_is_handed_on_to_the_last_digit() -> None:
+    full, empty = relaxed("full", "p", volume=10**10, flow=10), relaxed("empty", "p")
+
+    found = after(0.001, pool("p"), full, empty, should_distribute_free_volume_among_children=True)
+
+    assert found == pytest.approx({"full": 10**10, "empty": 0.001 + 0.01}, rel=1e-12)
+
+
 def test_what_no_sibling_takes_goes_to_the_pools_beside_the_parent() -> None:
     closed = relaxed("closed", "p", can_accept_free_volume=False)
 

@@ -92,11 +92,12 @@ class Integrals:
             if kept is None:
                 found[pool] = self._amounts(pool, self.pools.settings[pool].volume)
                 continue
-            spent = np.array(memory.spent.get(name, [0.0] * len(kept)))
-            grown = np.array(kept) + (self.flow[pool] - spent * self.totals[pool]) * seconds
-            most = np.maximum(np.array(kept), self.flow[pool] * period)
-            found[pool] = np.clip(grown, 0.0, most)
-            spare[pool] = np.maximum(grown - most, 0.0)
+            had, spent = np.array(kept), np.array(memory.spent.get(name, [0.0] * len(kept)))
+            growth = (self.flow[pool] - spent * self.totals[pool]) * seconds
+            room = np.maximum(self.flow[pool] * period - had, 0.0)
+            found[pool] = np.maximum(had + np.minimum(growth, room), 0.0)
+            # of the growth alone: beside a huge volume it has no digits left
+            spare[pool] = np.maximum(growth - room, 0.0)
         self._hand_on(found, spare, period)
         memory.volumes = {self.pools.name(pool): volume.tolist() for pool, volume in found.items()}
         return found
