@@ -1,5 +1,7 @@
 """Options of the tree and of its pools: carried over with their units, named if they are not, refused if wrong."""
 
+import math
+
 import pytest
 
 from cede.imports.ytsaurus.names import OF_POOLS, OF_TREES, OLD
@@ -96,6 +98,13 @@ def test_an_old_name_beside_that_of_today_must_say_the_same() -> None:
     assert problems("{a=<min_share_resources={cpu=1};strong_guarantee_resources={cpu=2}>{}}") == [
         "pools: pool a: strong_guarantee_resources: min_share_resources is another name of it, and says something else "
         "(give one of them)"
+    ]
+
+
+def test_a_number_that_equals_nothing_is_refused_and_not_taken_for_two_names() -> None:
+    assert problems({"pools": {"a": {"weight": math.nan}}}) == ["pools: pool a: weight: nan is no finite number"]
+    assert problems({"config": {"fair_share_starvation_tolerance": math.nan}, "pools": {}}) == [
+        "pools: pool tree: fair_share_starvation_tolerance: nan is no finite number"
     ]
 
 

@@ -39,7 +39,9 @@ def carried(fields: Fields, model: type[Part]) -> dict[str, Any]:
         value = None if raw is None else _value(fields, key, raw, model.model_fields[name])
         if value is None:
             continue
-        if found.setdefault(name, value) != value:
+        if name not in found:
+            found[name] = value
+        elif found[name] != value:
             other = next(other for other in fields.data if other != key and OLD.get(other, other) == name)
             fields.wrong((key,), f"{other} is another name of it, and says something else", "give one of them")
     return found
