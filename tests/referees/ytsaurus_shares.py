@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 from typing import NamedTuple
 
 from tests.referees.ytsaurus_guarantees import fifo_order
-from tests.referees.ytsaurus_tree import ONE, ZERO, Element, Tree, Vector, add, within
+from tests.referees.ytsaurus_tree import ONE, ZERO, Element, Tree, Vector, add
 
 TINY = Fraction(1, 10**9)
 
@@ -59,8 +60,7 @@ class Curve:
         self._shares: dict[Fraction, Germ] = {}
         self._walked: list[tuple[Fraction, Germ]] | None = None
         self._ends: tuple[Vector, Vector, list[Fraction]] | None = None
-        self.jumping: list[bool] = []
-        self.halfway: Fraction | None = None
+        self._steps: list[tuple[Fraction, Fraction, list[int]]] = []
 
     @property
     def below(self) -> Iterator[Curve]:
@@ -133,32 +133,40 @@ class Curve:
                     self._walked.append((f, germ))
                 f = self.top if germ.until is None else min(germ.until, self.top)
             self._walked.append((self.top, self.fit(self.top)))
-            if self.jumps and self.children:
-                self._stop_halfway()
+            if self.jumps and not self.fifo:
+                self._walked = self._stretched(self._walked)
         return self._walked
 
-    def _stop_halfway(self) -> None:
-        """Where F jumps over the limits, only the first children jump, as many as fit, and F ends with that."""
-        assert self._walked is not None
-        low, high = self._walked[0][1].value, self._walked[-1][1].value
-        limits = tuple(max(a, min(x, b)) for a, x, b in zip(low, self.element.limits, high, strict=True))
-        last = min((self.highest(r, bound) for r, bound in enumerate(limits)), default=self.top)
-        whole = self.look(last)
-        self.jumping = [False] * len(self.children)
-        if last == self.top or whole.after == whole.value or within(whole.after, limits):
-            return
-        total = whole.value
-        for index in sorted(range(len(self.children)), key=self._place):
-            germ = self._part(index, last)
-            if germ.after != germ.value:
-                more = tuple(a - b + c for a, b, c in zip(total, germ.value, germ.after, strict=True))
-                if not within(more, limits):
-                    break
-                total, self.jumping[index] = more, True
-        self.halfway = last
-        end = Germ(total, total, self.zero, None)
-        self._walked = [(f, germ) for f, germ in self._walked if f < last]
-        self._walked += [(last, Germ(whole.value, total, self.zero, None)), (self.top, end)]
+    def _stretched(self, walked: list[tuple[Fraction, Germ]]) -> list[tuple[Fraction, Germ]]:
+        """The walk with room, where several children jump at one fit factor, for one jump after the other, in order."""
+        found, shift = [], ZERO
+        for f, germ in walked:
+            movers = [index for index in range(len(self.children)) if f < self.top and self._jumps(index, f)]
+            movers.sort(key=self._place)
+            value = germ.value
+            if len(movers) > 1:
+                self._steps.append((f + shift, f, movers))
+            for index in movers[:-1]:
+                part = self._part(index, f)
+                after = tuple(a - b + c for a, b, c in zip(value, part.value, part.after, strict=True))
+                found.append((f + shift, Germ(value, after, self.zero, None)))
+                value, shift = after, shift + 1
+            found.append((f + shift, germ._replace(value=value)))
+        return found
+
+    def _jumps(self, index: int, f: Fraction) -> bool:
+        part = self._part(index, f)
+        return part.after != part.value
+
+    def _unstretched(self, f: Fraction) -> tuple[Fraction, list[int]]:
+        """A place on the walk as fit factor, and who has jumped there already."""
+        shift = ZERO
+        for begin, at, movers in self._steps:
+            if begin < f <= begin + len(movers) - 1:
+                return at, movers[: ceil(f - begin)]
+            if f > begin:
+                shift += len(movers) - 1
+        return f - shift, []
 
     def _place(self, index: int) -> int:
         return self.element.children.index(self.children[index].element)
@@ -194,7 +202,7 @@ class Curve:
                 return f
             if end.value[r] > bound:
                 return f + (bound - germ.after[r]) / germ.slope[r]
-        return self.top
+        return pieces[-1][0]
 
     def lowest(self, r: int, bound: Fraction) -> Fraction:
         """The smallest f with F[r](f) >= bound; at a jump over it, where the jump is."""
@@ -204,7 +212,7 @@ class Curve:
                 return f
             if end.value[r] >= bound:
                 return f + (bound - germ.after[r]) / germ.slope[r]
-        return self.top
+        return pieces[-1][0]
 
     def fitted(self, s: Fraction) -> Fit:
         """The fit factor at a suggestion: the least that any resource allows."""
@@ -257,9 +265,8 @@ class Curve:
         if self.element.kind == "operation":
             found[self.element] = self.fit(f).after if moves else self.fit(f).value
             return found[self.element]
-        after = [moves and self._moves(index, f) for index in range(len(self.children))]
-        if self.halfway is not None and (f > self.halfway or (f == self.halfway and moves)):
-            f, after = self.halfway, self.jumping
+        f, jumped = self._unstretched(f)
+        after = [index in jumped or (moves and self._moves(index, f)) for index in range(len(self.children))]
         for index, child in enumerate(self.children):
             child.give(self.suggestion(index, f), found, beyond=after[index])
         found[self.element] = add(self.zero, *(found[child.element] for child in self.children))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import cede
 from tests.builders import Entry, pending, running
 from tests.unit.ytsaurus.small import docs, hungry, node, op, pool
@@ -116,6 +118,53 @@ def test_the_step_function_gives_a_gang_all_or_nothing() -> None:
 
     assert fair(*entries) == {"gang": 0.5, "y": 0.5}
     assert fair(*entries, enable_step_function_for_gang_operations=True) == {"gang": 0.0, "y": 0.5}
+
+
+TWO_GANGS = (
+    *(op("g", "a", is_gang=True), op("h", "a", is_gang=True)),
+    *(pending("g1", queue="a", app="g", cpu=3), pending("h1", queue="a", app="h", cpu=3)),
+)
+"""Gangs of 3 cpu each, in one pool: their shares jump at the same place."""
+ONE_BY_ONE: dict[str, Any] = {
+    "enable_step_function_for_gang_operations": True,
+    "enable_improved_fair_share_by_fit_factor_computation": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("pools", "first", "second"),
+    [
+        ((pool("a", cpu=4), pool("b", cpu=6)), 0.3, 0.0),
+        ((pool("a", cpu=6), pool("b", cpu=4)), 0.3, 0.3),
+        ((pool("a", cpu=2), pool("b", cpu=8)), 0.0, 0.0),
+        ((pool("a"), pool("b")), 0.3, 0.0),
+        ((pool("a", max={"cpu": 4}), pool("b")), 0.3, 0.0),
+    ],
+    ids=["guarantee for one", "guarantee for both", "guarantee for none", "equal weights", "limit for one"],
+)
+def test_gangs_that_jump_together_do_so_one_by_one_where_the_tree_says_so(
+    pools: tuple[Entry, ...], first: float, second: float
+) -> None:
+    found = fair(N10, *pools, *TWO_GANGS, wants("b"), **ONE_BY_ONE)
+
+    assert (found["g"], found["h"], found["a"]) == (first, second, first + second)
+
+
+def test_of_gangs_in_two_pools_that_would_fill_the_tree_the_first_has_its_share() -> None:
+    """At a jump the lower value counts; one by one, that is the value after all but the last."""
+    entries = (op("g", "a", is_gang=True), op("h", "b", is_gang=True), pool("a"), pool("b"))
+    work = (pending("g1", queue="a", app="g", cpu=5), pending("h1", queue="b", app="h", cpu=5))
+
+    assert fair(N10, *entries, *work, **ONE_BY_ONE) == {"a": 0.5, "b": 0.0, "g": 0.5, "h": 0.0}
+
+
+def test_what_is_promised_to_gangs_is_handed_out_one_by_one_too() -> None:
+    """Of the 4 cpu that are guaranteed, 3 are promised to g, which so starts before others that have as little."""
+    entries = (pool("a", cpu=4, compute_promised_guarantee_fair_share=True), pool("b", cpu=6), *TWO_GANGS)
+
+    plan = cede.plan(docs(N10, *entries, pending("b0", queue="b", app="b0", cpu=1), wants("b"), **ONE_BY_ONE))
+
+    assert next(made.workload for made in plan.decisions if made.action == "start") == "g1"
 
 
 def test_an_operation_that_is_not_running_asks_for_no_more_than_it_has() -> None:

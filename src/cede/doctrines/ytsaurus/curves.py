@@ -61,8 +61,8 @@ class Curve:
         which it grows on at once.
         """
         last = int(np.searchsorted(self.s, 0.0, "right")) - 1
-        if 0 < last < len(self.s) - 1 and self.f[last] == self.f[last - 1]:
-            return int(np.searchsorted(self.f, self.f[last], "left"))
+        if 0 < last < len(self.s) - 1 and self.f[last - 1] == self.f[last] < self.f[last + 1]:
+            return _before_rise(self.f, self.y, last)
         return last
 
     def beyond(self, suggestion: float) -> tuple[float, Floats]:
@@ -200,6 +200,13 @@ def one_after_another(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return np.append(places, float(count)), np.vstack((shares, done[-1]))
 
 
+def jumps_of(x: Floats, y: Floats) -> tuple[Rows, Floats, Floats]:
+    """Of polylines in a block of (n, points) and (n, points, R): whose each jump is, where it is, how far it goes."""
+    rise = y[:, 1:] - y[:, :-1]
+    who, at = np.nonzero((x[:, 1:] - x[:, :-1] <= ROUNDING * x[:, 1:]) & rise.any(axis=2))
+    return who, x[who, at + 1], rise[who, at]
+
+
 # -- shares by suggestion ----------------------------------------------------------------------------------------------
 
 
@@ -232,10 +239,17 @@ def _up_to(f: Floats, y: Floats, most: Floats) -> tuple[Floats, Floats]:
     crossing = high > most + OVER
     part = float(np.clip((most[crossing] - low[crossing]) / (high[crossing] - low[crossing]), 0, 1).min())
     if part * (f[first] - f[first - 1]) <= ROUNDING * f[first] and first > 1 and f[first - 1] == f[first - 2]:
-        first = int(np.searchsorted(f, f[first - 1], "left")) + 1  # a jump to the very limit is never over
+        first = _before_rise(f, y, first - 1) + 1  # a jump to the very limit is never over
         return f[:first], y[:first]
     end = low + part * (high - low)
     return np.append(f[:first], f[first - 1] + part * (f[first] - f[first - 1])), np.vstack((y[:first], end))
+
+
+def _before_rise(f: Floats, y: Floats, last: int) -> int:
+    """The point at the same place as this one that it rises from; the first there, if it does not rise."""
+    first = int(np.searchsorted(f, f[last], "left"))
+    lower = np.flatnonzero((y[first:last] != y[last]).any(axis=1))
+    return first + int(lower[-1]) if len(lower) else first
 
 
 def _with_kinks(f: Floats, y: Floats, floor: Floats) -> tuple[Floats, Floats, Floats]:

@@ -6,7 +6,8 @@ what everybody gets is then read off all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from cede.doctrines.ytsaurus.curves import (
     Curve,
     Floats,
     by_suggestion,
+    jumps_of,
     nothing,
     one_after_another,
     shorter,
@@ -26,6 +28,19 @@ from cede.doctrines.ytsaurus.demand import operation_curves, shares_at
 from cede.doctrines.ytsaurus.descent import Curves
 from cede.doctrines.ytsaurus.elements import Operations, Pools
 from cede.state.columns import NONE, Bools, Rows
+
+
+@dataclass
+class Offers:
+    """What is suggested to pools and to operations; and who of them has its upper value where it jumps."""
+
+    pools: Floats
+    operations: Floats
+    upper: set[int] = field(default_factory=set)
+    jumps: Bools = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jumps = np.zeros(len(self.operations), np.bool_)
 
 
 class FairShare:
@@ -50,8 +65,8 @@ class FairShare:
         self.fifo: dict[int, Rows] = {}
         """The operations of FIFO pools, in their order."""
         self.improved = improved
-        self.partial: dict[int, Floats] = {}
-        """Pools whose limits end them at a jump of which some children still have their part, and the share before."""
+        self.parted: set[int] = set()
+        """Pools of which several children jump at one place, one by one."""
         self._stale: set[int] = set(range(count))
         self._table: Curves | None = None
 
@@ -93,8 +108,6 @@ class FairShare:
         found = self.by_fit(pool)
         if found is None:
             return nothing(len(self.pools.columns))
-        if self.improved:
-            found = self._one_by_one(pool, *found)
         curve = by_suggestion(*found, guarantee, self.limits[pool])
         return shorter(curve) if pool in self.fifo else curve
 
@@ -108,11 +121,12 @@ class FairShare:
             return None
         lightest = self._lightest(pool)
         curves = [self.curves[child] for child in inner]
-        return side_by_side(
+        found = side_by_side(
             [self.s[below], *(curve.s[None, curve.given :] for curve in curves)],
             [self.y[below], *(curve.y[None, curve.given :] for curve in curves)],
             [lightest / self.op_weights[below], lightest / self.weights[inner]],
         )
+        return self._one_by_one(pool, *found) if self.improved else found
 
     def _lightest(self, pool: int) -> float:
         below, inner = self.operations.below[pool], self.pools.children[pool]
@@ -121,10 +135,10 @@ class FairShare:
     # -- from the root down --------------------------------------------------------------------------------------
 
     def _distribute(self) -> None:
-        jumps = np.zeros(len(self.operations), np.bool_)
         self.suggestion[self.pools.size :] = 1.0
-        if self.partial:
-            self._one_at_a_time(jumps)
+        jumps = None
+        if self.parted:
+            jumps = self._pool_by_pool()
         else:
             self._level_by_level()
         self.op_share = shares_at(self.s, self.y, self.op_suggestion, beyond=jumps)
@@ -156,86 +170,100 @@ class FairShare:
             place = np.arange(len(orders)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
             self.op_suggestion[orders] = np.clip(self.fit[above[orders]] - place, 0.0, 1.0)
 
-    def _one_at_a_time(self, jumps: Bools) -> None:
-        """The same pool by pool, with a mark for operations that have their upper value where they jump."""
-        self.op_suggestion = np.zeros(len(self.operations))
-        upper: set[int] = set()
+    def _pool_by_pool(self) -> Bools:
+        """The same for one pool after the other; the operations that have their upper value where they jump."""
+        offers = Offers(self.suggestion, np.zeros(len(self.operations)))
         for pool in self.pools.down:
-            curve, suggestion = self.curves[pool], float(self.suggestion[pool])
-            fit, share = curve.beyond(suggestion) if pool in upper else curve.at(suggestion)
-            self.fit[pool], self.share[pool] = fit, share
-            self._suggest(pool, fit, self.suggestion, self.op_suggestion)
-            if pool in upper or self._in_part(pool, share):
-                for is_pool, child in self._jumping(pool, self._before(pool), share):
-                    if is_pool:
-                        upper.add(child)
-                    else:
-                        jumps[child] = True
+            self.fit[pool], self.share[pool] = self._hand_down(pool, offers)
+        self.op_suggestion = offers.operations
+        return offers.jumps
 
-    def _suggest(self, pool: int, fit: float, to_pools: Floats, to_operations: Floats) -> None:
+    def _hand_down(self, pool: int, offers: Offers) -> tuple[float, Floats]:
+        """Fit factor and share of a pool under what is suggested to it; what follows for its children is noted."""
+        curve, suggestion = self.curves[pool], float(offers.pools[pool])
+        fit, share = curve.beyond(suggestion) if pool in offers.upper else curve.at(suggestion)
+        self._suggest(pool, fit, offers)
+        if pool in offers.upper or pool in self.parted:
+            for is_pool, child in self._jumping(pool, share, offers):
+                if is_pool:
+                    offers.upper.add(child)
+                else:
+                    offers.jumps[child] = True
+        return fit, share
+
+    def _suggest(self, pool: int, fit: float, offers: Offers) -> None:
         """What a fit factor of this pool suggests to its children."""
         if pool in self.fifo:
             order = self.fifo[pool]
-            to_operations[order] = np.clip(fit - np.arange(len(order)), 0.0, 1.0)
+            offers.operations[order] = np.clip(fit - np.arange(len(order)), 0.0, 1.0)
             return
         below, inner = self.operations.below[pool], self.pools.children[pool]
         if not len(below) and not inner:
             return
         lightest = self._lightest(pool)
-        to_operations[below] = np.minimum(1.0, fit * (self.op_weights[below] / lightest))
-        to_pools[inner] = np.minimum(1.0, fit * (self.weights[inner] / lightest))
+        offers.operations[below] = np.minimum(1.0, fit * (self.op_weights[below] / lightest))
+        offers.pools[inner] = np.minimum(1.0, fit * (self.weights[inner] / lightest))
 
     # -- children that jump one by one -------------------------------------------------------------------------------
 
     def _one_by_one(self, pool: int, f: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Where limits end a pool at a jump, those of its children that jump there do so in child order, up to the
-        first that does not fit.
-        """
-        self.partial.pop(pool, None)
-        over = (y > np.maximum(self.limits[pool], y[0]) + OVER).any(axis=1)
-        first = int(np.argmax(over))
-        if not over[first] or first == 0 or f[first] != f[first - 1]:
+        """The sum of the children's curves with a point after each of those that jump at one place, in child order."""
+        self.parted.discard(pool)
+        if not (f[1:] == f[:-1]).any():
             return f, y
-        low = self.partial[pool] = y[first - 1]
-        self._suggest(pool, float(f[first]), self.suggestion, self._scratch())
-        rise = sum((self._jump_of(*child) for child in self._jumping(pool, low, self.limits[pool])), np.zeros_like(low))
-        return np.append(f[:first], f[first]), np.vstack((y[:first], low + rise))
+        rises: dict[int, dict[tuple[str, bool, int], Floats]] = {}
+        for name, is_pool, child, where, rise in self._jumps(pool):
+            here = rises.setdefault(int(np.searchsorted(f, where, "right")) - 1, {})
+            here[name, not is_pool, child] = here.get((name, not is_pool, child), 0.0) + rise
+        places: list[int] = []
+        between: list[Floats] = []
+        for place, here in sorted(rises.items()):
+            steps = np.cumsum([here[key] for key in sorted(here)][:-1], axis=0)
+            places += [place] * len(steps)
+            between += [y[place - 1] + step for step in steps]
+        if places:
+            self.parted.add(pool)
+            f, y = np.insert(f, places, f[places]), np.insert(y, places, between, axis=0)
+        return f, y
 
-    def _scratch(self) -> Floats:
-        if len(self.op_suggestion) != len(self.operations):
-            self.op_suggestion = np.zeros(len(self.operations))
-        return self.op_suggestion
+    def _jumps(self, pool: int) -> Iterator[tuple[str, bool, int, float, Floats]]:
+        """Jumps of the children of a pool: whose, at which fit factor, and how far."""
+        below, inner, lightest = self.operations.below[pool], self.pools.children[pool], self._lightest(pool)
+        who, where, rises = jumps_of(self.s[below], self.y[below])
+        where = where * (lightest / self.op_weights[below[who]])
+        for child, at, rise in zip(below[who].tolist(), where.tolist(), rises, strict=True):
+            yield self.operations.names[child], False, child, at, rise
+        for child in inner:
+            curve = self.curves[child]
+            _, where, rises = jumps_of(curve.s[None, curve.given :], curve.y[None, curve.given :])
+            for at, rise in zip((where * (lightest / self.weights[child])).tolist(), rises, strict=True):
+                yield self.pools.name(child), True, child, at, rise
 
-    def _in_part(self, pool: int, share: Floats) -> bool:
-        """Whether this pool has more than it has before the jump that its limits end it at."""
-        return pool in self.partial and bool((share > self.partial[pool] + OVER).any())
-
-    def _jumping(self, pool: int, low: Floats, most: Floats) -> list[tuple[bool, int]]:
-        """The children that jump at their suggestions, in order, as many as bring the pool from one to the other."""
-        found: list[tuple[bool, int]] = []
+    def _jumping(self, pool: int, share: Floats, offers: Offers) -> Iterator[tuple[bool, int]]:
+        """The children that have their upper value for the pool to have this share, in order."""
+        low = self._before(pool, offers)
         for is_pool, child in self.in_order(pool):
-            rise = self._jump_of(is_pool, child)
+            rise = self._jump_of(is_pool, child, offers)
             if not rise.any():
                 continue
-            if (low + rise > most + OVER).any():
-                break
             low = low + rise
-            found.append((is_pool, child))
-        return found
+            if (low > share + OVER).any():
+                break
+            yield is_pool, child
 
-    def _before(self, pool: int) -> Floats:
+    def _before(self, pool: int, offers: Offers) -> Floats:
         """What the children of a pool have under their suggestions if nobody jumps."""
         inner, below = self.pools.children[pool], self.operations.below[pool]
-        found: Floats = shares_at(self.s[below], self.y[below], self.op_suggestion[below]).sum(axis=0)
+        found: Floats = shares_at(self.s[below], self.y[below], offers.operations[below]).sum(axis=0)
         for child in inner:
-            found = found + self.curves[child].at(float(self.suggestion[child]))[1]
+            found = found + self.curves[child].at(float(offers.pools[child]))[1]
         return found
 
-    def _jump_of(self, is_pool: bool, child: int) -> Floats:
+    def _jump_of(self, is_pool: bool, child: int, offers: Offers) -> Floats:
         if is_pool:
-            curve, suggestion = self.curves[child], float(self.suggestion[child])
+            curve, suggestion = self.curves[child], float(offers.pools[child])
             return curve.beyond(suggestion)[1] - curve.at(suggestion)[1]
-        s, y, at = self.s[child : child + 1], self.y[child : child + 1], self.op_suggestion[child : child + 1]
+        s, y, at = self.s[child : child + 1], self.y[child : child + 1], offers.operations[child : child + 1]
         yes = np.ones(1, np.bool_)
         found: Floats = (shares_at(s, y, at, beyond=yes) - shares_at(s, y, at))[0]
         found[found < ROUNDING] = 0.0
@@ -253,17 +281,13 @@ class FairShare:
 
     def promised(self) -> Floats:
         """What operations would get if the outermost pools that ask for it had their guarantees and nothing else."""
-        fits: dict[int, float] = {}
-        suggestion, op_suggestion = np.zeros(len(self.weights)), np.full(len(self.operations), -1.0)
+        offers = Offers(np.zeros(len(self.weights)), np.zeros(len(self.operations)))
+        inside: set[int] = set()
         for pool in self.pools.down:
             above = self.pools.parent[pool]
-            if above in fits:
-                fits[pool] = self.curves[pool].at(float(suggestion[pool]))[0]
-            elif self.pools.settings[pool].promised and above != NONE:
-                fits[pool] = self.curves[pool].at(0.0)[0]
-            else:
-                continue
-            self._suggest(pool, fits[pool], suggestion, op_suggestion)
-        found = shares_at(self.s, self.y, np.maximum(op_suggestion, 0.0))
+            if above in inside or (self.pools.settings[pool].promised and above != NONE):
+                inside.add(pool)
+                self._hand_down(pool, offers)
+        found = shares_at(self.s, self.y, offers.operations, beyond=offers.jumps)
         found[found < EPSILON] = 0.0
         return found
