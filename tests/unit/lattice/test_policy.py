@@ -237,6 +237,17 @@ def test_of_all_victims_only_those_by_class_count_against_the_limits() -> None:
     assert outcome(policy(*lent, *works, claimant, max_victims=0)) == ("wait", "max-victims")
 
 
+@pytest.mark.parametrize("digits", [1, 7, 18, 400])
+def test_a_limit_far_above_all_candidates_is_none(digits: int) -> None:
+    large = nodes("n1 n2", memory="2Ti")
+    halves = [part(name, on, priority=1, memory="1Ti") for name, on in [("a1", "n1"), ("a2", "n1"), ("a3", "n2")]]
+
+    others = part("b", "n2", priority=9, memory="1Ti"), shares("in", priority=8, memory="2Ti")
+    cluster = policy(*large, A, *halves, *others, max_victims=int("9" * digits), **FREE)
+
+    assert {victim.workload for victim in decided(cluster, "in").victims} == {"a1", "a2"}
+
+
 def test_what_is_freed_counts_with_what_is_idle() -> None:
     entries = (*nodes("n1 n2 n3"), A, whole("x", "n1", priority=1), whole("y", "n2", priority=1))
 

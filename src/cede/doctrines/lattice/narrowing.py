@@ -144,7 +144,7 @@ class Ground:
             freed = np.bincount(on, np.where(counted, 0, amount), count)
             bound = np.bincount(on, np.where(counted, amount, 0), count)
             if pool.most is not None:
-                largest = np.zeros(count, np.int64)
+                largest = np.zeros(count)  # amounts times a number may be beyond whole numbers of 64 bits
                 np.maximum.at(largest, on[counted], amount[counted])
                 bound = np.minimum(bound, pool.most * largest)
             enough &= (self.free[column] + freed + bound) * (1 + 1e-9) >= need * (self.had + 1)

@@ -24,6 +24,8 @@ HIGHEST = 10
 """The class that is never preempted."""
 UNPROTECTED = 7
 """From this class on, work without checkpoints is not preempted for a higher class."""
+EVERYBODY = 10**9
+"""So many workloads there never are: who may take more may take them all."""
 EXACT = 200
 """Up to so many candidates the best set is found, above that a good one may be taken."""
 
@@ -95,7 +97,7 @@ def settings_of(state: State) -> Settings:
     choice = state.static.doctrine
     given = LatticeSettings.model_validate({} if choice is None else choice.settings)
     return Settings(
-        max_victims=_or(given.max_victims, 3),
+        max_victims=min(_or(given.max_victims, 3), EVERYBODY),
         near_end=_or(given.near_completion_threshold, 5 * MINUTE),
         manual=_or(given.manual_checkpoint_time, 10 * MINUTE),
         value_rule=_or(given.value_rule, True),
