@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -173,13 +174,11 @@ def _deliver(imported: Imported, out: str | None, notes: str | None, json: bool)
 
     document = dump_document(parse_document(imported.document))
     text = as_json(document) if json else as_yaml(with_units(document))
+    told = as_json([note.to_dict() for note in imported.notes])
+    _write_all([(name, content) for name, content in ((out, text), (notes, told)) if name is not None])
     if out is None:
         emit(text)
-    else:
-        write(out, text)
     _tell(imported.notes)
-    if notes is not None:
-        write(notes, as_json([note.to_dict() for note in imported.notes]))
 
 
 def _tell(notes: Sequence[Note]) -> None:
@@ -191,12 +190,34 @@ def _tell(notes: Sequence[Note]) -> None:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
+def _write_all(files: Sequence[tuple[str, str]]) -> None:
+    """The texts as files of these names; if one cannot be written, none is."""
+    from cede.model.errors import InputError, Problem
+
+    for name, _ in files[1:]:
+        with _writing(name) as path:
+            is_new = not path.exists()
+            path.open("a").close()
+            if is_new:
+                path.unlink()
+    if len({Path(name).resolve() for name, _ in files}) < len(files):
+        raise InputError([Problem("--notes", "this is the file of --out", "give another name")])
+    for name, text in files:
+        write(name, text)
+
+
 def write(name: str, text: str) -> None:
     """The text as a file; an InputError if that cannot be."""
+    with _writing(name) as path:
+        path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _writing(name: str) -> Iterator[Path]:
     from cede.model.errors import InputError, Problem
 
     try:
-        Path(name).write_text(text, encoding="utf-8")
+        yield Path(name)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError([Problem(name, f"cannot be written: {reason}")]) from None

@@ -64,6 +64,20 @@ def test_a_place_that_cannot_be_written_is_told(capsys: Capture, tmp_path: Path)
     assert (ran.code, ran.err) == (2, f"error: {tmp_path}/no/where: cannot be written: no such file or directory\n")
 
 
+def test_a_file_is_not_written_without_its_notes(capsys: Capture, tmp_path: Path) -> None:
+    ran = called(capsys, "import", "kueue", TEAM_A, "--out", tmp_path / "a.yaml", "--notes", tmp_path / "no" / "where")
+
+    assert (ran.code, ran.err) == (2, f"error: {tmp_path}/no/where: cannot be written: no such file or directory\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_notes_do_not_take_the_place_of_the_file(capsys: Capture, tmp_path: Path) -> None:
+    ran = called(capsys, "import", "kueue", TEAM_A, "--out", tmp_path / "a", "--notes", f"{tmp_path}/./a")
+
+    assert (ran.code, ran.err) == (2, "error: --notes: this is the file of --out (give another name)\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_options_change_the_document(capsys: Capture) -> None:
     found = called(capsys, "import", "kueue", TEAM_A, "--json", "--fair-sharing", "--now", "2026-03-03T00:00:00Z").data
 
