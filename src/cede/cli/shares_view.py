@@ -20,6 +20,7 @@ MOST_ENTRIES = 200
 INFINITE = 1e9
 UNBOUNDED = 1000
 """Wide enough for any table."""
+RIGHT: dict[str, object] = {"justify": "right"}
 SHORT = {
     "dominant_share": "share",
     "dominant_resource": "of",
@@ -76,7 +77,7 @@ def _tables(out: Console, section: str, entries: Mapping[str, Any]) -> list[Tabl
         return [_words(section, entries)]
     if any("fair_share" in values for values in entries.values()):
         whole = _parts_table(section, entries, standing=True, parts=True)
-        if out.measure(whole, options=out.options.update(width=UNBOUNDED)).maximum <= out.width:
+        if _fits(out, whole):
             return [whole]
         return [
             _parts_table(section, entries, standing=True, parts=False),
@@ -85,7 +86,7 @@ def _tables(out: Console, section: str, entries: Mapping[str, Any]) -> list[Tabl
     scored = {name: values for name, values in entries.items() if "factors" in values}
     if scored:
         others = {name: values for name, values in entries.items() if name not in scored}
-        return [*_score_tables(section, scored), *(_tables(out, "running", others) if others else ())]
+        return [*_score_tables(out, section, scored), *(_tables(out, "running", others) if others else ())]
     keys = list(dict.fromkeys(key for values in entries.values() for key in values))
     amounts = [key for key in keys if any(isinstance(values.get(key), Mapping) for values in entries.values())]
     scalars = [key for key in keys if key not in amounts]
@@ -94,10 +95,14 @@ def _tables(out: Console, section: str, entries: Mapping[str, Any]) -> list[Tabl
     return [_table(section, entries, scalars, amounts)]
 
 
+def _fits(out: Console, made: Table) -> bool:
+    """Whether it stands on the terminal with no line broken."""
+    return out.measure(made, options=out.options.update(width=UNBOUNDED)).maximum <= out.width
+
+
 def _table(section: str, entries: Entries, scalars: list[str], amounts: list[str]) -> Table:
-    right: dict[str, object] = {"justify": "right"}
     whole: dict[str, object] = {"no_wrap": True}
-    heads = [(_head(key), right) for key in amounts]
+    heads = [(_head(key), RIGHT) for key in amounts]
     made = table(section, *map(_head, scalars), *([("resource", whole)] if amounts else []), *heads)
     for name, values in entries.items():
         first = [text(name), *(text(_scalar(values.get(key))) for key in scalars)]
@@ -111,18 +116,23 @@ def _table(section: str, entries: Entries, scalars: list[str], amounts: list[str
     return made
 
 
-def _score_tables(section: str, entries: Entries) -> list[Table]:
-    """Whose turn it is by its score, and the factors that make it."""
-    right: dict[str, object] = {"justify": "right"}
-    turns = sorted(entries.items(), key=lambda entry: entry[1]["turn"])
-    known = dict.fromkeys(key for values in entries.values() for key in values if key != "factors")
-    scores = table(section, *((_head(key), right) for key in known))
-    names = list(dict.fromkeys(name for values in entries.values() for name in values["factors"]))
-    factors = table("factor", *((_head(name), right) for name in names))
-    for name, values in turns:
-        scores.add_row(text(name), *(text(_scalar(values.get(key))) for key in known))
-        factors.add_row(text(name), *(text(_scalar(values["factors"].get(factor))) for factor in names))
-    return [scores, factors]
+def _score_tables(out: Console, section: str, entries: Entries) -> list[Table]:
+    """Whose turn it is by its score, and the factors that make it: in two tables, if one is too wide."""
+    turns = dict(sorted(entries.items(), key=lambda entry: entry[1]["turn"]))
+    known = list(dict.fromkeys(key for values in entries.values() for key in values if key != "factors"))
+    factors = {name: values["factors"] for name, values in turns.items()}
+    names = list(dict.fromkeys(name for values in factors.values() for name in values))
+    whole = _numbers("factor", factors, names)
+    half = (len(names) + 1) // 2
+    parts = [names] if _fits(out, whole) else [names[:half], names[half:]]
+    return [_numbers(section, turns, known), *(_numbers("factor", factors, part) for part in parts)]
+
+
+def _numbers(section: str, entries: Entries, keys: list[str]) -> Table:
+    made = table(section, *((_head(key), RIGHT) for key in keys))
+    for name, values in entries.items():
+        made.add_row(text(name), *(text(_scalar(values.get(key))) for key in keys))
+    return made
 
 
 def _words(section: str, entries: Mapping[str, Any]) -> Table:
@@ -135,14 +145,13 @@ def _words(section: str, entries: Mapping[str, Any]) -> Table:
 
 def _parts_table(section: str, entries: Entries, *, standing: bool, parts: bool) -> Table:
     """How things stand to their shares, and the shares by resource: of each the resources it has to do with."""
-    right: dict[str, object] = {"justify": "right"}
     known = {key for values in entries.values() for key in values}
     alike = {values.get("weight") for values in entries.values()} <= {1.0}
     words = [key for key in STANDING if standing and key in known and not (key == "weight" and alike)]
     shares = [key for key in PARTS if parts and key in known]
     of = [("resource", {"no_wrap": True})] if parts else []
-    columns = [(STANDING[key], right if key in ("satisfaction", "weight") else {}) for key in words]
-    made = table(section, *columns, *of, *((PARTS[key], right) for key in shares))
+    columns = [(STANDING[key], RIGHT if key in ("satisfaction", "weight") else {}) for key in words]
+    made = table(section, *columns, *of, *((PARTS[key], RIGHT) for key in shares))
     for name, values in entries.items():
         first = [text(name), *(text(_scalar(WORDS.get(values.get(key, ""), values.get(key)))) for key in words)]
         if not parts:

@@ -111,6 +111,16 @@ def test_scores_are_shown_with_what_they_are_made_of(capsys: Capture, monkeypatc
     assert {"workloads", "factor", "running"} <= set(tables)
 
 
+def test_factors_keep_their_numbers_whole_on_a_narrow_terminal(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    parts = called(capsys, "shares", SCORES).out.strip().split("\n\n")
+    factors = [rows(part)["old"] for part in parts if part.startswith("factor")]
+
+    assert factors == [["0.3", "1.946", "0.333", "0.5", "0.5"], ["1", "0.5", "0", "1"]]
+
+
 def test_changes_count(capsys: Capture) -> None:
     changed = called(capsys, "shares", SHARES, "--set", "queues[research].guaranteed.cpu=40", "--json").data
 
