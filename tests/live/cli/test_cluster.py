@@ -89,6 +89,7 @@ def test_the_live_plan_is_that_of_the_snapshot(server: Served, call: Call, tmp_p
         call("diff", "--live", "--set", "queues[nix].x=1").err
         == "error: --set queues[nix].x: no queue is called 'nix'\n"
     )
+    assert call("plan", "--live", "--set", "doctrine.edition=nix").err.startswith("error: doctrine.edition: ")
     proven = call("plan", "--live", "--add", URGENT, "--for", "urgent", "--certify", "5").out
     assert "certificate" in proven
     assert "optimal" in proven

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from cede.model.plan import Plan
 
 _OPTIONS = ("set", "without", "doctrine", "certify")
+_FIRST = re.compile(r"[ \[]")
+"""What ends the name of an option: doctrine.patience is a place of the cluster file."""
 Server = tuple[str | None, str | None, str | None]
 
 
@@ -75,7 +78,7 @@ class Question:
             return "--for"
         for number, source in enumerate(self.sources):
             place = place.replace(f"add[{number}]", f"--add {source}")
-        return f"--{place}" if place.startswith(_OPTIONS) else place
+        return f"--{place}" if _FIRST.split(place, 1)[0] in _OPTIONS else place
 
 
 def _plain(value: Any) -> Any:
