@@ -25,7 +25,7 @@ _OPTIONS = {
 }
 _SAME = (
     *("name", "queue", "priority", "project", "tenant", "members", "walltime", "kind", "placement", "cwd", "requeue"),
-    *("env", "exclusive", "sensitive"),
+    *("env", "exclusive", "sensitive", "app"),
 )
 
 

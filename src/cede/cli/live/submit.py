@@ -63,6 +63,9 @@ def submit(
     tenant: Annotated[
         str | None, typer.Option(metavar="NAME", help="The tenant whose quota it counts to; else your own.")
     ] = None,
+    of_app: Annotated[
+        str | None, typer.Option("--app", metavar="NAME", help="What it is a part of; under YTsaurus its operation.")
+    ] = None,
     node: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A node it may run on; give it again for more.")
     ] = None,
@@ -140,6 +143,7 @@ def submit(
         "preemptible": preemptible,
         "preempts": preempts,
         "tenant": tenant,
+        "app": of_app,
         "constraints": {"nodes": node} if node else None,
         "exclusive": exclusive,
         "sensitive": sensitive,
