@@ -41,9 +41,9 @@ MODULES = {"import": "importing"} | {name: f"live.{name}" for name in LIVE}
 """The modules of commands that are not called so, or live elsewhere."""
 
 EPILOG = (
-    "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` found something, or a workload that was "
-    "waited for did not complete; 2 what was given cannot be used; 70 an error of Cede's own; 124 `wait --timeout`; "
-    "130 a replay was interrupted."
+    "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` or `audit --verify` found something, or "
+    "a workload that was waited for did not complete; 2 what was given cannot be used; 70 an error of Cede's own; "
+    "124 `wait --timeout`; 130 a replay was interrupted."
 )
 
 
