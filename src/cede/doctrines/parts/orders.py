@@ -15,6 +15,7 @@ Rows = npt.NDArray[np.integer[Any]]
 Key = npt.NDArray[np.generic]
 
 NINE_DECIMALS = 1e9
+LARGEST = 2.0**62
 FEW = 16
 """So many ties are broken by comparing texts one by one; more by the first bytes of all uids at once."""
 
@@ -62,8 +63,8 @@ def tie_break(state: State) -> Callable[[int], tuple[str, str]]:
 
 
 def nine_decimals(scores: npt.NDArray[np.float64]) -> Int64s:
-    """Scores as integers, so that sums equal on paper are equal here."""
-    return np.rint(scores * NINE_DECIMALS).astype(np.int64)
+    """Scores as integers, so that sums equal on paper are equal here; those beyond `LARGEST` are equal too."""
+    return np.rint(np.clip(scores * NINE_DECIMALS, -LARGEST, LARGEST)).astype(np.int64)
 
 
 def first_node(state: State, nodes: Rows, *keys: Key) -> int:
