@@ -82,9 +82,10 @@ def print_difference(out: Console, found: Difference) -> None:
         out.print()
         out.print(_table(found))
         _print_certificates(out, found)
-    rest = f"{number(found.unchanged, 'decision')} unchanged" if found.unchanged else "No decision is unchanged"
-    out.print()
-    out.print(text(f"{rest}.", "dim"))
+    if found.unchanged or found.changes:
+        rest = f"{number(found.unchanged, 'decision')} unchanged" if found.unchanged else "No decision is unchanged"
+        out.print()
+        out.print(text(f"{rest}.", "dim"))
 
 
 def _print_certificates(out: Console, found: Difference) -> None:

@@ -40,7 +40,7 @@ from cede.live.store.store import Store
 from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
 from cede.model.document import parse_document
-from cede.model.errors import CedeError
+from cede.model.errors import CedeError, InputError, Problem
 from cede.model.quantities import NANO
 from cede.model.resources import is_gpu
 
@@ -253,12 +253,18 @@ class LiveServer:
             document = saved.document or machine_document(self._nodes)
         document = undated(document)
         doctrine_of(document.doctrine)
-        if document.workloads:
-            raise CedeError("a cluster file that is served has no workloads; they are submitted")
+        unburdened(document)
         check_tenants(document, self.config.users)
         check_under_way(document, saved.jobs)
         store.configure(document)
         return document
+
+
+def unburdened(document: ClusterFile) -> None:
+    """An InputError if this cluster has workloads; those of a server are submitted."""
+    if document.workloads:
+        found = f"{len(document.workloads)} given; a cluster file that is served has none"
+        raise InputError([Problem("workloads", found, "submit them")])
 
 
 class _Uvicorn(uvicorn.Server):

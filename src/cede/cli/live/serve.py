@@ -67,16 +67,19 @@ def serve(
 
 
 def _document(cluster: str | None, nodes: int | None, max_size: str) -> ClusterFile | None:
-    from cede.cli.source import load
+    from cede.cli.failures import about
+    from cede.cli.source import load, name_of
+    from cede.live.server import machine_document, unburdened
     from cede.model.errors import InputError, Problem
 
     if cluster is None:
-        from cede.live.server import machine_document
-
         return None if nodes is None else machine_document(nodes)
     if nodes is not None:
         raise InputError([Problem("--nodes", "stands beside a cluster file, which has nodes of its own")])
-    return load(cluster, max_size).document
+    document = load(cluster, max_size).document
+    with about(name_of(cluster)):
+        unburdened(document)
+    return document
 
 
 def _log(level: str) -> None:

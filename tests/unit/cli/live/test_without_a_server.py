@@ -80,7 +80,7 @@ WRONG_SERVES = {
     "a user without an account": (["--account", "me"], "--account me: gives no value"),
     "nodes beside a file": ([str(EXAMPLES / "live" / "demo.yaml"), "--nodes", "2"], "--nodes: stands beside"),
     "a file that is none": (["nowhere.yaml"], "nowhere.yaml: cannot be read"),
-    "a file with workloads": ([str(EXAMPLES / "gang.yaml")], "a cluster file that is served has no workloads"),
+    "a file with workloads": ([str(EXAMPLES / "gang.yaml")], "gang.yaml: workloads: 6 given; a cluster"),
 }
 
 
