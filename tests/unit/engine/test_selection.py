@@ -130,6 +130,15 @@ def test_a_cheaper_one_that_may_not_go_stays() -> None:
     assert victims(document) == ["dear"]
 
 
+@pytest.mark.parametrize("preemption", ["Classical", "FairSharing"])
+def test_work_of_a_queue_within_its_quota_stands_in_the_way_of_no_cheaper_set(preemption: str) -> None:
+    document = kueue(preemption)
+    document["queues"] += [queue("kept", "root", cpu=2).values]
+    document["workloads"] += [running("safe", queue="kept", cpu=2).values]
+
+    assert victims(document) == ["cheap"]
+
+
 def test_without_effort_the_fast_path_is_asked_and_never_for_more_than_the_doctrines_own_would_cost() -> None:
     """Two small ones that are cheap together, one large one that is dearer, and nobody branches."""
     document = document_of(

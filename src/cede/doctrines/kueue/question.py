@@ -55,7 +55,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
     wanted = tuple(sorted((pair, amount) for pair, amount in asked.items() if amount))
     search = Search(snapshot, claimant_of(snapshot, row), wanted, [pair for pair, _ in wanted], None)
     victims = np.array([state.work_index[victim.workload] for victim in made.victims], np.intp)
-    rows, others = _candidates(search, victims)
+    rows, others = candidates_of(search, victims)
     fair = snapshot.mode.fair
     relaxed = [SHARES if fair else ONE_BY_ONE] if others else []
     if snapshot.book.moments is not None:
@@ -74,7 +74,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
     )
 
 
-def _candidates(search: Search, victims: Rows) -> tuple[Rows, bool]:
+def candidates_of(search: Search, victims: Rows) -> tuple[Rows, bool]:
     """Whom the policies let it take of its own queue, and of those above their quota, in the order of classical
     preemption; whether any are of other queues. Who was taken is among them."""
     snapshot, pool = search.snapshot, pool_of(search)

@@ -7,14 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from cede.doctrines.kueue.book import Asked
-from cede.doctrines.kueue.candidates import pool_of
 from cede.doctrines.kueue.preemption import find_victims
-from cede.doctrines.kueue.question import quota_conditions
+from cede.doctrines.kueue.question import candidates_of, quota_conditions
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import Outcome, Search
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Question
 from cede.doctrines.parts.selection import best_of
 from cede.state.columns import Bools
@@ -33,15 +31,14 @@ def selected(
         return None if not found.victims or (found.breach and not own.breach) else found
 
     search = Search(snapshot, claimant, asked, contested, room)
-    return best_of(snapshot.cycle, own, _rows, lambda: about(search), again)
+    return best_of(snapshot.cycle, own, _rows, lambda: about(search, own), again)
 
 
-def about(search: Search) -> Question:
-    """Which of those whom the policies let it take go, so that it finds room and has its quota."""
-    snapshot, pool = search.snapshot, pool_of(search)
-    rows: Rows = snapshot.rows[np.concatenate((pool.own, pool.others))]
+def about(search: Search, own: Outcome) -> Question:
+    """Which of those whom it may take, each by itself, go, so that it finds room and has its quota."""
+    rows, _ = candidates_of(search, np.array(_rows(own), np.intp))
     return Question(
-        claim=claim_of(snapshot.state, search.claimant.row) if search.room is None else search.room.claim,
+        claim=claim_of(search.snapshot.state, search.claimant.row) if search.room is None else search.room.claim,
         rows=rows,
         objective="cost",
         weights=np.zeros(len(rows)),
