@@ -116,3 +116,16 @@ def test_a_certificate_names_the_cheaper_set_and_the_gap() -> None:
     assert (found["value"], found["bound"], found["optimal"], found["better"]) == (11, 10, False, ["one", "two"])
     assert found["gap"] == pytest.approx(1 / 11, abs=1e-6)
     assert cheapest.certificate.to_dict()["optimal"] is True
+
+
+def test_the_librarys_own_cost_is_not_taken_for_the_cost_that_plans_tell() -> None:
+    """An hour on four GPUs is 60 minutes to the library, and 240 in the plan."""
+    unsaved = whole("old", "n1", started=-3600, checkpoint=NONE)
+    [made] = cede.plan(core(node(), A, unsaved, wants("in", priority=8)), certify=10).decisions
+    own = made.certificate
+    assert own is not None
+    assert own.cost is not None
+
+    assert (own.objective, own.value, own.optimal) == ("cost by the library", 60, True)
+    assert (own.cost.objective, own.cost.value, own.cost.optimal) == ("cost", 240, True)
+    assert [victim.cost for victim in made.victims] == [240]

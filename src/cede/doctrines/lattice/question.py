@@ -21,6 +21,9 @@ from cede.doctrines.parts.question import Linear, Question
 from cede.model.plan import Decision
 from cede.state.state import State
 
+LIBRARY_COST = "cost by the library"
+"""What `core` chooses by, in whole minutes and without GPUs; not the cost that every plan tells."""
+
 
 def question(state: State, edition: str, made: Decision, memory: Mapping[str, Any] | None = None) -> Question | None:
     """The least cost under the rules of the edition, and by what was remembered when it was decided."""
@@ -54,7 +57,7 @@ def of_core(state: State, row: int, before: tuple[str, ...] = ()) -> Question:
     return Question(
         claim=claim,
         rows=rows,
-        objective="cost",
+        objective=LIBRARY_COST,
         weights=core_costs(state, rows).astype(np.float64),
         unit="min",
         scale=float(PARTS),
