@@ -10,7 +10,7 @@ import numpy as np
 from cede.doctrines.parts.exact.areas import Area, areas_of, candidates_on
 from cede.doctrines.parts.exact.check import lawful, never_enough
 from cede.doctrines.parts.exact.highs import Answer, relax, run
-from cede.doctrines.parts.exact.model import Model, model_of
+from cede.doctrines.parts.exact.model import model_of
 from cede.doctrines.parts.exact.ordered import solve_by_order
 from cede.doctrines.parts.exact.rounding import rounded
 from cede.doctrines.parts.exact.solved import TOLERANCE, Seconds, Solved
@@ -106,7 +106,6 @@ class _Search:
             model = model_of(self.space, area.nodes, open_, cuts)
             if model is None:
                 return self.value
-            self._demand_better(model)
             found = run(model.programme, seconds, self.nodes)
             bound = max(bound, min(self.value, rounded_up(found.bound, self.step)))
             if found.values is None:
@@ -122,15 +121,6 @@ class _Search:
                 return bound
             cuts.append(chosen)
         return bound
-
-    def _demand_better(self, model: Model) -> None:
-        """Only what is better than the best so far will do: where there is nothing, that is soon found out."""
-        if self.best is None:
-            return
-        less = self.value - max(self.step, TOLERANCE * self.value) / 2
-        weights = self.question.weights[model.works] / self.value
-        terms = [(model.at[work], weight) for work, weight in zip(model.works, weights.tolist(), strict=True)]
-        model.programme.at_most(terms, less / self.value)
 
     def _narrowed(self, area: Area, open_: Bools, left: int) -> tuple[float, Bools]:
         """A first bound, and the candidates of whom a set better than the best so far can have any.

@@ -7,6 +7,7 @@ one by one; that is what makes the bound near.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +22,10 @@ STEPS = 16
 """Up to so many members more on one node each have a variable of their own; beyond, one counts them."""
 SMALL = 1200
 """On so many sorts of nodes the solver is quicker if what follows by itself need not be whole; on more it gets lost."""
+
+GRID = 1 << 18
+"""Parts are told apart in such steps, well above the solver's tolerance: nearer than that it takes for impossible what
+is not."""
 
 
 @dataclass(slots=True)
@@ -152,10 +157,11 @@ class _Writer:
             left = short - sum(amount for work, amount in held if work in bound)
             if left <= 0:
                 continue
-            rest = [(self.work(work), min(amount, left)) for work, amount in held if work not in bound]
-            if any(amount < left for _, amount in rest):
+            others = [(work, amount) for work, amount in held if work not in bound]
+            if any(amount < left for _, amount in others):
                 self.programme.whole[column] = not apart
-            self.programme.at_most([(column, 1.0), *((other, -amount / left) for other, amount in rest)], 0.0)
+            rest = [(self.work(work), -_stepped(min(amount / left, 1.0), up=True)) for work, amount in others]
+            self.programme.at_most([(column, 1.0), *rest], 0.0)
         return column
 
     def _counted(self, kind: Kind, sort: Sort, more: int) -> list[Term]:
@@ -257,22 +263,32 @@ class _Writer:
     def condition(self, condition: Linear) -> None:
         """What a set adds up to stays within its bounds, scaled so that the solver's tolerance is small beside it."""
         scale = _scale(condition)
-        terms = self._adds(condition.adds, scale)
-        terms += [(self._over(over, scale), 1.0) for over in condition.over]
-        self.programme.add(terms, condition.low / scale, condition.high / scale)
+        if condition.low > -np.inf:
+            self.programme.at_least(self._adds(condition.adds / scale, up=True), _stepped(condition.low / scale))
+        if condition.high < np.inf:
+            terms = self._adds(condition.adds / scale)
+            terms += [(self._over(over, scale), 1.0) for over in condition.over]
+            self.programme.at_most(terms, _stepped(condition.high / scale, up=True))
 
-    def _adds(self, adds: Floats, scale: float) -> list[Term]:
+    def _adds(self, adds: Floats, *, up: bool = False) -> list[Term]:
         return [
-            (self.work(work), float(adds[work]) / scale) for work in np.flatnonzero(adds).tolist() if self.open[work]
+            (self.work(work), _stepped(float(adds[work]), up=up))
+            for work in np.flatnonzero(adds).tolist()
+            if self.open[work]
         ]
 
     def _over(self, over: Over, scale: float) -> int:
         """A variable that is at least what is over, in the unit of its condition."""
         column = self.programme.variable(np.inf, whole=False)
-        terms = [(column, 1.0), *((work, -value) for work, value in self._adds(over.adds, scale))]
+        terms = [(column, 1.0), *((work, -value) for work, value in self._adds(over.adds / scale))]
         terms += [(self._over(other, scale), -1.0) for other in over.others]
-        self.programme.at_least(terms, over.base / scale)
+        self.programme.at_least(terms, _stepped(over.base / scale))
         return column
+
+
+def _stepped(value: float, *, up: bool = False) -> float:
+    """The next step at or below the value, or at or above it: always so that no set that will do is left out."""
+    return (math.ceil(value * GRID) if up else math.floor(value * GRID)) / GRID
 
 
 def _scale(condition: Linear) -> float:
