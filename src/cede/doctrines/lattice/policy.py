@@ -106,7 +106,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
             remember(cycle.memory, state, made)
             if head is not None:
                 head.follow(state, made)
-        if head is None and made.action == "wait" and claim is not None:
+        if head is None and made.action == "wait" and claim is not None and row != cycle.only:
             found = reservation_of(state, claim)
             head = None if found is None else Head(claim, found)
         if asked:

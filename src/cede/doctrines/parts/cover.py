@@ -213,7 +213,9 @@ def _useful(state: State, claim: Claim, open_: Bools) -> Rows:
     residents = state.residents
     works = residents.work[: residents.size]
     here = open_[works] & claim.allowed[residents.node[: residents.size]] & (residents.count[: residents.size] > 0)
-    return np.unique(works[here]).astype(np.intp)
+    found = np.zeros(state.work.size, np.bool_)
+    found[works[here]] = True
+    return np.flatnonzero(found)
 
 
 def _shortest(
