@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.serving import Live
+from tests.live.serving import Live, until
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def test_an_example_that_is_asked_for_a_checkpoint_runs_on(live: Live, way: str)
     running = live.client.job(name)
     assert (running["state"], running["attempt"]) == ("running", 1)
     assert running["checkpoint"]["last"] is not None
-    assert live.said(name, "saved").count("saved") >= 2
+    until(lambda: live.log(name).count("saved") >= 2)
 
 
 @pytest.mark.parametrize("then", ["saves", "forgets"])
