@@ -30,8 +30,8 @@ look() {
 
 save() {
     if put "$folder/count" "$count"; then
+        echo "saved $count" # before the answer: whoever gave it may be told to go at once
         put "$CEDE_CONTROL_DIR/done" "$hint"
-        echo "saved $count"
     else
         put "$CEDE_CONTROL_DIR/failed" "$hint cannot write to $folder"
     fi

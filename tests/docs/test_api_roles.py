@@ -28,7 +28,7 @@ BODIES = {
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with serving(tmp_path_factory.mktemp("data"), cluster_of("n1")) as live:
-        live.submit("job", "sleep", "60", cpu=1, project="vision")
+        live.submit("job", "sleep", "600", cpu=1, project="vision")
         live.wait("job", "running")
         yield live
 
@@ -51,7 +51,7 @@ def asked(live: Live, operation: str, token: str | None) -> int:
     filled = path.replace("{name}", "n1" if "/nodes/" in path else "job").replace("{number}", "99")
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     answer = httpx.request(
-        method, f"{live.client.url}{filled}", headers=headers, json=BODIES.get(operation), timeout=20
+        method, f"{live.client.url}{filled}", headers=headers, json=BODIES.get(operation), timeout=60
     )
     refused = answer.json().get("rule", "") if answer.status_code in DENIED else ""
     # A decision or token of that number is not there, whoever asks; a bare server that is root wants an account first.

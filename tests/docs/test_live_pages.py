@@ -68,6 +68,7 @@ def test_a_page_has_the_server_that_it_starts(tmp_path: Path) -> None:
         assert (code, printed.split()[:2]) == (0, ["one", "starting"])
         assert terminal.outcome(Command("cede logs one", "hello\n")) == (0, "hello\n")
         assert terminal.run_python(next(blocks_of(f"```python\n{python}```\n"))) == ""
+        assert terminal.outcome(Command("cede wait one"))[0] == 0
         assert terminal.outcome(Command("cede cancel one  # exit 2"))[0] == 2
         assert terminal.outcome(Command("cede serve"))[0] == 0
         assert "completed" in terminal.outcome(Command("cede ps --all"))[1]

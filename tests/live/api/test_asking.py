@@ -111,9 +111,13 @@ def test_the_metrics_count_what_happened(running: Running) -> None:
     client.submit(["true"], name="counted", cwd="/tmp")
     client.wait("counted", DEADLINE_S)
 
-    series = dict(line.rsplit(" ", 1) for line in client.metrics().splitlines() if not line.startswith("#"))
-    assert float(series["cede_submissions_total"]) >= 1
-    assert float(series['cede_ended_total{state="completed"}']) >= 1
+    def counted(name: str) -> float:
+        series = dict(line.rsplit(" ", 1) for line in client.metrics().splitlines() if not line.startswith("#"))
+        return float(series.get(name, 0))
+
+    assert counted("cede_submissions_total") >= 1
+    # A step is counted a moment after it is stored.
+    until(lambda: counted('cede_ended_total{state="completed"}') >= 1)
     assert running.ask("GET", "/metrics", None).status_code == 401
 
 

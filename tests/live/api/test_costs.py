@@ -24,6 +24,8 @@ def test_the_story_of_a_victim_says_what_its_preemption_cost(gpus: Running) -> N
     client = gpus.client()
     client.submit(["sh", "-c", ONCE], name="old", cwd="/tmp", priority=5, requests=WHOLE, requeue="always")
     until(lambda: b"ready" in b"".join(client.logs("old")))
+    # What it says can be read before it is on record that it runs, and until then nothing is at stake.
+    client.wait("old", DEADLINE_S, states=["running"])
 
     at_stake = client.why("old")["workload"]["at_stake"]
     assert at_stake is not None

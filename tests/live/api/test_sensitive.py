@@ -7,6 +7,7 @@ import pytest
 
 from cede.live.client import ClientError
 from cede.live.config import User
+from cede.model.times import parse_time
 from tests.live.api.serving import ACCOUNT, CLUSTER, USERS, Running, serving, until
 
 TENANTS = (
@@ -36,7 +37,7 @@ def test_every_step_of_sensitive_work_is_on_record_before_it_is_done(running: Ru
     assert found[1]["detail"] == "attempt 1 on n1"
     assert found[2]["detail"].startswith("n1: it ended by itself")
     began = next(event for event in client.events(workload="secret") if event["signal"] == "began")
-    assert found[1]["at"] < began["at"]
+    assert parse_time(found[1]["at"]) < parse_time(began["at"])
     assert running.server.store.audit(about="secret")[1].version is not None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cede.live.client import Client
+from cede.live.client import Client, ClientError
 from tests.unit.cli.calls import CEDE, EXAMPLES, Ran, environment
 
 CLUSTER = EXAMPLES / "live" / "demo.yaml"
@@ -49,6 +49,8 @@ class Served:
         checkpoint = {"mode": "manual", "protocol": "signal"}
         self.client.submit(command, name=name, priority=priority, cpu=cpu, checkpoint=checkpoint, cwd="/")
         until(lambda: b"starting from" in b"".join(self.client.logs(name)))
+        # What it says can be read before it is on record that it runs, and until then nobody asks it for anything.
+        self.client.wait(name, DEADLINE_S, states=["running"])
 
 
 @contextmanager
@@ -67,7 +69,11 @@ def served(folder: Path, *arguments: str | Path) -> Iterator[Served]:
             yield Served(process, said, folder, client)
             names = [job["name"] for job in client.jobs() if not job["ended"]]
             for name in names:
-                client.cancel(name)
+                try:
+                    client.cancel(name)
+                except ClientError as error:
+                    if error.status != 409:  # it has ended meanwhile
+                        raise
             for name in names:
                 client.wait(name, DEADLINE_S)
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cede.live.client import Client, ClientError
-from tests.live.cli.serving import CLUSTER, served
+from tests.live.cli.serving import CLUSTER, DEADLINE_S, served
 
 
 def test_a_trail_that_somebody_touched_is_broken_at_a_record(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_trail_that_somebody_touched_is_broken_at_a_record(tmp_path: Path) -> 
             f"{records['records']} records, each as it was written. The last has the hash\n{records['head']}\n",
         )
 
-        with sqlite3.connect(server.data / "cede.db") as connection:
+        with sqlite3.connect(server.data / "cede.db", timeout=DEADLINE_S) as connection:
             connection.execute("DROP TRIGGER audit_no_delete")
             connection.execute("DELETE FROM audit WHERE sequence = 2")
         connection.close()
@@ -40,7 +40,7 @@ def test_a_trail_that_somebody_touched_is_broken_at_a_record(tmp_path: Path) -> 
 def test_a_record_that_somebody_put_in_is_told_and_stops_nobody(tmp_path: Path) -> None:
     with served(tmp_path / "data", CLUSTER) as server:
         server.run("nodes", "drain", "east")
-        with sqlite3.connect(server.data / "cede.db") as connection:
+        with sqlite3.connect(server.data / "cede.db", timeout=DEADLINE_S) as connection:
             (last,) = connection.execute("SELECT MAX(sequence) FROM audit").fetchone()
             copied = "version, at, by, role, 'forged', about, detail, allowed, rule, previous, hash"
             connection.execute(f"INSERT INTO audit SELECT {last + 1}, {copied} FROM audit WHERE sequence = {last}")
@@ -59,7 +59,7 @@ def test_a_record_that_cannot_be_read_is_the_one_that_is_broken(tmp_path: Path, 
     with served(tmp_path / "data", CLUSTER) as server:
         for what in ("drain", "undrain"):
             server.run("nodes", what, "east")
-        with sqlite3.connect(server.data / "cede.db") as connection:
+        with sqlite3.connect(server.data / "cede.db", timeout=DEADLINE_S) as connection:
             connection.execute("DROP TRIGGER audit_no_update")
             connection.execute(f"UPDATE audit SET detail = {value} WHERE sequence = 2")
         connection.close()
@@ -74,7 +74,7 @@ def test_whoever_verifies_a_long_trail_waits_for_the_answer() -> None:
 
     class Slow(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            waited.wait(1.0)
+            waited.wait(1.0 if self.path.endswith("/audit/chain") else DEADLINE_S)
             self.send_response(200)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()

@@ -105,6 +105,7 @@ def test_a_workload_is_suspended_with_its_checkpoint_and_resumes_from_it(server:
     until(lambda: server.client.job("pausing")["state"] == "suspended")
     assert f"{USER} suspended it: `cede resume pausing` lets it queue again." in call("why", "pausing").out
     assert call("resume", "pausing").code == 0
+    until(lambda: server.client.job("pausing")["attempt"] == 2)
     until(lambda: b"resuming from" in b"".join(server.client.logs("pausing", attempt=2)))
     assert "saved" in call("logs", "pausing", "--attempt", "1").out
     call("cancel", "pausing")
