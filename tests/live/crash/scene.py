@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from cede.cli.bench.crash.serving import Nursery, Server, Servers, end_remains, 
 from cede.cli.bench.crash.wishes import CLUSTER, Wish
 from cede.live.client import Client
 from cede.live.client.results import Workload
+from cede.live.executors.local.guard import procfs
 
 DEADLINE_S = 60.0
 SAVES = {"mode": "manual", "protocol": "signal"}
@@ -125,7 +127,18 @@ class Scene:
         if self._client is not None:
             self._client.close()
         self.server.kill()
+        # What the server asked for last is still begun, and would be overlooked until it is in its folder.
+        until(lambda: not list(_beginning(self.data)))
         end_remains(self.data)
+
+
+def _beginning(data: Path) -> Iterator[int]:
+    """Zygotes of this data directory, and what they forked that is no supervisor yet."""
+    for pid in procfs.pids():
+        with suppress(OSError):
+            links = [Path(f"/proc/{pid}/{link}").readlink() for link in ("fd/2", "cwd")]
+            if links == [data / "guard.log", Path("/")]:
+                yield pid
 
 
 def ended(line: Line) -> bool:

@@ -109,7 +109,7 @@ def test_the_grace_of_a_victim_ends_though_no_server_is_there(scene: Scene) -> N
 
 
 def test_a_cancelled_job_is_gone_after_a_restart(scene: Scene) -> None:
-    scene.submit("job", {"lingers": 0.3, "stray": True}, times=GRACE)
+    scene.submit("job", {"lingers": 0.3, "stray": True}, times={"grace_period": 10})
     until(lambda: scene.lines("job", "stray"))
     scene.wait("job", "running")
     scene.client.cancel("job")

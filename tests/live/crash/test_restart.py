@@ -78,11 +78,11 @@ def test_a_signal_that_ended_it_while_the_server_was_away_is_known(scene: Scene)
 
 
 def test_a_walltime_that_ran_out_while_the_server_was_away_is_kept(scene: Scene) -> None:
-    scene.submit("job", walltime=4)
+    scene.submit("job", walltime=12)
     until(lambda: scene.lines("job", "step"))
     scene.wait("job", "running")
 
-    scene.restart(away=lambda: pass_time(4.2))
+    scene.restart(away=lambda: pass_time(12.2))
 
     found = scene.wait("job")
     assert (found["state"], found["rule"]) == ("failed", "live.walltime")
