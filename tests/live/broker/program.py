@@ -53,7 +53,7 @@ def hooked(behaviour: str) -> None:
     if behaviour == "hook-own":
         save()
     try:
-        time.sleep(60)
+        time.sleep(600)
     finally:
         print("in order", flush=True)
 

@@ -53,6 +53,7 @@ def test_a_hint_reaches_who_listens_and_who_comes_later(desk: Desk) -> None:
     early, late = desk.member(0, 2), desk.member(1, 2)
     assert desk.register(early) == OK
     first = desk.client.hints(early)
+    eventually(lambda: reached(desk, first), "the stream is open")
     desk.broker.hint(Hint("job", 1, 1, leaving=True, deadline=5_000_000))
     eventually(lambda: first.numbers == [1], "the first member hears")
     assert desk.register(late) == OK
@@ -213,6 +214,7 @@ def test_who_has_not_registered_hears_nothing(desk: Desk) -> None:
 def test_a_forgotten_attempt_hears_nothing_more(desk: Desk) -> None:
     desk.register(desk.member())
     heard = desk.client.hints(desk.member())
+    eventually(lambda: reached(desk, heard), "the stream is open")
     desk.broker.hint(Hint("job", 1, 1, leaving=True))
     eventually(lambda: heard.numbers == [1], "the hint")
     desk.broker.forget("job", 1)
@@ -234,6 +236,8 @@ def test_many_listeners_cost_no_threads(desk: Desk) -> None:
     for member in members:
         desk.register(member)
     heard = [desk.client.hints(member) for member in members]
+    # Who comes at the very moment of the hint may be told twice.
+    eventually(lambda: all(reached(desk, each) for each in heard), "the streams are open")
     desk.broker.hint(Hint("job", 1, 1, leaving=False))
     eventually(lambda: all(each.numbers == [1] for each in heard), "everybody hears")
     # One thread for each stream is the client's, and gRPC's client has one more for all of them.

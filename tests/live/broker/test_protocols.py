@@ -70,13 +70,13 @@ def test_after_a_deferral_the_checkpoint_is_wanted_again(peer: Peer) -> None:
 
 
 def test_a_deferral_never_goes_beyond_what_the_deadline_leaves_for_writing(peer: Peer) -> None:
-    with running(peer, PROGRAM, "defer", 30) as child:
+    with running(peer, PROGRAM, "defer", 600) as child:
         child.says("ready")
         asked = time.monotonic()
         peer.ask(child, 1, leaving=True, deadline=time.time() + 1.6)  # it takes 1.5 s to write, it says
         eventually(lambda: peer.answered("done") == "1", "done")
 
-        assert time.monotonic() - asked < 20
+        assert time.monotonic() - asked < 100
 
 
 def test_a_decorated_function_is_called_beside_the_program(peer: Peer) -> None:
@@ -138,12 +138,13 @@ def test_a_hint_in_the_midst_of_saving_is_answered_after_it(peer: Peer) -> None:
 )
 def test_an_example_resumes_from_where_it_left(example: str, protocol: str, tmp_path: Path) -> None:
     peer = PEERS[protocol](tmp_path)
-    with running(peer, EXAMPLES / example, 1000, 0.01) as child:
+    with running(peer, EXAMPLES / example, 100_000, 0.01) as child:
         child.says("starting from 0")
         peer.ask(child, 1, leaving=True)
-        saved = child.says("saved").split()[1]
 
         assert child.ends() == 0
+        # The last one: until it hears of the hint, an example may save of its own accord.
+        saved = [line for line in child.lines if line.startswith("saved")][-1].split()[1]
         assert peer.answered("done") == "1"
     for old in ("hint", "done"):
         (tmp_path / "control" / old).unlink(missing_ok=True)
