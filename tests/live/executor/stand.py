@@ -35,7 +35,7 @@ def until(condition: Callable[[], Any], deadline: float = DEADLINE) -> Any:
 
 def task(*command: str, **others: Any) -> Task:
     """A task of the account that runs the tests."""
-    usual: dict[str, Any] = {"command": command, "cwd": "/", "owner": "ann", "account": ME, "grace_us": 5_000_000}
+    usual: dict[str, Any] = {"command": command, "cwd": "/", "owner": "ann", "account": ME, "grace_us": 30_000_000}
     return Task(**usual | others)
 
 
@@ -81,7 +81,7 @@ class Stand:
         self.launch(name, wanted, members=members)
         self.wait(Began, name)
 
-    def terminate(self, name: str, grace_s: float = 5.0, cause: str = "preempt") -> None:
+    def terminate(self, name: str, grace_s: float = 30.0, cause: str = "preempt") -> None:
         self.executor.terminate(Terminate(name, 1, cause, round(grace_s * 1e6)))
 
     def wait(self, kind: type[F], name: str, *, count: int = 1) -> F:

@@ -95,9 +95,10 @@ def test_a_member_whose_supervisor_is_killed_takes_the_gang_with_it(stand: Stand
 
 
 def test_a_gang_that_failed_while_the_server_was_away_is_ended_by_the_next(stand: Stand) -> None:
-    script = RANKED.format(rank=1, then="sleep 0.3; exit 9", others="sleep 100")
-    stand.run("gang", shell(script), members=2)
+    fails = "until [ -e $CEDE_CHECKPOINT_DIR/go ]; do sleep 0.01; done; exit 9"
+    stand.run("gang", shell(RANKED.format(rank=1, then=fails, others="sleep 100")), members=2)
     stand.executor.close()
+    (stand.data / "jobs" / "gang" / "checkpoint" / "go").touch()
     until((stand.folder("gang", 1) / "exit.json").exists)
     stand.executor = stand._new()
     stand.open()

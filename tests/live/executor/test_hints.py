@@ -207,10 +207,12 @@ def test_a_flood_of_progress_is_thinned_out(stand: Stand) -> None:
 
 
 def test_what_was_said_while_the_server_was_away_is_reported(stand: Stand) -> None:
-    ready(stand, signalled('time.sleep(0.3); put("done", "1")'))
+    there = 'os.path.exists(os.environ["CEDE_CHECKPOINT_DIR"] + "/go")'
+    ready(stand, signalled(f'[time.sleep(0.01) for _ in iter(lambda: {there}, True)]; put("done", "1")'))
     hint(stand)
     until(lambda: "asked" in stand.text("job"))
     stand.executor.close()
+    (stand.data / "jobs" / "job" / "checkpoint" / "go").touch()
     until((stand.folder("job") / "said.json").exists)
     stand.executor = stand._new()
     stand.open()

@@ -84,6 +84,7 @@ def test_a_job_outlives_its_server_and_is_adopted(data: Path) -> None:
     stand.launch("job", wanted)
     stand.wait(Began, "job")
     assert stand.pid("job") == pid
+    until(lambda: starts(stand, "job") == 1)
     stand.terminate("job")
     assert stand.wait(Exited, "job").told
     assert starts(stand, "job") == 1
@@ -203,6 +204,7 @@ def test_a_job_whose_supervisor_died_with_the_server_is_lost_and_gone(data: Path
 
 def test_a_supervisor_that_finds_a_begun_job_never_starts_it_again(stand: Stand) -> None:
     stand.run("job", shell(f"{COUNTS} sleep 100"))
+    until(lambda: starts(stand, "job") == 1)
     stand.executor._zygote.fork([str(stand.folder("job"))])  # it waits for the lock
     os.kill(stand.supervisor("job"), signal.SIGKILL)
 
@@ -214,6 +216,7 @@ def test_a_supervisor_that_finds_a_begun_job_never_starts_it_again(stand: Stand)
 def test_a_reused_pid_is_never_touched(stand: Stand) -> None:
     """The files of a job whose processes are gone name a process that is another's by now."""
     with subprocess.Popen(["sleep", "100"], start_new_session=True) as other:
+        time.sleep(0.03)  # the kernel tells start times apart by hundredths of a second
         stand.end("job", task("true"))
         began = files.get(str(stand.folder("job")), "began.json") or {}
         forged = began | {"pid": other.pid, "supervisor": other.pid}
