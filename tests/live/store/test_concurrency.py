@@ -28,7 +28,7 @@ def test_readers_see_whole_transactions_while_one_writes(store: Store) -> None:
         submitted(store, *(job(f"w{number}-{at}") for at in range(EACH)))
     done.set()
     for reader in readers:
-        reader.join(timeout=30)
+        reader.join(timeout=300)
 
     assert failures == []
     assert all(jobs == version * EACH for version, jobs in seen)
@@ -62,7 +62,7 @@ def test_threads_that_write_take_turns(store: Store) -> None:
     for number in range(20):
         submitted(store, job(f"w{number}"))
     for writer in writers:
-        writer.join(timeout=30)
+        writer.join(timeout=300)
 
     assert failures == []
     assert len(store.audit(by="ann")) == len(store.audit(by="bob")) == 20

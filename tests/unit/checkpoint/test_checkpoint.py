@@ -12,6 +12,7 @@ import pytest
 
 import cede.checkpoint
 from cede.checkpoint import Checkpoint
+from cede.checkpoint import checkpoint as module
 from cede.checkpoint.place import Place, place_in, signal_number
 
 
@@ -117,7 +118,8 @@ def test_to_know_of_a_hint_is_a_sign_of_life(tmp_path: Path) -> None:
         assert answer(tmp_path, "progress") == "7 0"
 
 
-def test_progress_is_not_told_more_often_than_it_is_read(tmp_path: Path) -> None:
+def test_progress_is_not_told_more_often_than_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PROGRESS_EVERY", 60.0)
     with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
         ask(tmp_path, 1)
         assert ck.wanted()
@@ -137,14 +139,14 @@ def test_in_another_thread_the_file_is_looked_at(tmp_path: Path) -> None:
     def listen() -> None:
         with cede.checkpoint.listening(environment=under(tmp_path)) as ck:
             ready.set()
-            if ck.wait(10):
+            if ck.wait(60):
                 heard.append(ck.hint)
                 ck.done()
 
     ready = threading.Event()
     thread = threading.Thread(target=listen)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     (tmp_path / "hint").write_text('{"hint": 1, "leaving": true}', encoding="ascii")
     thread.join()
 

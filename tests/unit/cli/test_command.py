@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -183,12 +184,17 @@ def test_interrupting_is_quiet() -> None:
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    """Until it heeds: Python misses an interrupt that comes just before it waits for input."""
-    for _ in range(20):
-        process.send_signal(signal.SIGINT)
+    """Until it heeds: Python misses an interrupt that comes just before it waits for input.
+
+    One that is not asleep may be about to end, and another would meet it there.
+    """
+    ends = time.monotonic() + 100
+    while process.poll() is None and time.monotonic() < ends:
+        asleep = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+        if asleep:
+            process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(2)
-            return
+            process.wait(2 if asleep else 0.01)
     process.kill()
 
 
