@@ -9,7 +9,7 @@ import pytest
 
 from tests.live.scenarios.lattices import RETURN_S, TYPES, lattice_of
 from tests.live.scenarios.scripts import DEAF, ENDING, LET_GO, POLITE, SAVES, SAVING, SILENT, SLEEPS
-from tests.live.serving import HASTY, Live, until
+from tests.live.serving import DEADLINE_S, HASTY, Live
 
 pytestmark = pytest.mark.slow
 
@@ -222,8 +222,10 @@ def test_victims_worth_more_than_the_claimant_stay(live: Live) -> None:
 
 
 def test_a_victim_that_ends_by_itself_meanwhile_has_completed(live: Live) -> None:
-    live.runs("nearly", "trap '' USR1; echo ready; sleep 0.6", queue="hpc_batch", checkpoint=SAVES, **on("n1"))
+    live.runs("nearly", f"trap '' USR1; echo ready; {LET_GO}", queue="hpc_batch", checkpoint=SAVES, **on("n1"))
     live.shell("next", SLEEPS, queue="hpc_batch", priority=9, **on("n1"))
+    live.wait("nearly", "checkpointing")
+    live.let_go("nearly")
 
     ended = live.completed("nearly")
     assert (ended["preempted"], ended["attempt"]) == (0, 1)
@@ -272,11 +274,13 @@ def series(live: Live) -> dict[str, float]:
     ready = live.server.ready
     assert ready is not None
     headers = {"Authorization": f"Bearer {ready.local_token}"}
-    text = httpx.get(f"{ready.url}/metrics", headers=headers, trust_env=False).text
+    text = httpx.get(f"{ready.url}/metrics", headers=headers, timeout=DEADLINE_S, trust_env=False).text
     rows = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
     return {key: float(value) for key, _, value in rows}
 
 
 def test_the_whole_trail_is_still_a_chain(live: Live) -> None:
-    found = until(live.client.audit_chain)
+    live.shell("on-record", "true", queue="hpc_batch")
+    live.completed("on-record")
+    found = live.client.audit_chain()
     assert (found["intact"], found["records"] > 0) == (True, True)

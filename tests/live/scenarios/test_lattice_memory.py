@@ -45,7 +45,7 @@ def test_a_certificate_does_not_offer_what_is_protected_by_memory(live: Live) ->
     live.wait("away", "running")
 
     (number,) = (one["number"] for one in live.client.decisions(workload="dear") if one["victims"] == ["dear"])
-    made = live.client.decision(number, certify=5)["decision"]["certificate"]
+    made = live.client.decision(number, certify=20)["decision"]["certificate"]
     assert (made["optimal"], made.get("better")) == (True, None), "host would be cheaper, but took its node back"
 
 

@@ -181,7 +181,7 @@ def _submitted_while_it_dies(live: Child, names: list[str], after_s: float) -> s
         with Client(data=live.data) as client:
             start.wait()
             try:
-                client.submit(["sleep", "60"], cwd="/", name=name, cpu=4, tenant="one", priority=5)
+                client.submit(["sleep", "300"], cwd="/", name=name, cpu=4, tenant="one", priority=5)
             except ClientError:
                 return None
             return name

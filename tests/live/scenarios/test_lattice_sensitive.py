@@ -11,7 +11,7 @@ import pytest
 from cede.live.client.results import AuditEntry
 from tests.live.scenarios.dying import PATIENT_S, child
 from tests.live.scenarios.lattices import lattice_of
-from tests.live.scenarios.scripts import DEAF, SAVES, SAVING, SLEEPS
+from tests.live.scenarios.scripts import SAVES, SAVING, SLEEPS, SLOW_TO_GO
 from tests.live.scenarios.twin import assert_replays
 from tests.live.serving import ACCOUNT, Live, until
 
@@ -100,19 +100,20 @@ def test_a_claim_does_not_wait_for_natural_ends_but_others_do(live: Live) -> Non
 
 def test_the_records_of_a_claim_are_there_once_after_kill_9(tmp_path: Path) -> None:
     with child(tmp_path, lattice_of("n1", "n2")) as live:
-        live.runs("deaf", DEAF, priority=9, times={"grace_period": 3}, constraints={"nodes": ["n1"]})
+        live.runs("slow", SLOW_TO_GO, priority=9, constraints={"nodes": ["n1"]})
         live.shell("claim", SLEEPS, sensitive=True, **BOTH)
         live.wait("claim", "held")
         before = said(records(live, "claim"))
         live.kill()
         live.start()
         assert said(records(live, "claim"))[: len(before)] == before
+        live.let_go("slow")
         live.wait("claim", "running", within=PATIENT_S)
         live.kill()
         live.start()
         until(lambda: live.client.job("claim")["state"] == "running")
         assert [what for what, _ in said(records(live, "claim"))] == ["submit", "claim nodes", "start"]
-        assert [what for what, _ in said(records(live, "deaf"))] == ["submit", "preempt"]
+        assert [what for what, _ in said(records(live, "slow"))] == ["submit", "preempt"]
         found = live.client.audit_chain()
         assert (found["intact"], found["head"]) == (True, list(live.client.audit())[-1]["hash"])
     assert_replays(tmp_path / "data")

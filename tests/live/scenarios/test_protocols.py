@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.serving import Live, until
+from tests.live.serving import LATE_S, Live, until
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ def test_an_application_that_asks_for_time_over_grpc_gets_some_and_no_more(live:
     """One that keeps to what it was granted saves in time; one that does not is ended."""
     command = (sys.executable, str(Path(__file__).parent / "deferring.py"), then)
     name = f"{then}-later"
-    times = {"checkpoint_timeout": {"saves": 30, "forgets": 3}[then], "max_deferral": 0.5}
+    times = {"checkpoint_timeout": {"saves": 30, "forgets": 10}[then], "max_deferral": 0.5}
     live.submit(name, *command, checkpoint={"mode": "manual", "protocol": "grpc"}, times=times)
     live.said(name, "ready")
     live.wait(name, "running")
@@ -98,5 +98,6 @@ def test_an_application_that_asks_for_time_over_grpc_gets_some_and_no_more(live:
     assert live.log(name, attempt=1).split() == ["ready", "deferred", *(["saved"] if then == "saves" else [])]
     deferral = next(event for event in live.events(name) if event["signal"] == "defer")
     assert "asked for 1m more time and was given 500ms of at most 500ms" in deferral["why"]
-    least = {"saves": 0.5, "forgets": 3.5}[then]
-    assert least <= live.seconds_between(name, "hint", {"saves": "saved", "forgets": "evict"}[then]) < 25
+    least = {"saves": 0.5, "forgets": 10.5}[then]
+    took = live.seconds_between(name, "hint", {"saves": "saved", "forgets": "evict"}[then])
+    assert least <= took < least + LATE_S

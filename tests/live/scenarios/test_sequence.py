@@ -1,5 +1,7 @@
 """Every row of the table of timeouts: what becomes of a victim that answers, is slow, is silent, or asks for time."""
 
+import re
+
 import pytest
 
 from tests.live.scenarios.scripts import DEAF, ENDING, LET_GO, POLITE, SAVES, SILENT, SLOWLY, answering
@@ -7,7 +9,7 @@ from tests.live.serving import HASTY, LATE_S, TIMES, Live
 
 pytestmark = pytest.mark.slow
 
-ANSWERS = {"checkpoint_timeout": 3}
+ANSWERS = {"checkpoint_timeout": 10}
 """Time for a sign of life, though the checkpoint never comes."""
 
 
@@ -44,8 +46,8 @@ def test_a_victim_that_answers_is_given_half_as_long_again_and_then_it_is_ended(
 
     ended = live.end("slower")
     assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")
-    assert 4.5 <= live.seconds_between("slower", "hint", "evict") < 4.5 + LATE_S
-    assert "1.5s" in next(event["why"] for event in live.events("slower") if event["signal"] == "extend")
+    assert 15 <= live.seconds_between("slower", "hint", "evict") < 15 + LATE_S
+    assert " 5s" in next(event["why"] for event in live.events("slower") if event["signal"] == "extend")
     assert live.signals("slower")[3:] == ["hint", "extend", "evict", "fail"]
 
 
@@ -55,7 +57,9 @@ def test_a_silent_victim_is_told_to_go_and_has_failed(live: Live) -> None:
 
     ended = live.end("silent")
     assert (ended["state"], ended["rule"], ended["exit_signal"]) == ("failed", "live.unresponsive", 15)
-    assert "within 1" in ended["why"]
+    # It says how long it took until it was gone.
+    (took,) = re.findall(r"within ([0-9.]+)s after it was asked", ended["why"])
+    assert 1 <= float(took) < 1 + LATE_S
     assert live.signals("silent")[3:] == ["hint", "evict", "fail"]
     live.wait("silent-urgent", "running")
 
@@ -100,7 +104,7 @@ def test_a_deferral_is_granted_up_to_its_limit_and_then_the_victim_is_forced(liv
 
     ended = live.end("busy")
     assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")
-    assert 3.5 <= live.seconds_between("busy", "hint", "evict") < 3.5 + LATE_S
+    assert 10.5 <= live.seconds_between("busy", "hint", "evict") < 10.5 + LATE_S
     deferral = next(event for event in live.events("busy") if event["rule"] == "live.deferral")
     assert "asked for 1m" in deferral["why"]
     assert "given 500ms of at most 500ms" in deferral["why"]

@@ -60,7 +60,7 @@ def session(live: Live) -> None:
     live.runs("saver", SAVING, checkpoint=SAVES, **low)
     live.runs("silent", SILENT, checkpoint=SAVES, requeue="always", times={"checkpoint_timeout": 3}, **low)
     live.preempt("saver", members=2, **high)
-    live.wait("saver-urgent", "held")
+    live.happened("saver-urgent", "hold")
     live.client.suspend("saver")
     live.stop()
     live.start()

@@ -45,7 +45,7 @@ def test_nothing_is_deleted_by_default(tmp_path: Path) -> None:
 def test_what_is_older_than_the_configuration_wants_is_deleted_and_the_audit_trail_says_so(tmp_path: Path) -> None:
     with serving(tmp_path, cluster_of("n1")) as live:
         old = finished(live, "old")
-        live.runs("running", "echo ready; sleep 3")
+        live.runs("running", SLEEPS)
     time.sleep(0.1)
     with serving(tmp_path, retention={"ended": 0.1}) as live:
         until(lambda: any(entry["what"] == "delete" for entry in live.client.audit(about="old")))
@@ -87,7 +87,7 @@ def test_an_idle_server_uses_hardly_any_of_a_core(tmp_path: Path) -> None:
         url, token = server.stdout.readline().decode().split()
         with Client(url, token) as client:
             for number in range(3):
-                client.submit(["sleep", "60"], name=f"sleeps-{number}", cwd="/", cpu="100m")
+                client.submit(["sleep", "300"], name=f"sleeps-{number}", cwd="/", cpu="100m")
                 client.wait(f"sleeps-{number}", DEADLINE_S, states=["running"])
             shares: list[float] = []
             while len(shares) < LOOKS and min(shares, default=1) >= MOST_SHARE:

@@ -96,7 +96,7 @@ def test_a_clock_runs_on_through_kill_9_and_a_restart(tmp_path: Path) -> None:
 def test_a_node_preempts_for_one_at_a_time_and_not_again_before_its_backoff_is_over(tmp_path: Path) -> None:
     backoff = timedelta(seconds=2)
     # Both claimants are there long before their operation starves.
-    options = {"fair_share_starvation_timeout": 5, "preemptive_scheduling_backoff": backoff.seconds}
+    options = {"fair_share_starvation_timeout": 15, "preemptive_scheduling_backoff": backoff.seconds}
     with serving(tmp_path, cluster("docs", options)) as live:
         for name in ("one", "two", "three", "four"):
             live.runs(name, SLEEPS, queue="a", app="exp", cpu=2)
