@@ -78,10 +78,13 @@ class ByGrpc:
     def granted(self, hint: int) -> float | None:
         return self._grants.get(hint)
 
-    def wait(self, seconds: float) -> None:
+    def mark(self) -> tuple[Asked | None, dict[int, float]]:
         with self._changed:
-            before = (self._latest, dict(self._grants))
-            self._changed.wait_for(lambda: self._closing.is_set() or (self._latest, self._grants) != before, seconds)
+            return self._latest, dict(self._grants)
+
+    def wait(self, seconds: float, since: object) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing.is_set() or (self._latest, self._grants) != since, seconds)
 
     def seen(self, hint: int) -> None:
         self._post("Progress", pb.ProgressMade(member=self._me, hint=hint))

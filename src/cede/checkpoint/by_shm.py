@@ -69,9 +69,12 @@ class ByShm:
     def granted(self, hint: int) -> float | None:
         return None
 
-    def wait(self, seconds: float) -> None:
-        before, end = self._flag.small(HINT), time.monotonic() + seconds
-        while self._flag.small(HINT) == before and (left := end - time.monotonic()) > 0:
+    def mark(self) -> int:
+        return self._flag.small(HINT)
+
+    def wait(self, seconds: float, since: object) -> None:
+        end = time.monotonic() + seconds
+        while self._flag.small(HINT) == since and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, LOOK_EVERY))
 
     def seen(self, hint: int) -> None:

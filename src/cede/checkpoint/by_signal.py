@@ -49,7 +49,11 @@ class BySignal:
     def granted(self, hint: int) -> float | None:
         return None
 
-    def wait(self, seconds: float) -> None:
+    def mark(self) -> object:
+        """The bell keeps ringing until it is waited for."""
+        return None
+
+    def wait(self, seconds: float, since: object) -> None:
         longest = LOOK_EVERY if self.interrupts else LOOK_EVERY / 10
         if select.select([self._bell] if self._bell >= 0 else [], [], [], max(0.0, min(seconds, longest)))[0]:
             with suppress(OSError):

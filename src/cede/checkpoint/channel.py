@@ -20,8 +20,11 @@ class Channel(Protocol):
     def granted(self, hint: int) -> float | None:
         """Seconds of deferral granted for this hint, where it was said: 0 is a refusal."""
 
-    def wait(self, seconds: float) -> None:
-        """Return when something may have come, and not later than this."""
+    def mark(self) -> object:
+        """What came so far."""
+
+    def wait(self, seconds: float, since: object) -> None:
+        """Return when something may have come since that mark, and not later than this."""
 
     def seen(self, hint: int) -> None:
         """A sign of life: the application knows of the hint."""
@@ -47,7 +50,10 @@ class Silence:
     def granted(self, hint: int) -> float | None:
         return None
 
-    def wait(self, seconds: float) -> None:
+    def mark(self) -> object:
+        return None
+
+    def wait(self, seconds: float, since: object) -> None:
         time.sleep(seconds)
 
     def seen(self, hint: int) -> None: ...

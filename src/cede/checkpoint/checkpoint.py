@@ -110,13 +110,15 @@ class Checkpoint:
     def wait(self, seconds: float) -> bool:
         """Whether a checkpoint is wanted, as soon as it is, or after so long."""
         end = time.monotonic() + seconds
-        while not self.wanted():
+        while True:
+            before = self.channel.mark()  # what comes while it is looked must not be slept through
+            if self.wanted():
+                return True
             left = end - time.monotonic()
             if left <= 0 or self._closed:
                 return False
             quiet = self.quiet_for
-            self.channel.wait(min(left, quiet) if quiet else left)
-        return True
+            self.channel.wait(min(left, quiet) if quiet else left, before)
 
     def progress(self, part: float) -> None:
         """How much of the checkpoint is written, from 0 to 1: who says so is given more time before it is too late."""

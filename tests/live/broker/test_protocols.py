@@ -5,11 +5,13 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from cede.checkpoint import Checkpoint, listening
 from docs.blocks import ROOT
-from tests.live.broker.peers import PEERS, BySignal, Peer, eventually, running
+from tests.live.broker.peers import PEERS, BySignal, Child, Peer, eventually, running
 
 PROGRAM = Path(__file__).with_name("program.py")
 EXAMPLES = ROOT / "examples" / "checkpoint"
@@ -32,6 +34,29 @@ def test_a_hint_is_heard_and_answered_and_the_program_goes_on(peer: Peer) -> Non
         assert child.ends() == 0
         assert child.lines == ["ready", "wanted 1 False", "done", "wanted 2 True", "done"]
         assert (peer.folder / "checkpoint/state").read_bytes() == b"saved"
+
+
+@pytest.mark.parametrize("protocol", ["shm", "grpc"])
+def test_a_hint_that_comes_between_a_look_and_the_wait_is_not_slept_through(
+    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = PEERS[protocol](tmp_path)
+    look = Checkpoint.wanted
+
+    def looked(ck: Checkpoint) -> bool:
+        found = look(ck)
+        if ck.channel.latest() is None:
+            peer.ask(cast(Child, None), 1, leaving=True)
+            eventually(lambda: ck.channel.latest() is not None, "the hint")
+        return found
+
+    monkeypatch.setattr(Checkpoint, "wanted", looked)
+    with listening(environment=peer.environment()) as ck:
+        began = time.monotonic()
+
+        assert ck.wait(500)
+        assert time.monotonic() - began < 250
+    peer.close()
 
 
 def test_progress_is_told_before_the_end(peer: Peer) -> None:
