@@ -136,9 +136,9 @@ def play(server: DemoServer, out: Console | None) -> Outcome:
     teller.listen()
     client = server.client
     python = [sys.executable, str(server.program)]
-    script = f'echo "CEDE_RESUME=$CEDE_RESUME"; exec {shlex.join([*python, "45", "0.1"])}'
+    script = f'echo "CEDE_RESUME=$CEDE_RESUME"; exec {shlex.join([*python, "80", "0.1"])}'
     _submit(server, teller, VICTIM, ["sh", "-c", script], priority=3, cpu=2, checkpoint="manual:signal")
-    _submit(server, teller, OTHER, [*python, "60", "0.1"], priority=5, cpu=2, checkpoint="manual:signal")
+    _submit(server, teller, OTHER, [*python, "100", "0.1"], priority=5, cpu=2, checkpoint="manual:signal")
     _submit(server, teller, SMALL, ["sh", "-c", "sleep 0.5; echo the report is written"], priority=2, cpu=1)
     teller.follow(VICTIM)
     _until_it_works(server)
