@@ -253,14 +253,14 @@ class LiveServer:
             document = saved.document or machine_document(self._nodes)
         document = undated(document)
         doctrine_of(document.doctrine)
-        unburdened(document)
+        check_no_workloads(document)
         check_tenants(document, self.config.users)
         check_under_way(document, saved.jobs)
         store.configure(document)
         return document
 
 
-def unburdened(document: ClusterFile) -> None:
+def check_no_workloads(document: ClusterFile) -> None:
     """An InputError if this cluster has workloads; those of a server are submitted."""
     if document.workloads:
         found = f"{len(document.workloads)} given; a cluster file that is served has none"

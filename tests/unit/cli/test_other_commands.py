@@ -38,6 +38,13 @@ def test_diff_answers_no_in_its_first_line_and_counts_what_stays(capsys: Capture
     assert out == "No one is evicted that was not before.\n\n2 decisions unchanged.\n"
 
 
+def test_a_diff_where_nobody_waits_speaks_of_no_decisions(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "idle.yaml"
+    path.write_text("{cede: 1, doctrine: lattice, nodes: [{name: n1, capacity: {cpu: 1}}]}", encoding="utf-8")
+
+    assert called(capsys, "diff", path, "--doctrine", "kueue").out == "No one is evicted that was not before.\n"
+
+
 def test_diff_says_who_is_spared(capsys: Capture) -> None:
     lines = called(capsys, "diff", GANG, "--set", "workloads[foundation].preempts=false").out.splitlines()
 

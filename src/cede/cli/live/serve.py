@@ -69,7 +69,7 @@ def serve(
 def _document(cluster: str | None, nodes: int | None, max_size: str) -> ClusterFile | None:
     from cede.cli.failures import about
     from cede.cli.source import load, name_of
-    from cede.live.server import machine_document, unburdened
+    from cede.live.server import check_no_workloads, machine_document
     from cede.model.errors import InputError, Problem
 
     if cluster is None:
@@ -78,7 +78,7 @@ def _document(cluster: str | None, nodes: int | None, max_size: str) -> ClusterF
         raise InputError([Problem("--nodes", "stands beside a cluster file, which has nodes of its own")])
     document = load(cluster, max_size).document
     with about(name_of(cluster)):
-        unburdened(document)
+        check_no_workloads(document)
     return document
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from cede.doctrines.parts.cost import AUTO
 from cede.engine.cycle import choice_of
 from cede.engine.drive import rules
 from cede.engine.drive.job import Job
@@ -9,6 +12,7 @@ from cede.engine.drive.leaving import ask_for_checkpoint
 from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import Phase
 from cede.model.times import SECOND
+from cede.state.columns import RUNNING
 
 EVERY = 60 * SECOND
 REST = 5 * EVERY
@@ -27,7 +31,13 @@ def ask_for_what_is_worth(roll: Roll, before: int) -> int | None:
             job = roll.jobs[name]
             if _may_be_asked(job) and (job.hinted is None or job.hinted + REST <= roll.now):
                 ask_for_checkpoint(roll, job, rules.WORTH, why=why)
-    return (roll.now // EVERY + 1) * EVERY if any(map(_may_be_asked, roll.jobs.values())) else None
+    return (roll.now // EVERY + 1) * EVERY if _somebody_saves(roll) else None
+
+
+def _somebody_saves(roll: Roll) -> bool:
+    state, size = roll.state, roll.state.work.size
+    rows = np.flatnonzero((state.work.state[:size] == RUNNING) & (state.work.checkpoint[:size] == AUTO))
+    return any(_may_be_asked(roll.jobs[state.work_names[row]]) for row in rows)
 
 
 def _may_be_asked(job: Job) -> bool:
