@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from cede.engine.clock import WallClock
+from cede.engine.clock import SchedulerClock
 from cede.live.api.app import create_app
 from cede.live.api.server import Server
 from cede.live.config import ServerConfig
@@ -68,7 +68,7 @@ def document() -> dict[str, Any]:
         try:
             # Nothing is asked of controller and executor: only the paths are looked at.
             nobody = cast(Any, None)
-            server = Server(nobody, store, nobody, ServerConfig(), Metrics("0"), WallClock())
+            server = Server(nobody, store, nobody, ServerConfig(), Metrics("0"), SchedulerClock())
             return create_app(server).openapi()
         finally:
             store.close()

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cede.engine.clock import Machine, Reading
 from cede.live.client import Client
 from cede.live.client.errors import ClientError
 from cede.live.client.results import Event, Node, Workload
@@ -33,6 +34,27 @@ LATE_S = 30.0
 """So late a busy machine may do what is due."""
 
 
+class SteppedClock(Machine):
+    """This machine's clocks, of which the wall clock can be set, and another boot be had."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stepped_us = 0
+        self.boots = 0
+
+    def step(self, hours: float) -> None:
+        """The wall clock is set on by so much; back, if that is below 0."""
+        self.stepped_us += round(hours * 3600e6)
+
+    def reboot(self) -> None:
+        """What counted elapsed time begins anew."""
+        self.boots += 1
+
+    def read(self) -> Reading:
+        real = super().read()
+        return Reading(real.wall + self.stepped_us, real.elapsed, f"{real.boot}{self.boots or ''}")
+
+
 def cluster_of(*nodes: str, cpu: int = 4, doctrine: object = "backendai", **queue: Any) -> dict[str, Any]:
     """Nodes of one size and a queue in which higher priorities suspend lower ones."""
     settings = {"preemptible_priority": 50, "preemption_mode": "suspend"} | queue
@@ -51,12 +73,13 @@ class Live:
 
     cluster: dict[str, Any] | None
     config: ServerConfig
+    machine: Machine = field(default_factory=Machine)
     server: LiveServer = field(init=False)
     client: Client = field(init=False)
 
     def start(self) -> None:
         document = None if self.cluster is None else parse_document(self.cluster)
-        self.server = LiveServer(self.config, document)
+        self.server = LiveServer(self.config, document, machine=self.machine)
         ready = self.server.start()
         self.client = Client(ready.url, ready.local_token)
 
@@ -171,11 +194,12 @@ def serving(
     *,
     users: Sequence[User] = USERS,
     times: Mapping[str, Any] = TIMES,
+    machine: Machine | None = None,
     **config: Any,
 ) -> Iterator[Live]:
     """A server with its data in this folder, on a port of its own. At the end nothing of it is left running."""
     given = {"port": 0, "data": folder, "users": users, "times": times} | config
-    live = Live(cluster, ServerConfig.model_validate(given))
+    live = Live(cluster, ServerConfig.model_validate(given), machine or Machine())
     live.start()
     try:
         yield live

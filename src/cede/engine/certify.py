@@ -19,7 +19,7 @@ from cede.doctrines.parts.exact.check import lawful
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Question
 from cede.doctrines.parts.selection import by_cost
-from cede.engine.clock import Clock, WallClock
+from cede.engine.clock import Clock, ElapsedClock
 from cede.model.certificate import Certificate
 from cede.model.errors import InputError, Problem
 from cede.model.plan import Decision, Plan
@@ -69,7 +69,7 @@ def certified(
     asked = sum(1 for decision in made.decisions if _asks(doctrine, decision))
     if not asked:
         return made
-    time = _Time(seconds, 2 * asked, WallClock() if clock is None else clock)
+    time = _Time(seconds, 2 * asked, ElapsedClock() if clock is None else clock)
     decisions: list[Decision] = []
     with Trial(state) as trial:
         for decision in ahead:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cede.engine.clock import Clock
+from cede.engine.clock import Mark, SchedulerClock
 from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact, Restarted, Submit
@@ -33,6 +33,7 @@ from cede.live.view import ClusterState, describe
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError
 from cede.model.lifecycle import PRESENT
+from cede.model.times import SECOND, show_duration
 
 __all__ = ["Answer", "ClusterState", "Controller", "UnavailableError"]
 
@@ -99,7 +100,7 @@ class Controller:
         executor: Executor,
         document: ClusterFile,
         *,
-        clock: Clock,
+        clock: SchedulerClock,
         metrics: Metrics,
         granted: Granted | None = None,
         reporting: Report | None = None,
@@ -109,9 +110,11 @@ class Controller:
     ) -> None:
         self._store = store
         self._executor = executor
-        self._dispatch = Dispatch(executor, store)
+        self._dispatch = Dispatch(executor, store, clock.wall)
         self._document = document
         self._clock = clock
+        self._shifts = 0
+        """How many steps of the wall clock are in the store."""
         self._metrics = metrics
         self._granted = granted
         self._assumed_age = assumed_age
@@ -181,6 +184,7 @@ class Controller:
 
     def start(self) -> None:
         """Take up what was under way, adopt what still runs, give the orders in force again, and go on."""
+        self._shifts = len(self._store.load_clock().shifts)
         self._reload()
         self._executor.open(self._reporting)
         present = {job.name: job.attempt for job in self._driver.jobs.values() if job.phase in PRESENT}
@@ -274,16 +278,18 @@ class Controller:
             taken = [_Ask(Restarted()), *asks] if self._rebuilt else asks
             facts = [ask.fact for ask in taken]
             began = time.perf_counter()
-            step = self._driver.feed(self._clock.now(), facts)
+            mark = self._clock.mark()
+            step = self._driver.feed(mark.at, facts)
             decided = time.perf_counter()
             self._deciding_s = decided - began
             self._wakes_at = step.wakes_at
             if not facts and not step.changed and not step.decisions and step.kept is None:
                 return
             try:
-                entry = self._entry(step, taken)
+                entry = self._entry(step, taken, mark)
                 self._version = self._store.commit(entry)
                 self._rebuilt = False
+                self._keep_up(entry)
             except StaleError:
                 log.warning("another writer moved the store; deciding again")
                 self._reload()
@@ -302,6 +308,16 @@ class Controller:
             return
         raise UnavailableError("another writer keeps moving the store")
 
+    def _keep_up(self, entry: Entry) -> None:
+        """The store knows how the wall clock was stepped; whoever was told a deadline by it is told anew."""
+        self._shifts += len(entry.shifts)
+        for shift in entry.shifts:
+            off = show_duration(round(abs(shift.ahead) / SECOND) * SECOND)
+            where = "ahead of" if shift.ahead > 0 else "behind"
+            log.warning("the wall clock was set: it is %s %s the scheduler's, which goes on as before", off, where)
+        if entry.shifts:
+            self._dispatch.give(self._driver.outstanding(), {})
+
     def _turn_away(self, asks: list[_Ask]) -> list[_Ask]:
         """Those that are left when submissions whose names were used before are answered: only the store knows them."""
         left = []
@@ -309,14 +325,14 @@ class Controller:
             if isinstance(ask.fact, Submit) and self._store.taken(ask.fact.workload.name):
                 rule, name = rules.NAME_TAKEN, ask.fact.workload.name
                 if ask.asked is not None:
-                    self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.now())
+                    self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.wall_now())
                 if ask.future is not None:
                     ask.future.set_result(Answer(Refusal(0, rule.id, rule.because(name=name)), None, self._version))
             else:
                 left.append(ask)
         return left
 
-    def _entry(self, step: Step, asks: Sequence[_Ask]) -> Entry:
+    def _entry(self, step: Step, asks: Sequence[_Ask], mark: Mark) -> Entry:
         refused = {refusal.fact for refusal in step.refusals}
         tasks = {
             ask.fact.workload.name: ask.task
@@ -325,7 +341,17 @@ class Controller:
         }
         asked = [replace(ask.asked, fact=at) for at, ask in enumerate(asks) if ask.asked is not None]
         notes = self._sensitive.records(step)
-        return Entry(self._version, step, [ask.fact for ask in asks], tasks, asked, notes, self._settings)
+        return Entry(
+            self._version,
+            step,
+            [ask.fact for ask in asks],
+            tasks,
+            asked,
+            notes,
+            self._settings,
+            mark=mark,
+            shifts=self._clock.shifts[self._shifts :],
+        )
 
     def _after(self, step: Step, asks: Sequence[_Ask], tasks: Mapping[str, Task]) -> None:
         """What follows a commit: answers, orders, and word to those who listen."""

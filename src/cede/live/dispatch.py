@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.live.executors.executor import Executor
@@ -16,11 +17,15 @@ log = logging.getLogger("cede.dispatch")
 
 
 class Dispatch:
-    """An order that fails is logged; the driver's deadlines see that it had no effect."""
+    """An order that fails is logged; the driver's deadlines see that it had no effect.
 
-    def __init__(self, executor: Executor, store: Store) -> None:
+    `wall` is what the wall clock shows at a time of the scheduler's: applications are told deadlines by that.
+    """
+
+    def __init__(self, executor: Executor, store: Store, wall: Callable[[int], int]) -> None:
         self._executor = executor
         self._store = store
+        self._wall = wall
         self._orders: queue.SimpleQueue[tuple[Order, Task | None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dispatch", daemon=True)
 
@@ -53,7 +58,8 @@ class Dispatch:
                 if task is not None:
                     self._executor.launch(order, task)
             case Hint():
-                self._executor.hint(order)
+                until = None if order.deadline is None else self._wall(order.deadline)
+                self._executor.hint(replace(order, deadline=until))
             case Terminate():
                 self._executor.terminate(order)
             case Kill():

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 
 from cede import __version__
 from cede.engine.catalog import doctrine_of
-from cede.engine.clock import WallClock
+from cede.engine.clock import Machine, SchedulerClock
 from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
 from cede.live.api.app import close_app, create_app
@@ -76,9 +76,12 @@ def machine_document(nodes: int = 1) -> ClusterFile:
 class LiveServer:
     """Everything a server is made of. `run` blocks until it is told to stop; `start` and `stop` are for tests."""
 
-    def __init__(self, config: ServerConfig, document: ClusterFile | None, *, nodes: int = 1) -> None:
+    def __init__(
+        self, config: ServerConfig, document: ClusterFile | None, *, nodes: int = 1, machine: Machine | None = None
+    ) -> None:
         self.config = config
         self._nodes = nodes
+        self._machine = machine or Machine()
         self._given = document
         self._stopped = threading.Event()
         self._uvicorn: uvicorn.Server | None = None
@@ -136,10 +139,11 @@ class LiveServer:
             place.leave()
 
     def _with_store(self, place: Place, store: Store, told: Callable[[Ready], None]) -> None:
-        clock = WallClock()
+        saved = store.load_clock()
+        clock = SchedulerClock(self._machine, saved.mark, saved.shifts, saved.last)
         document = self._document(store)
         listener = _listener(self.config)
-        first = first_token(store, os.environ, clock.now())
+        first = first_token(store, os.environ, clock.wall_now())
         secret = kept_secret(place.path)
         metrics = Metrics(__version__)
 
@@ -180,7 +184,7 @@ class LiveServer:
             undumped = () if dumps else (f"processes cannot be dumped here: {why_not}",)
             server = Server(controller, store, executor, self.config, metrics, clock, criu=dumps, notices=undumped)
             notices = (*executor.notices(), *undumped)
-            local = _local_token(store, place.path, clock.now())
+            local = _local_token(store, place.path, clock.wall_now())
             host, port = listener.getsockname()[:2]
             url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
             self.ready = Ready(url, place.path, first, local, notices, controller.adopted)
@@ -239,7 +243,7 @@ class LiveServer:
                 ended_before=None if kept.ended is None else now - kept.ended,
                 events_before=None if kept.events is None else now - kept.events,
                 inputs_before=None if kept.inputs is None else now - kept.inputs,
-                now=now,
+                now=server.clock.wall_now(),
             )
             for name in pruned.workloads:
                 await asyncio.to_thread(server.executor.forget, name)

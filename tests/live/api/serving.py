@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from cede.engine.clock import WallClock
+from cede.engine.clock import SchedulerClock
 from cede.engine.drive.facts import Cancel
 from cede.live.api.app import close_app, create_app
 from cede.live.api.server import Server
@@ -93,7 +93,7 @@ def serving(
     document = parse_document(cluster)
     store = Store.open(f"sqlite:///{folder / 'cede.db'}")
     store.configure(document)
-    metrics, clock = Metrics("test"), WallClock()
+    metrics, clock = Metrics("test"), SchedulerClock()
     executor = LocalExecutor(folder, nodes={node.name: NodeFacts() for node in document.nodes})
     controller = Controller(store, executor, document, clock=clock, metrics=metrics)
     controller.start()

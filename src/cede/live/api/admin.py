@@ -75,7 +75,7 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
         caller.needs("admin", "making tokens")
     known = next((user for user in server.config.users if user.name == body.user), None)
     role = body.role or ("user" if known is None else known.role)
-    token, now = new_token(), server.clock.now()
+    token, now = new_token(), server.clock.wall_now()
     add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now)
     number = await run_in_threadpool(add)
     await run_in_threadpool(server.note, asked)

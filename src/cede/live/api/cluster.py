@@ -12,7 +12,8 @@ from cede.live.api.access import Caller, Whoever, authenticated
 from cede.live.api.bodies import DrainBody
 from cede.live.api.problems import declared
 from cede.live.api.server import Here, Server
-from cede.live.api.values import Quantities, View, amounts, moment
+from cede.live.api.values import Quantities, View, amounts
+from cede.live.api.views import shown_moment
 from cede.live.api.waiting import in_time
 from cede.live.view import NodeView as Node
 from cede.live.view import QueueView as Queue
@@ -68,7 +69,8 @@ Named = Annotated[str, Path(min_length=1, max_length=253, description="The node'
 async def queues(server: Here) -> QueueList:
     state = await in_time(server.controller.describe())
     views = [_queue(queue) for queue in state.queues]
-    return QueueList(doctrine=state.doctrine, edition=state.edition, now=moment(state.now) or "", queues=views)
+    now = shown_moment(server.clock.wall(state.now))
+    return QueueList(doctrine=state.doctrine, edition=state.edition, now=now, queues=views)
 
 
 def _queue(queue: Queue) -> QueueView:
@@ -92,7 +94,7 @@ async def nodes(server: Here, caller: Whoever) -> NodeList:
     if not caller.sees_all:
         names = {name for node in state.nodes for name in node.workloads}
         seen = await run_in_threadpool(_seen, server, caller, names)
-    return NodeList(now=moment(state.now) or "", nodes=[_node(node, seen) for node in state.nodes])
+    return NodeList(now=shown_moment(server.clock.wall(state.now)), nodes=[_node(node, seen) for node in state.nodes])
 
 
 def _seen(server: Server, caller: Caller, names: set[str]) -> set[str]:

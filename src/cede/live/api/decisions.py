@@ -48,7 +48,7 @@ async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Que
     if wanted.workload is not None:
         await visible(server, caller, wanted.workload)
     found, following = await run_in_threadpool(_page, server, caller, wanted)
-    return DecisionList(decisions=[decision_view(record) for record in found], next=following)
+    return DecisionList(decisions=[decision_view(record, server.clock) for record in found], next=following)
 
 
 def _page(server: Server, caller: Caller, wanted: Wanted) -> tuple[list[DecisionRecord], int | None]:
@@ -91,7 +91,7 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     if record is None or not await run_in_threadpool(_concerns, server, caller, record, {}):
         raise refusal(404, NOTHING, what="decision", name=number)
     if certify is None:
-        return decision_view(record)
+        return decision_view(record, server.clock)
     caller.needs_sight("planning")
     if not record.victims:
         raise refusal(422, NOTHING_TO_CERTIFY, number=number)
@@ -101,7 +101,7 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     def work() -> Decision:
         return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, record.kept, certify)
 
-    return decision_view(replace(record, decision=await server.trials.run(caller.name, work)))
+    return decision_view(replace(record, decision=await server.trials.run(caller.name, work)), server.clock)
 
 
 @router.get(

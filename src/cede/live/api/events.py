@@ -90,7 +90,7 @@ async def events(
             visible_to=caller.sight,
         )
     )
-    views = [event_view(event) for event in found[: wanted.limit]]
+    views = [event_view(event, server.clock) for event in found[: wanted.limit]]
     page = EventList(events=views, next=views[-1].number if len(found) > wanted.limit else None)
     return JSONResponse(page.model_dump(mode="json"))
 
@@ -125,7 +125,7 @@ class _Stream:
         if after is not None:
             async for event in self._missed(after):
                 last = event.sequence
-                yield _frame(event)
+                yield self._frame(event)
         while loop.time() < ends:
             try:
                 async with asyncio.timeout(HEARTBEAT_S):
@@ -136,7 +136,7 @@ class _Stream:
             for event in events:
                 if event.sequence > last and await self._wants(event):
                     last = event.sequence
-                    yield _frame(event)
+                    yield self._frame(event)
             if self._reader.slow:
                 told = {"rule": CLOSED_SLOW.id, "why": CLOSED_SLOW.because()}
                 yield f"event: closed\ndata: {json.dumps(told)}\n\n"
@@ -174,6 +174,5 @@ class _Stream:
             self._seen[name] = record is not None and self._caller.sees(record)
         return self._seen[name]
 
-
-def _frame(event: Event) -> str:
-    return f"id: {event.sequence}\ndata: {event_view(event).model_dump_json()}\n\n"
+    def _frame(self, event: Event) -> str:
+        return f"id: {event.sequence}\ndata: {event_view(event, self._server.clock).model_dump_json()}\n\n"

@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
-from cede.engine.clock import Clock
+from cede.engine.clock import SchedulerClock
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
@@ -66,7 +66,7 @@ class Server:
     executor: Executor
     config: ServerConfig
     metrics: Metrics
-    clock: Clock
+    clock: SchedulerClock
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
     """Whether jobs need an account of their own."""
     criu: bool = False
@@ -115,7 +115,7 @@ class Server:
 
     def note(self, asked: Asked) -> None:
         """An entry of the audit trail for what is no fact."""
-        self.store.note_audit(asked, self.clock.now())
+        self.store.note_audit(asked, self.clock.wall_now())
 
 
 async def server_of(request: Request) -> Server:

@@ -10,6 +10,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.doctrines.parts.doctrine import BRISK
+from cede.engine.clock import SchedulerClock
 from cede.engine.cluster import Cluster
 from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
@@ -23,7 +24,6 @@ from cede.live.api.views import (
     WorkloadView,
     decision_view,
     event_view,
-    shown_moment,
     workload_view,
 )
 from cede.live.api.waiting import in_time
@@ -71,8 +71,8 @@ async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
     told = sorted(story.told, key=_place)
     decision, not_asked = await _in_its_way(server, caller, record)
     return WhyView(
-        workload=await with_stake(server, workload_view(record, caller)),
-        story=[_told(name, one) for one in told[-MOST_TOLD:]],
+        workload=await with_stake(server, workload_view(record, caller, server.clock)),
+        story=[_told(name, one, server.clock) for one in told[-MOST_TOLD:]],
         left_out=max(0, len(told) - MOST_TOLD),
         lost_gpu_hours=round(sum(one.transition.lost_gpu_hours for one in told if isinstance(one, Event)), DIGITS),
         stands_in_its_way=None if decision is None else decision.to_dict(),
@@ -107,12 +107,13 @@ def _place(one: Event | DecisionRecord) -> tuple[int, bool]:
     return one.version, not (isinstance(one, Event) and one.transition.before is None)
 
 
-def _told(name: str, one: Event | DecisionRecord) -> Told:
+def _told(name: str, one: Event | DecisionRecord, clock: SchedulerClock) -> Told:
     if isinstance(one, Event):
-        moved = one.transition
-        return Told(at=shown_moment(moved.at), sentence=_happened(one), rule=moved.rule, event=event_view(one))
+        event = event_view(one, clock)
+        return Told(at=event.at, sentence=_happened(one), rule=event.rule, event=event)
     rule, sentence = _decided(name, one)
-    return Told(at=shown_moment(one.at), sentence=sentence, rule=rule, decision=decision_view(one))
+    decision = decision_view(one, clock)
+    return Told(at=decision.at, sentence=sentence, rule=rule, decision=decision)
 
 
 def _happened(event: Event) -> str:

@@ -15,7 +15,8 @@ from cede import __version__
 from cede.live.api.access import Whoever, authenticated
 from cede.live.api.problems import Responses, declared
 from cede.live.api.server import Here, Server
-from cede.live.api.values import View, moment
+from cede.live.api.values import View
+from cede.live.api.views import shown_moment
 from cede.live.api.waiting import in_time
 
 router = APIRouter(tags=["server"])
@@ -81,7 +82,7 @@ async def about(server: Here, caller: Whoever) -> About:
     notices = await run_in_threadpool(server.executor.notices)
     return About(
         version=__version__,
-        now=moment(server.clock.now()) or "",
+        now=shown_moment(server.clock.wall_now()),
         doctrine=state.doctrine,
         edition=state.edition,
         state_version=state.version,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from cede.engine.clock import SchedulerClock
 from cede.engine.drive.losses import Stake
 from cede.live.api.access import Caller
 from cede.live.api.values import INTERVAL, Quantities, View, amounts, moment
@@ -193,14 +194,18 @@ class NewToken(TokenView):
 
 
 def shown_moment(us: int) -> str:
-    """A time that is always there."""
+    """A time of the wall clock that is always there."""
     return moment(us) or ""
 
 
 def workload_view(
-    record: Record, caller: Caller, *, whole: bool = False, warnings: tuple[str, ...] = ()
+    record: Record, caller: Caller, clock: SchedulerClock, *, whole: bool = False, warnings: tuple[str, ...] = ()
 ) -> WorkloadView:
     """The workload as this caller may see it; `whole`: with its environment, if it may."""
+
+    def at(us: int | None) -> str | None:
+        return None if us is None else moment(clock.wall(us))
+
     job, task = record.job, record.task
     entry = job.workload
     asked = entry.checkpoint
@@ -215,11 +220,11 @@ def workload_view(
         priority=entry.priority,
         job_priority=entry.job_priority,
         state=job.phase,
-        since=shown_moment(job.since),
-        submitted=moment(entry.submitted),
-        started=moment(job.started),
-        began=moment(job.began),
-        ended=moment(job.ended),
+        since=at(job.since) or "",
+        submitted=at(entry.submitted),
+        started=at(job.started),
+        began=at(job.began),
+        ended=at(job.ended),
         attempt=job.attempt,
         members=entry.size,
         requests=amounts(entry.requests),
@@ -232,7 +237,7 @@ def workload_view(
         checkpoint=CheckpointView(
             mode="none" if asked is None else asked.mode,
             protocol=task.protocol,
-            last=moment(job.checkpoint),
+            last=at(job.checkpoint),
             time=None if takes is None else str(format_duration(takes)),
             interval=_interval(task.env.get(INTERVAL)),
         ),
@@ -247,7 +252,7 @@ def workload_view(
         why=job.why,
         waits_for=list(job.waits_for),
         claimant=None if job.leaving is None else job.leaving.claimant,
-        deadline=moment(job.deadline),
+        deadline=at(job.deadline),
         command=list(task.command),
         cwd=task.cwd,
         account=task.account,
@@ -274,11 +279,11 @@ def _interval(seconds: str | None) -> str | None:
         return None
 
 
-def event_view(event: Event) -> EventView:
+def event_view(event: Event, clock: SchedulerClock) -> EventView:
     moved = event.transition
     return EventView(
         number=event.sequence,
-        at=shown_moment(moved.at),
+        at=shown_moment(clock.wall(moved.at)),
         workload=moved.name,
         attempt=moved.attempt,
         signal=str(moved.signal),
@@ -293,10 +298,10 @@ def event_view(event: Event) -> EventView:
     )
 
 
-def decision_view(record: DecisionRecord) -> DecisionView:
+def decision_view(record: DecisionRecord, clock: SchedulerClock) -> DecisionView:
     return DecisionView(
         number=record.number,
-        at=shown_moment(record.at),
+        at=shown_moment(clock.wall(record.at)),
         workload=record.claimant,
         action=record.action,
         victims=list(record.victims),

@@ -76,7 +76,7 @@ async def _submit(server: Server, caller: Caller, body: Submission, asked: Asked
     answer = await server.ask(order.submit, asked, order.task)
     assert answer.job is not None, "a submission that is not refused has a record"
     warnings = (*order.warnings, *answer.warnings)
-    return workload_view(Record(answer.job, order.task), caller, whole=True, warnings=warnings)
+    return workload_view(Record(answer.job, order.task), caller, server.clock, whole=True, warnings=warnings)
 
 
 @router.get("/workloads", responses=declared(401, 422), summary="List workloads")
@@ -99,13 +99,15 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
             newest_first=wanted.order == "newest",
         )
     )
-    views = [workload_view(record, caller) for record in found[: wanted.limit]]
+    views = [workload_view(record, caller, server.clock) for record in found[: wanted.limit]]
     return WorkloadList(workloads=views, next=views[-1].name if len(found) > wanted.limit else None)
 
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 422), summary="Look at a workload")
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
-    return await with_stake(server, workload_view(await visible(server, caller, name), caller, whole=True))
+    return await with_stake(
+        server, workload_view(await visible(server, caller, name), caller, server.clock, whole=True)
+    )
 
 
 async def with_stake(server: Server, view: WorkloadView) -> WorkloadView:
@@ -149,4 +151,4 @@ async def _change(server: Server, caller: Caller, name: str, what: str, fact: Fa
         if record.job.phase in FINAL:
             raise refusal(409, ENDED, name=name, phase=record.job.phase)
         answer = await server.ask(fact, asked)
-    return workload_view(Record(answer.job or record.job, record.task), caller, whole=True)
+    return workload_view(Record(answer.job or record.job, record.task), caller, server.clock, whole=True)

@@ -7,10 +7,21 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
+from cede.engine.clock import Mark, Shift
 from cede.live.store import codec
 from cede.live.store.errors import UnknownError
-from cede.live.store.records import Record, Saved
-from cede.live.store.tables import CONFIGURATIONS, DECISIONS, NODE_STATES, STATE, WORKLOADS, bounded, column
+from cede.live.store.records import Record, Saved, SavedClock
+from cede.live.store.tables import (
+    CLOCK_SHIFTS,
+    CONFIGURATIONS,
+    DECISIONS,
+    NODE_STATES,
+    STATE,
+    STEPS,
+    WORKLOADS,
+    bounded,
+    column,
+)
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import FINAL, Phase
 
@@ -32,6 +43,17 @@ def load(connection: Connection) -> Saved:
         next_decision=(connection.execute(select(func.max(DECISIONS.c.number))).scalar() or 0) + 1,
         node_states={row.node: row.state for row in nodes},
         kept={} if state.kept is None else codec.plain_of(state.kept),
+    )
+
+
+def load_clock(connection: Connection) -> SavedClock:
+    clock = (STATE.c.clock_at, STATE.c.clock_wall, STATE.c.clock_elapsed, STATE.c.clock_boot)
+    mark = connection.execute(select(*clock)).one()
+    rows = connection.execute(select(CLOCK_SHIFTS.c.at, CLOCK_SHIFTS.c.ahead).order_by(CLOCK_SHIFTS.c.at))
+    return SavedClock(
+        mark=None if mark.clock_at is None else Mark(*mark),
+        shifts=tuple(Shift(*row) for row in rows),
+        last=connection.execute(select(func.max(STEPS.c.at))).scalar() or 0,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cede.engine.clock import Mark, Shift
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Step, Transition
@@ -47,6 +48,15 @@ class Entry:
     """Of the cluster file that the decisions were made from; one that carries its own has its own hash."""
     cluster: bytes | None = None
     """That file as compressed JSON, where it shall be kept."""
+    mark: Mark | None = None
+    """What all clocks showed when the step was made; none: the wall clock agrees with the scheduler's."""
+    shifts: Sequence[Shift] = ()
+    """Steps of the wall clock that are not in the store yet."""
+
+    @property
+    def wall(self) -> int:
+        """The time of the step for people."""
+        return self.step.at if self.mark is None else self.mark.wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,17 @@ class Saved:
     """Of nodes whose state was set since the document was given."""
     kept: Mapping[str, Any] = field(default_factory=dict)
     """What the doctrine remembers, as plain JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedClock:
+    """What the scheduler's clock goes on from."""
+
+    mark: Mark | None
+    """At the last step; none if no step was ever marked."""
+    shifts: tuple[Shift, ...]
+    last: int
+    """The time of the last recorded step, 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

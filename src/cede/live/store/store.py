@@ -24,6 +24,7 @@ from cede.live.store.records import (
     Pruned,
     Record,
     Saved,
+    SavedClock,
     Story,
     Token,
 )
@@ -91,6 +92,11 @@ class Store:
         """What a driver goes on with."""
         with self._reads() as connection:
             return reading.load(connection)
+
+    def load_clock(self) -> SavedClock:
+        """What the scheduler's clock goes on from."""
+        with self._reads() as connection:
+            return reading.load_clock(connection)
 
     def configure(self, document: ClusterFile) -> int:
         """Keeps the cluster without its workloads; the new version, or the present one if nothing changed."""

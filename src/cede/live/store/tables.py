@@ -30,9 +30,21 @@ STATE = Table(
     Column("kept", Text),
     Column("audit_last", BigInteger, nullable=False, server_default="0"),
     Column("audit_head", String(64), nullable=False, server_default="0" * 64),
+    Column("clock_at", BigInteger),
+    Column("clock_wall", BigInteger),
+    Column("clock_elapsed", BigInteger),
+    Column("clock_boot", String(64)),
 )
-"""One row: the version, the cluster without its workloads as it is now, what its doctrine remembers, and the number and
-the hash of the last record of the audit trail."""
+"""One row: the version, the cluster without its workloads as it is now, what its doctrine remembers, the number and
+the hash of the last record of the audit trail, and what all clocks showed at the last step."""
+
+CLOCK_SHIFTS = Table(
+    "clock_shifts",
+    METADATA,
+    Column("at", BigInteger, primary_key=True, autoincrement=False),
+    Column("ahead", BigInteger, nullable=False),
+)
+"""From when on, by the scheduler's clock, the wall clock was ahead of it by how much."""
 
 CONFIGURATIONS = Table(
     "configurations",
@@ -74,7 +86,10 @@ STEPS = Table(
     Column("at", BigInteger, nullable=False),
     Column("facts", Text, nullable=False),
     Column("refusals", Text, nullable=False),
+    Column("wall", BigInteger),
 )
+"""`at` is the scheduler's time, as everywhere but in the audit trail and of tokens, which are for people; `wall` is
+what the wall clock showed, the same if it is not said."""
 
 EVENTS = Table(
     "events",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -15,6 +16,7 @@ from cede.live.store.decision_rows import keep_decisions
 from cede.live.store.errors import StaleError, StoreError, TakenError
 from cede.live.store.records import Asked, Entry
 from cede.live.store.tables import (
+    CLOCK_SHIFTS,
     CONFIGURATIONS,
     EVENTS,
     NODE_STATES,
@@ -27,6 +29,9 @@ from cede.model.cluster import ClusterFile, Node, Queue
 from cede.model.lifecycle import FINAL
 
 _TAKE = update(STATE).where(STATE.c.id == 1, STATE.c.version == bindparam("was")).values(version=bindparam("now"))
+_SET_CLOCK = update(STATE).where(STATE.c.id == 1)
+_SET_CLOCK = _SET_CLOCK.values({f"clock_{key}": bindparam(key) for key in ("at", "wall", "elapsed", "boot")})
+_ADD_SHIFT = insert(CLOCK_SHIFTS)
 _NEXT = update(STATE).where(STATE.c.id == 1).values(version=STATE.c.version + 1).returning(STATE.c.version)
 _VERSION = select(STATE.c.version)
 _DOCUMENT = select(STATE.c.document)
@@ -47,7 +52,7 @@ def commit(connection: Connection, entry: Entry) -> int:
         present = connection.execute(_VERSION).scalar_one()
         raise StaleError(f"the step was made from version {entry.expected} of the store, which is at {present}")
     refused = {refusal.fact: refusal for refusal in step.refusals}
-    row = {"version": version, "at": step.at, "facts": codec.dump_facts(entry.facts)}
+    row = {"version": version, "at": step.at, "wall": entry.wall, "facts": codec.dump_facts(entry.facts)}
     connection.execute(_ADD_STEP, [row | {"refusals": codec.dump_refusals(step.refusals)}])
     done = [fact for at, fact in enumerate(entry.facts) if at not in refused]
     _keep_workloads(connection, entry, version, {fact.workload.name for fact in done if isinstance(fact, Submit)})
@@ -60,14 +65,18 @@ def commit(connection: Connection, entry: Entry) -> int:
     if step.decisions:
         keep_decisions(connection, entry, version)
     _keep_cluster_changes(connection, done)
+    if entry.mark is not None:
+        connection.execute(_SET_CLOCK, asdict(entry.mark))
+    if entry.shifts:
+        connection.execute(_ADD_SHIFT, [shift._asdict() for shift in entry.shifts])
     if step.kept is not None:
         connection.execute(_SET_KEPT, {"body": codec.text_of(step.kept) if step.kept else None})
     if entry.asked or entry.notes:
-        rows = [_audit_row(asked, step.at, version) for asked in entry.asked]
+        rows = [_audit_row(asked, entry.wall, version) for asked in entry.asked]
         for row, asked in zip(rows, entry.asked, strict=True):
             if asked.fact in refused:
                 row |= {"allowed": False, "rule": asked.rule or column(refused[asked.fact].rule)}
-        chain.append(connection, rows + [_audit_row(note, step.at, version) for note in entry.notes])
+        chain.append(connection, rows + [_audit_row(note, entry.wall, version) for note in entry.notes])
     return version
 
 

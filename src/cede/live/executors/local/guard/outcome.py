@@ -12,7 +12,12 @@ from . import ending, procfs
 def outcome(**known: Any) -> dict[str, Any]:
     """What exit.json holds when nothing more is known than this."""
     unknown: dict[str, Any] = {"code": None, "signal": None, "told": False, "walltime": False, "lost": False}
-    return {**unknown, "error": "", "at": time.time_ns() // 1000, **known}
+    return {**unknown, "error": "", **moment(), **known}
+
+
+def moment() -> dict[str, Any]:
+    """This moment by the clocks of the machine: `at` is wall time, `elapsed` what nobody can set, within this boot."""
+    return {"at": time.time_ns() // 1000, "elapsed": time.monotonic_ns() // 1000, "boot": procfs.boot()}
 
 
 def end_remains(spec: dict[str, Any], began: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from . import command, dumps, ending, files, kernel, procfs
 from .conversation import Conversation
 from .logs import Log
-from .outcome import end_remains, outcome
+from .outcome import end_remains, moment, outcome
 from .post import AGAIN, Post
 
 CHUNK = 1 << 16
@@ -107,9 +107,8 @@ class Supervisor:
         began: dict[str, Any] = {
             "supervisor": os.getpid(),
             "supervisor_start": me.start if me else 0,
-            "boot": procfs.boot(),
             "mark": self._spec["mark"],
-            "at": time.time_ns() // 1000,
+            **moment(),
         }
         try:
             self._talk = Conversation(self._spec, self._post)
