@@ -8,6 +8,7 @@ from cede.engine.catalog import BUILT, find
 from cede.engine.cluster import Cluster
 from cede.engine.lint_nodes import node_findings
 from cede.engine.lint_queues import queue_findings
+from cede.engine.lint_resources import resource_findings
 from cede.engine.lint_rules import NO_DOCTRINE, POLICY_RANGE, finding
 from cede.engine.lint_workloads import workload_findings
 from cede.model.lint import Finding
@@ -17,13 +18,14 @@ LOWEST, HIGHEST = 0, 100
 
 
 def lint(cluster: Cluster) -> list[Finding]:
-    """Findings by part of the file, entries by name: nodes, queues, policies, workloads, then the doctrine's own."""
+    """Findings by part of the file, entries by name: nodes, queues, policies, workloads, names, the doctrine's."""
     state = cluster.state
     found = [
         *node_findings(state),
         *queue_findings(state),
         *_policies(cluster, state),
         *workload_findings(state),
+        *resource_findings(cluster.document),
         *_settings_of_nobody(cluster),
     ]
     choice = cluster.document.doctrine

@@ -37,6 +37,7 @@ POLICY_RANGE = RULES.warns(
 )
 NO_DOCTRINE = RULES.warns("settings-without-doctrine", "{keys}: without a doctrine nobody reads these settings")
 
+NO_SUCH_RESOURCE = RULES.warns("no-such-resource", "no {who} has {resource}")
 FITS_NOWHERE = RULES.warns("fits-no-node", "{workload} fits no node it may use, even if that were empty{more}")
 OTHER_PARTITION = RULES.warns(
     "other-partition", "{workload} belongs to {partition}, and stands on {node} of {other}: no rule sees it there"

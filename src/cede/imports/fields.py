@@ -98,9 +98,12 @@ class Fields:
         """These fields mean nothing to a plan."""
         self._taken.update(keys)
 
-    def skip_rest(self) -> None:
-        """Neither does any other field here."""
-        self._open = False
+    def skip_rest(self, known: Collection[str] | None = None) -> None:
+        """Neither does any other field here; or none of these, where it is known which there are."""
+        if known is None:
+            self._open = False
+        else:
+            self._taken.update(known)
 
     def note(self, why: str, *keys: str) -> None:
         """Say of those fields that are given, and not empty, why they are not carried over."""
@@ -123,10 +126,12 @@ class Fields:
         return value or ""
 
     def close(self, known: Mapping[str, str] | None = None) -> None:
-        """Note every field that was not taken, here and below; `known` has reasons for some of them."""
+        """Note every field that was not taken, here and below, with the name that was perhaps meant; `known` has
+        reasons for some of them."""
         for key, value in self.data.items():
             if self._open and key not in self._taken and value is not None:
-                self.remark((known or {}).get(key, UNKNOWN), key)
+                meant = did_you_mean(key, self._taken)
+                self.remark((known or {}).get(key, f"{UNKNOWN} ({meant})" if meant else UNKNOWN), key)
         for part in self._parts:
             part.close(known)
 

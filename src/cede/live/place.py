@@ -15,17 +15,18 @@ from cede.model.errors import CedeError
 
 VARIABLE = "CEDE_DATA"
 NOTE = "server.json"
+OF_ROOT = Path("/var/lib/cede")
+"""Where every account can pass through: jobs under other accounts reach their own folders in it."""
 
 
-def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a server keeps what it must not lose, unless it is told otherwise.
-
-    That of root is where every account can pass through: jobs under other accounts reach their own folders in it.
-    """
-    if given := environ.get(VARIABLE):
+def data_directory(given: str | Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a server of this account keeps what it must not lose, and its commands find it, unless told otherwise."""
+    if given is not None:
         return Path(given)
+    if named := environ.get(VARIABLE):
+        return Path(named)
     if os.geteuid() == 0:
-        return Path("/var/lib/cede")
+        return OF_ROOT
     state = environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "cede"
 

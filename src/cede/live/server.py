@@ -32,7 +32,7 @@ from cede.live.broker.service import Broker
 from cede.live.config import ServerConfig
 from cede.live.controller import Controller
 from cede.live.executors.local.executor import LocalExecutor
-from cede.live.machine import node_facts, this_machine
+from cede.live.machine import gpu_ids, node_facts, this_machine
 from cede.live.metrics import Metrics
 from cede.live.place import Note, Place, data_directory
 from cede.live.quotas import check_tenants
@@ -181,9 +181,13 @@ class LiveServer:
         try:
             controller.start()
             dumps, why_not = criu.works()
+            gpus = bool(gpu_ids())
             undumped = () if dumps else (f"processes cannot be dumped here: {why_not}",)
-            server = Server(controller, store, executor, self.config, metrics, clock, criu=dumps, notices=undumped)
-            notices = (*executor.notices(), *undumped)
+            lacking = (*_lacking_gpus(document, gpus), *undumped)
+            server = Server(
+                controller, store, executor, self.config, metrics, clock, criu=dumps, gpus=gpus, notices=lacking
+            )
+            notices = (*executor.notices(), *lacking)
             local = _local_token(store, place.path, clock.wall_now())
             host, port = listener.getsockname()[:2]
             url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -297,6 +301,15 @@ def _listener(config: ServerConfig) -> socket.socket:
 def _gpus(document: ClusterFile) -> dict[str, int]:
     """How many GPUs each node says it has."""
     return {node.name: sum(n // NANO for name, n in node.capacity.items() if is_gpu(name)) for node in document.nodes}
+
+
+def _lacking_gpus(document: ClusterFile, gpus: bool) -> tuple[str, ...]:
+    said = sum(_gpus(document).values())
+    if gpus or not said:
+        return ()
+    return (
+        f"the nodes say that they have {said} GPUs, and none was found on this machine: jobs get numbers, no devices",
+    )
 
 
 def _local_token(store: Store, data: Path, now: int) -> str:

@@ -9,10 +9,13 @@ from cede.model.errors import shown
 
 NANO = 10**9
 LARGEST = (2**63 - 1) * NANO
+LIKE = "a number or a string like 500m or 16Gi"
 
 _QUANTITY = re.compile(r"([0-9]*)(?:\.([0-9]*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE]([+-]?[0-9]+))?")
 _POWERS_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _POWERS_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_SPELLED = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtpe])(i?))?b?(?:ytes?)?\s*", re.IGNORECASE)
+"""Amounts of bytes as other programs write them."""
 _MOST_DIGITS = 80
 _MOST_PARSED = 20_000
 _BINARY = re.compile(r"memory|storage|hugepages|bytes|disk|^mem$|^ram$", re.IGNORECASE)
@@ -38,7 +41,7 @@ def parse_quantity(raw: object) -> int:
         return found
     if isinstance(raw, float | Decimal):
         return _parse_number(raw)
-    raise ValueError(f"{shown(raw)} is no quantity; write a number or a string like 500m or 16Gi")
+    raise ValueError(f"{shown(raw)} is no quantity; write {LIKE}")
 
 
 def _parse_number(raw: float | Decimal) -> int:
@@ -58,7 +61,9 @@ def _parse_text(text: str, raw: object) -> int:
         negative = text.startswith("-") and _QUANTITY.fullmatch(text[1:])
         if negative:
             raise ValueError(f"{shown(raw)} is negative; a quantity is 0 or more")
-        raise ValueError(f"{shown(raw)} is no quantity; write a number or a string like 500m or 16Gi")
+        raise ValueError(
+            f"{shown(raw)} is no quantity; write {_meant(text) or 'a number or a string like 500m or 16Gi'}"
+        )
     whole, fraction, suffix, exponent = found[1], found[2] or "", found[3] or "", found[4]
     digits = (whole + fraction).lstrip("0")
     if not digits:
@@ -71,6 +76,22 @@ def _parse_text(text: str, raw: object) -> int:
     elif not two:
         ten += _POWERS_OF_TEN[suffix]
     return _exact(significant, ten, two, raw)
+
+
+def _meant(text: str) -> str | None:
+    """How to write an amount whose unit is spelled as elsewhere: 64GB, 64 gib, 64K; none if it is no such thing.
+
+    GB may be meant as powers of ten or of two, so both are offered; GiB is not in doubt.
+    """
+    found = _SPELLED.fullmatch(text)
+    if found is None or len(text) > _MOST_DIGITS:
+        return None
+    amount, letter, binary = found[1], (found[2] or "").upper(), found[3]
+    if not letter:
+        return amount
+    if binary:
+        return f"{amount}{letter}i"
+    return f"{amount}{'k' if letter == 'K' else letter} or {amount}{letter}i"
 
 
 def _bounded(exponent: str) -> int:

@@ -101,7 +101,7 @@ def test_what_is_wrong_names_the_file_the_object_and_the_path(capsys: Capture, t
     path = tmp_path / "objects.yaml"
     path.write_text(TEAM_A.read_text(encoding="utf-8").replace("nominalQuota: 64Gi", "nominalQuota: 64GB"))
     where = "spec.resourceGroups[0].flavors[0].resources[1].nominalQuota"
-    problem = "'64GB' is no quantity; write a number or a string like 500m or 16Gi"
+    problem = "'64GB' is no quantity; write 64G or 64Gi"
 
     assert called(capsys, "import", "kueue", path).err.splitlines() == [
         "error: 2 problems",

@@ -167,6 +167,14 @@ FINDINGS = {
             "a fits no node it may use, even if that were empty: no node matches what it asks for",
         ),
     ),
+    "a limit on something that no node has, but for its name": (
+        {"queues": [{"name": "q", "max": {"cpus": 4}}]},
+        ("lint.no-such-resource", "queues[q]", "no node has cpus"),
+    ),
+    "a request for something that no queue has a quota of, but for its name": (
+        {"nodes": [], "queues": [{"name": "q", "max": {"cpu": 4}}], "workloads": [asked("a", requests={"Cpu": 1})]},
+        ("lint.no-such-resource", "workloads[a]", "no queue has Cpu"),
+    ),
     "a workload on a node of another partition": (
         {"nodes": [{**NODE, "partition": "p"}, {"name": "n2"}], "workloads": [held("a")]},
         (
@@ -199,6 +207,9 @@ FINDINGS = {
 }
 
 SILENT: dict[str, dict[str, Any]] = {
+    "a request for what no node has and nothing is called like": {
+        "queues": [{"name": "q", "max": {"fpga": 1, "gpu": 0}}],
+    },
     "a node that is exactly full": {"workloads": [held("a"), held("b")]},
     "a reserved workload and the one that makes way for it": {
         "workloads": [held("a"), held("leaving", "preempting"), held("coming", "reserved")]

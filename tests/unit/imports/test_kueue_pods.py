@@ -209,3 +209,34 @@ def test_a_pod_that_no_flavor_takes_is_left_out() -> None:
 
     assert found.document["workloads"] == []
     assert "no flavor of q for cpu takes its pods, so Kueue never admits it; it is left out" in notes(found)[0]
+
+
+MISSPELLED = {
+    "of a pod": ("{containers: [], nodeSelectors: {zone: a}}", "spec.nodeSelectors", "nodeSelector"),
+    "of its containers": ("{container: []}", "spec.container", "containers"),
+    "of a container": (
+        "{containers: [{name: c, resource: {requests: {cpu: 1}}}]}",
+        "spec.containers[0].resource",
+        "resources",
+    ),
+    "of what it asks for": (
+        "{containers: [{resources: {request: {cpu: 1}}}]}",
+        "spec.containers[0].resources.request",
+        "requests",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "path", "meant"), MISSPELLED.values(), ids=MISSPELLED.keys())
+def test_a_misspelled_key_is_noted_with_the_one_that_was_meant(pod: str, path: str, meant: str) -> None:
+    found = with_queues(workload(pods=f"[{{name: main, template: {{spec: {pod}}}}}]"))
+
+    assert notes(found) == [
+        f"Workload team/w: spec.podSets[0].template.{path}: Cede does not know this field (did you mean '{meant}'?)"
+    ]
+
+
+def test_keys_that_kubernetes_has_are_no_misspelled_ones() -> None:
+    pod = "{containers: [{image: i, ports: [], stdin: true}], ephemeralContainers: [], hostNetwork: true, volumes: []}"
+
+    assert notes(with_queues(workload(pods=f"[{{name: main, template: {{spec: {pod}}}}}]"))) == []

@@ -62,6 +62,24 @@ BAD = {
     "a plus sign": ("+5", "'+5' is no quantity"),
 }
 
+SPELLED = {
+    "64GB": "64G or 64Gi",
+    "64gb": "64G or 64Gi",
+    "64 GB": "64G or 64Gi",
+    "64g": "64G or 64Gi",
+    "1.5TB": "1.5T or 1.5Ti",
+    "64K": "64k or 64Ki",
+    "64KB": "64k or 64Ki",
+    "512mb": "512M or 512Mi",
+    "64GiB": "64Gi",
+    "64gi": "64Gi",
+    "5 Gi": "5Gi",
+    "64 bytes": "64",
+    "64B": "64",
+    "64 cores": "a number or a string like 500m or 16Gi",
+    "GB": "a number or a string like 500m or 16Gi",
+}
+
 FORMS = {
     "whole": (3 * NANO, 3),
     "milli": (1_500_000_000, "1500m"),
@@ -80,6 +98,14 @@ SHOWN = {
     "a part of a cpu": ("cpu", 500_000_000, "500m"),
     "no memory": ("memory", 0, "0"),
 }
+
+
+@pytest.mark.parametrize(("raw", "right"), SPELLED.items())
+def test_a_unit_that_is_spelled_as_elsewhere_is_told_how_to_write_it(raw: str, right: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"'{raw}' is no quantity; write {right}") + "$"):
+        parse_quantity(raw)
+    for amount in right.split(" or ") if right[0] != "a" else ():
+        parse_quantity(amount)
 
 
 @pytest.mark.parametrize(("raw", "nano"), GOOD.values(), ids=GOOD.keys())

@@ -95,7 +95,8 @@ def rights(users: Sequence[User]) -> str:
     mapped = [f"{user.name} as {user.account}" for user in users if user.account is not None]
     if mapped:
         return f"jobs of {', '.join(mapped)}; others cannot submit"
-    return f"nobody can submit yet: a server that is root needs --account {local_user()}=ACCOUNT"
+    who = local_user()
+    return f"nobody can submit yet: a server that is root needs an account for whoever does, as --account {who}=root"
 
 
 def folder_of(data: str | None) -> Path | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TOO_LATE = 124
 """As `timeout` has it."""
+SIGNALLED = 128
+"""With the number of the signal, as a shell has it."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -33,7 +35,9 @@ def wait(
 ) -> None:
     """Wait until workloads have ended.
 
-    Exit codes: 0 all completed; 1 one ended otherwise; 124 not all have ended in time.
+    Exit codes: of one workload its own, 128+N if signal N ended it, 1 if it ended badly without either; of several 0 if
+    all completed, else 1; 124 not all have ended in time. --json tells them apart: it prints every workload, those that
+    have not ended too, with state, exit_code and exit_signal; and nothing where the command itself failed.
     """
     import time
 
@@ -43,6 +47,7 @@ def wait(
     limit_s = None if timeout is None else seconds("--timeout", timeout)
     ends = None if limit_s is None else time.monotonic() + limit_s
     found: list[Workload] = []
+    late: list[Workload] = []
     out = console()
     with connected(url, token, data) as client:
         for name in dict.fromkeys(names):
@@ -50,13 +55,14 @@ def wait(
                 left_s = None if ends is None else max(0.0, ends - time.monotonic())
                 found.append(client.wait(name, left_s))
             except TimeoutError:
-                _tell_late(client.job(name), limit_s or 0)
-                raise typer.Exit(TOO_LATE) from None
+                late.append(client.job(name))
+                _tell_late(late[-1], limit_s or 0)
+                continue
             if not json:
                 out.print(line(found[-1]))
     if json:
-        emit_json(found)
-    raise typer.Exit(code_of(found))
+        emit_json(found + late)
+    raise typer.Exit(TOO_LATE if late else code_of(found))
 
 
 def _tell_late(job: Workload, limit_s: float) -> None:
@@ -68,5 +74,12 @@ def _tell_late(job: Workload, limit_s: float) -> None:
 
 
 def code_of(found: Sequence[Workload]) -> int:
-    """The exit code for workloads that have ended."""
-    return 0 if all(job["state"] == "completed" for job in found) else 1
+    """The exit code for workloads that have ended: of one as a shell would have it, of several whether all is well."""
+    if all(job["state"] == "completed" for job in found):
+        return 0
+    if len(found) > 1:
+        return 1
+    [job] = found
+    if job["exit_signal"] is not None:
+        return SIGNALLED + job["exit_signal"]
+    return job["exit_code"] or 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cede.imports.fields import Fields
+from cede.imports.kubernetes import OBJECT_META
 from cede.imports.report import Place, Report
 from cede.model.errors import InputError, Loc, path_of, shown
 from cede.model.reading import is_kubernetes_object, read_text
@@ -136,7 +137,7 @@ def _object(source: str, loc: Loc, one: dict[str, Any], report: Report) -> Objec
     fields = Fields(one, Place(source, kind, full), report)
     fields.skip("apiVersion", "kind")
     meta = fields.part("metadata")
-    meta.skip_rest()
+    meta.skip_rest(OBJECT_META)
     if group == QUEUES and not _is_read(kind, version, fields):
         return None
     return Object(group, version, kind, namespace, name, fields, meta)

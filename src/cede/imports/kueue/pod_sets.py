@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
+from cede.imports.kubernetes import OBJECT_META, POD_SPEC
 from cede.imports.kueue.admission import Assignment
 from cede.imports.kueue.flavors import usable
 from cede.imports.kueue.pods import requests_of
@@ -55,7 +56,7 @@ def pod_sets_of(
         count = max(0, stated - ended.get(name, 0))
         template = fields.part("template")
         meta = template.part("metadata")
-        meta.skip_rest()
+        meta.skip_rest(OBJECT_META)
         pod = template.part("spec")
         selection = node_selection(pod)
         of_pod = requests_of(pod)
@@ -130,4 +131,4 @@ def _note_pod(fields: Fields, pod: Fields) -> None:
     pod.note("devices of dynamic resource allocation are not counted", "resourceClaims")
     if pod.has("runtimeClassName") and not pod.has("overhead"):
         pod.note("the overhead of a RuntimeClass is not known", "runtimeClassName")
-    pod.skip_rest()
+    pod.skip_rest(POD_SPEC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cede.imports.amounts import Amounts, total
 from cede.imports.fields import Fields
+from cede.imports.kubernetes import CONTAINER, RESOURCES
 from cede.imports.kueue.quantities import largest, quantities
 
 FOR_THE_POD = ("cpu", "memory")
@@ -30,7 +31,7 @@ def requests_of(spec: Fields) -> Amounts:
 
 def _container(container: Fields) -> Amounts:
     asked = _resources(container)
-    container.skip_rest()
+    container.skip_rest(CONTAINER)
     return asked
 
 
@@ -38,5 +39,5 @@ def _resources(fields: Fields) -> Amounts:
     """The requests; a limit stands for a request that is not given."""
     resources = fields.part("resources")
     asked = quantities(resources, "requests")
-    resources.skip_rest()
+    resources.skip_rest(RESOURCES)
     return asked | {name: nano for name, nano in quantities(resources, "limits").items() if name not in asked}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cede.doctrines.parts.policies import breach_of
 from cede.engine.cluster import Cluster
 from cede.engine.lint import lint
+from cede.engine.lint_resources import requested
 from cede.live.api.problems import RefusedError, refusal
-from cede.live.api.rules import FIXED_PRIORITY, PRIORITY_RANGE
+from cede.live.api.rules import FIXED_PRIORITY, NO_GPU_HERE, NO_SUCH_RESOURCE, PRIORITY_RANGE
 from cede.live.quotas import no_tenant
 from cede.live.sensitive import CRITICAL, Sensitive
 from cede.model.checks import PRIORITIES
 from cede.model.cluster import ClusterFile, Workload
+from cede.model.lookalikes import lookalike
 from cede.model.reports import Finding, Hints
+from cede.model.resources import is_gpu, split_flavor
 from cede.model.salvage import WHOLE
 from cede.model.workload_checks import INT32, Known, workload_findings
 from cede.state.build import build
@@ -41,6 +46,7 @@ class Ground:
             doctrine=doctrine,
             priorities=self.priorities,
         )
+        self._offered = {split_flavor(name)[0] for node in document.nodes for name in node.capacity}
         leaves = sorted(names - parents)
         if len(leaves) == 1:
             self.default_queue: str | None = leaves[0]
@@ -88,8 +94,23 @@ class Ground:
             self._states[owners] = build(self._bare.model_copy(update={"workloads": [entry]}))
         return self._states[owners]
 
-    def warnings(self, workload: Workload) -> list[str]:
-        """What its queue will do to a workload of this kind, though it may not be meant."""
+    def warnings(self, workload: Workload, *, gpus: bool) -> list[str]:
+        """What may not be meant; `gpus`: this machine has some."""
+        return [*self._resources(workload, gpus), *self._kind(workload)]
+
+    def _resources(self, workload: Workload, gpus: bool) -> Iterator[str]:
+        """Of what it asks for, what there is none of."""
+        for name in sorted(requested(workload)) if self._offered else ():
+            if split_flavor(name)[0] not in self._offered:
+                meant = lookalike(name, self._offered)
+                yield NO_SUCH_RESOURCE.because(
+                    resource=name, hint="" if meant is None else f" (did you mean '{meant}'?)"
+                )
+            elif is_gpu(name) and not gpus:
+                yield NO_GPU_HERE.because(resource=name)
+
+    def _kind(self, workload: Workload) -> list[str]:
+        """What its queue will do to a workload of this kind."""
         if workload.kind != "interactive" or not workload.preemptible:
             return []
         bare = workload.model_copy(update={"constraints": None, "required_node": None})

@@ -17,7 +17,9 @@ SENSITIVE_OUTPUT = RULES.refuses(
     "sensitive-output", "{name} is sensitive; only {owner}, who submitted it, and an admin may read what it wrote"
 )
 NO_ACCOUNT = RULES.refuses(
-    "no-account", "{caller} has no unix account here, and a server that is root runs nothing without one"
+    "no-account",
+    "{caller} has no unix account here, and a server that is root runs nothing without one: start it with "
+    "--account {caller}=ACCOUNT, as --account root=root, or name one in its configuration",
 )
 RESERVED_VARIABLE = RULES.refuses("reserved-variable", "{name} is set by Cede; names that begin with CEDE_ are its own")
 FIXED_PRIORITY = RULES.refuses(
@@ -42,5 +44,11 @@ FAILED = RULES.refuses("internal", "the server failed at this; its log says more
 
 NOTHING_ANSWERS = RULES.warns(
     "nothing-answers", "checkpoint is {mode}, but nothing will answer the request for one: {why}"
+)
+NO_SUCH_RESOURCE = RULES.warns("no-such-resource", "no node here has {resource}: it waits until one does{hint}")
+NO_GPU_HERE = RULES.warns(
+    "no-gpu-here",
+    "it asks for {resource}, and no GPU was found on this machine (through NVML): "
+    "CUDA_VISIBLE_DEVICES will hold numbers of devices that are not there",
 )
 CLOSED_SLOW = RULES.warns("slow-reader", "events came faster than they were read; go on from the last one read")

@@ -71,6 +71,8 @@ class Server:
     """Whether jobs need an account of their own."""
     criu: bool = False
     """Whether process trees can be dumped here."""
+    gpus: bool = True
+    """Whether this machine has any."""
     notices: tuple[str, ...] = ()
     """What the machine does not allow, beside what the executor says."""
     trials: Trials = field(default_factory=Trials)

@@ -76,7 +76,7 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, na
         sensitive=ground.sensitive(workload),
     )
     task = _task(server, caller, body, workload, terms, protocol, account)
-    return Order(Submit(workload, terms), task, (*warnings, *ground.warnings(workload)))
+    return Order(Submit(workload, terms), task, (*warnings, *ground.warnings(workload, gpus=server.gpus)))
 
 
 def stem_of(command: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from cede.cli.live.config import local_user, read_config
 from cede.cli.live.submission import checkpoint_of, option_of
 from cede.cli.main import LIVE
+from cede.live.place import data_directory
 from tests.unit.cli.calls import EXAMPLES, called, cede
 
 NEEDS = {
@@ -161,3 +162,16 @@ def test_whoever_starts_a_server_stays_an_admin_when_mapped_to_an_account() -> N
         (me, "admin", "nobody"),
         ("alice", "user", "nobody"),
     ]
+
+
+@pytest.mark.parametrize("uid", [0, 1000], ids=["root", "another account"])
+def test_commands_look_where_a_server_of_the_same_account_keeps_its_data(
+    uid: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CEDE_DATA")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    of_server = Path("/var/lib/cede") if uid == 0 else tmp_path / "cede"
+
+    assert data_directory() == of_server
+    assert f"no server runs with the data directory {of_server}: " in called(capsys, "ps").err
