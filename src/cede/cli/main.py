@@ -43,8 +43,8 @@ MODULES = {"import": "importing"} | {name: f"live.{name}" for name in LIVE}
 EPILOG = (
     "FILE may be `-` for standard input. Exit codes: 0 done; 1 `lint --strict` or `audit --verify` found something, or "
     "one of several workloads that were waited for did not complete; 2 what was given cannot be used; 70 an error of "
-    "Cede's own; 124 `wait --timeout`; 130 a replay was interrupted. `wait` and `submit --wait` or `-f` of one workload "
-    "have its exit code, and 128+N if signal N ended it."
+    "Cede's own; 124 `wait --timeout`; 130 a replay was interrupted. `wait` and `submit --wait` or `-f` of one "
+    "workload have its exit code, and 128+N if signal N ended it."
 )
 
 

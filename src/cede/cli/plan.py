@@ -42,7 +42,7 @@ def plan(
     changed: a plan is a proposal. With --live the running server is asked, and goes on undisturbed.
     """
     from cede.cli.output import emit_json
-    from cede.cli.source import cluster_of, file_or_live, read_what_if
+    from cede.cli.source import cluster_of, file_or_live, read_what_if, tell_lookalikes
 
     made: Plan
     asked = file_or_live(file, live, url, token, data)
@@ -57,6 +57,7 @@ def plan(
 
         plain, what_if = read_what_if(asked, max_size, doctrine, add, set_, without)
         cluster = cluster_of(asked, plain, what_if)
+        tell_lookalikes(cluster)
         made = decide(cluster, only=for_, explain=explain, shares=shares, misses=True, certify=seconds)
     if json:
         emit_json(made.to_dict())

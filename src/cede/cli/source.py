@@ -102,6 +102,9 @@ def read_all(files: Sequence[str], max_size: str, parse: Parse | None = None) ->
     return [(name_of(file), _read(file, limit, parse)) for file in files]
 
 
+MOST_WARNINGS = 5
+
+
 def name_of(file: str) -> str:
     """A file as it is called in messages."""
     return "standard input" if file == "-" else file
@@ -133,8 +136,29 @@ def name_of_doctrine(made: Imported) -> str:
     return str(doctrine["name"] if isinstance(doctrine, Mapping) else doctrine)
 
 
+def tell_lookalikes(cluster: Cluster) -> None:
+    """Warn on standard error of resources that nothing offers by that name."""
+    from cede.engine.lint_resources import resource_findings
+
+    _warn([f"{one.path}: {one.message} ({one.hint})" for one in resource_findings(cluster.document)])
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings[:MOST_WARNINGS]:
+        print(f"warning: {printable(warning)}", file=sys.stderr)
+    if len(warnings) > MOST_WARNINGS:
+        print(f"warning: and {len(warnings) - MOST_WARNINGS} more like these", file=sys.stderr)
+
+
 def _tell_losses(imports: Mapping[str, Imported]) -> None:
-    """Count on standard error what was in the objects and is not in the cluster; finished work is no loss."""
+    """Count on standard error what was in the objects and is not in the cluster; finished work is no loss.
+
+    Fields that are perhaps misspelled are named.
+    """
+    from cede.imports.fields import UNKNOWN
+    from cede.imports.report import grouped
+
+    _warn(grouped(note for made in imports.values() for note in made.notes if note.why.startswith(UNKNOWN)))
     workloads = sum(len(made.left_out) for made in imports.values())
     others = sum(len(made.other_notes()) for made in imports.values())
     lost = []

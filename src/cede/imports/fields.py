@@ -17,7 +17,7 @@ T = TypeVar("T")
 class Fields:
     """An object and its place. A wrong value is reported, and then counts as not given; so does null, as in Go."""
 
-    __slots__ = ("_open", "_parts", "_taken", "data", "loc", "place", "report")
+    __slots__ = ("_asked", "_open", "_parts", "_taken", "data", "loc", "place", "report")
 
     def __init__(self, data: Mapping[str, Any], place: Place, report: Report, loc: Loc = ()) -> None:
         self.data = data
@@ -25,11 +25,13 @@ class Fields:
         self.report = report
         self.loc = loc
         self._taken: set[str] = set()
+        self._asked: set[str] = set()
         self._parts: list[Fields] = []
         self._open = True
 
     def has(self, key: str) -> bool:
         """Whether the field is given, be it empty."""
+        self._asked.add(key)
         return self.data.get(key) is not None
 
     def raw(self, key: str) -> Any:
@@ -130,7 +132,7 @@ class Fields:
         reasons for some of them."""
         for key, value in self.data.items():
             if self._open and key not in self._taken and value is not None:
-                meant = did_you_mean(key, self._taken)
+                meant = did_you_mean(key, self._taken | self._asked)
                 self.remark((known or {}).get(key, f"{UNKNOWN} ({meant})" if meant else UNKNOWN), key)
         for part in self._parts:
             part.close(known)

@@ -71,3 +71,15 @@ class ServerConfig(Part):
     log_limit: int = Field(64 * 2**20, ge=4096)
     assumed_checkpoint_age: Duration | None = None
     """How old a checkpoint a silent workload is taken to have, while no workload publishes any."""
+
+
+RELOADED = ("times", "queues", "users", "retention", "log_limit")
+"""Keys that a running server reads again when it is told to (SIGHUP): the others take a restart."""
+
+
+def reloaded(running: ServerConfig, fresh: ServerConfig) -> tuple[ServerConfig, tuple[str, ...], tuple[str, ...]]:
+    """What a running server goes on with; which keys changed with it, and which did but take a restart."""
+    differ = [key for key in ServerConfig.model_fields if getattr(running, key) != getattr(fresh, key)]
+    now = tuple(key for key in differ if key in RELOADED)
+    later = tuple(key for key in differ if key not in RELOADED)
+    return running.model_copy(update={key: getattr(fresh, key) for key in now}), now, later

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import uvicorn
@@ -24,18 +24,20 @@ from cede.engine.clock import Machine, SchedulerClock
 from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
 from cede.live.api.app import close_app, create_app
+from cede.live.api.rules import INVALID
 from cede.live.api.server import Server
 from cede.live.api.tokens import first_token, hash_of, new_token
 from cede.live.broker import criu
 from cede.live.broker.secret import kept_secret
 from cede.live.broker.service import Broker
-from cede.live.config import ServerConfig
+from cede.live.config import ServerConfig, reloaded
 from cede.live.controller import Controller
 from cede.live.executors.local.executor import LocalExecutor
 from cede.live.machine import gpu_ids, node_facts, this_machine
 from cede.live.metrics import Metrics
 from cede.live.place import Note, Place, data_directory
 from cede.live.quotas import check_tenants
+from cede.live.store.records import Asked
 from cede.live.store.store import Store
 from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
@@ -86,13 +88,20 @@ class LiveServer:
         self._stopped = threading.Event()
         self._uvicorn: uvicorn.Server | None = None
         self._wake: Callable[[], object] | None = None
+        self._reread: Callable[[], ServerConfig] | None = None
+        self._reloads = threading.Event()
         self._thread: threading.Thread | None = None
         self.ready: Ready | None = None
 
-    def run(self, told: Callable[[Ready], None]) -> None:
-        """Serve until SIGINT or SIGTERM; `told` is called once requests are answered."""
+    def run(self, told: Callable[[Ready], None], reread: Callable[[], ServerConfig] | None = None) -> None:
+        """Serve until SIGINT or SIGTERM; `told` is called once requests are answered.
+
+        SIGHUP, which also comes when a terminal is closed, asks for the configuration that `reread` finds.
+        """
+        self._reread = reread
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._ask_to_stop())
+        signal.signal(signal.SIGHUP, lambda *_: self._ask_to_reload())
         self._serve(told)
 
     def start(self) -> Ready:
@@ -125,6 +134,11 @@ class LiveServer:
         self._stopped.set()
         if self._uvicorn is not None and self._wake is not None:
             self._uvicorn.should_exit = True
+            self._wake()
+
+    def _ask_to_reload(self) -> None:
+        self._reloads.set()
+        if self._wake is not None:
             self._wake()
 
     def _serve(self, told: Callable[[Ready], None]) -> None:
@@ -205,6 +219,8 @@ class LiveServer:
         app = create_app(server)
         asked, loop = asyncio.Event(), asyncio.get_running_loop()
         self._wake = lambda: loop.call_soon_threadsafe(asked.set)
+        if self._reloads.is_set() or self._stopped.is_set():  # it came while nobody could be woken
+            asked.set()
         config = uvicorn.Config(
             app,
             http="h11",
@@ -225,22 +241,49 @@ class LiveServer:
             place.announce(Note(self.ready.url, self.ready.local_token, os.getpid()))
             told(self.ready)
         keeping = asyncio.create_task(self._housekeeping(server))
-        closing = asyncio.create_task(self._close_streams(app, asked))
+        closing = asyncio.create_task(self._heed(app, server, asked))
         await serving
         for task in (keeping, closing):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def _close_streams(self, app: FastAPI, asked: asyncio.Event) -> None:
-        """Readers of endless streams must not keep a server from stopping."""
-        await asked.wait()
+    async def _heed(self, app: FastAPI, server: Server, asked: asyncio.Event) -> None:
+        """What signals ask for. Readers of endless streams must not keep a server from stopping."""
+        while not self._stopped.is_set():
+            await asked.wait()
+            asked.clear()
+            if self._reloads.is_set():
+                self._reloads.clear()
+                await asyncio.to_thread(self._reload, server)
         close_app(app)
+
+    def _reload(self, server: Server) -> None:
+        """What can change of the configuration has changed; or, if it cannot be used, nothing has."""
+        if self._reread is None:
+            log.warning("SIGHUP: there is no configuration file to read again (--config)")
+            return
+        asked = Asked(0, _user(), "admin", "reload", "configuration", "SIGHUP")
+        try:
+            fresh = self._reread()
+            check_tenants(server.controller.ground, fresh.users)
+        except (CedeError, OSError) as error:
+            log.error("SIGHUP: the configuration stays as it was, for it cannot be used: %s", error)
+            server.note(replace(asked, allowed=False, rule=INVALID.id))
+            return
+        server.config, now, later = reloaded(server.config, fresh)
+        told = f"{', '.join(now)} changed" if now else "nothing changed"
+        told += f"; {', '.join(later)} will at the next start" if later else ""
+        log.warning("SIGHUP: the configuration was read again: %s", told)
+        server.note(replace(asked, detail=f"SIGHUP: {told}"))
 
     async def _housekeeping(self, server: Server) -> None:
         """What the configuration no longer wants to be kept goes, and the audit trail says so."""
-        kept = self.config.retention
-        while any(time is not None for time in (kept.ended, kept.events, kept.inputs)):
+        while True:
+            kept = server.config.retention
+            if all(time is None for time in (kept.ended, kept.events, kept.inputs)):
+                await asyncio.sleep(HOUSEKEEPING_S)
+                continue
             now = server.clock.now()
             pruned = await asyncio.to_thread(
                 server.store.prune,

@@ -35,9 +35,13 @@ class Served:
 
     def run(self, *arguments: str | Path, **more: str) -> Ran:
         """A command as a process, without the environment of the tests."""
+        return self.fed(subprocess.DEVNULL, *arguments, **more)
+
+    def fed(self, stdin: int, *arguments: str | Path, **more: str) -> Ran:
+        """The same, with this as its standard input."""
         given = environment(**{"CEDE_DATA": str(self.data), "COLUMNS": "100"} | more)
         command = [str(CEDE), *map(str, arguments)]
-        ran = subprocess.run(command, capture_output=True, env=given, check=False, timeout=300)
+        ran = subprocess.run(command, stdin=stdin, capture_output=True, env=given, check=False, timeout=300)
         return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
     def counting(self, name: str, *, priority: int, cpu: int = 2, steps: int = 20_000) -> None:

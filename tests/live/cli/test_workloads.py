@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+from pathlib import Path
+
 import pytest
 
 from tests.live.cli.serving import USER, Call, Served, until
@@ -30,25 +35,93 @@ def test_ps_lists_what_is_under_way_unless_all_is_asked_for(call: Call) -> None:
     assert [job["name"] for job in call("ps", "--json", "--mine").data] == ["under-way"]
     assert call("ps", "--state", "suspended").out == "There are no workloads.\n"
     assert call("cancel", "under-way").code == 0
-    assert call("wait", "under-way").code == 1
+    assert call("wait", "under-way").code == 143
 
 
 def test_wait_tells_by_its_exit_code_how_it_ended(call: Call) -> None:
     call("submit", "--name", "fails", "--", "sh", "-c", "exit 3")
+    call("submit", "--name", "works", "--", "true")
+    call("submit", "--name", "killed", "--", "sh", "-c", "kill -SEGV $$")
     call("submit", "--name", "lasts", "--cpu", "100m", "--", "sleep", "600")
-    late = call("wait", "lasts", "--timeout", "0.2")
+    call("submit", "--name", "unknown", "--cpu", "100m", "--", "no-such-command")
+    late = call("wait", "lasts", "works", "--timeout", "0.2")
 
-    assert call("wait", "fails").code == 1
-    assert (late.code, late.out) == (124, "")
+    assert call("wait", "works").code == 0
+    assert call("wait", "fails").code == 3
+    assert call("wait", "fails", "fails").code == 3, "one workload, however often it is named"
+    assert call("wait", "killed").code == 128 + 11
+    assert call("wait", "unknown").code == 1, "it has no exit code: it never ran"
+    assert call("wait", "fails", "works").code == 1
+    assert call("wait", "works", "unknown").code == 1
+    assert late.code == 124
     assert late.err.startswith("lasts is still ")
     call("cancel", "lasts")
+    assert call("wait", "lasts").code == 128 + 15
+
+
+def test_json_tells_what_exit_codes_leave_open(call: Call) -> None:
+    call("submit", "--name", "says-124", "--", "sh", "-c", "exit 124")
+    call("submit", "--name", "lingers", "--cpu", "100m", "--", "sleep", "600")
+    ended, late = call("wait", "says-124", "--json"), call("wait", "says-124", "lingers", "--timeout", "1", "--json")
+    call("cancel", "lingers")
+
+    assert ended.code == late.code == 124
+    assert [(one["state"], one["exit_code"]) for one in json.loads(ended.out)] == [("failed", 124)]
+    assert [(one["name"], one["state"] == "failed") for one in json.loads(late.out)] == [
+        ("says-124", True),
+        ("lingers", False),
+    ]
+    assert call("wait", "nobody", "--json").out == ""
+
+
+def test_what_is_piped_to_a_submission_is_not_lost_in_silence(server: Served, tmp_path: Path) -> None:
+    lost = "error: standard input: a job does not read it, and this would be lost"
+    (tmp_path / "input").write_text("hello")
+    full, full_end = os.pipe()
+    os.write(full_end, b"hello")
+    empty, empty_end = os.pipe()
+    os.close(empty_end)
+    silent, silent_end = os.pipe()
+    ours, theirs = socket.socketpair()
+    ours.send(b"hello")
+    with (tmp_path / "input").open() as file:
+        for refused in (full, file.fileno(), theirs.fileno()):
+            ran = server.fed(refused, "submit", "--", "cat")
+            assert (ran.code, ran.out) == (2, "")
+            assert ran.err.startswith(lost)
+    ended, unknown = (server.fed(one, "submit", "--", "cat") for one in (empty, silent))
+    for one in (full, full_end, empty, silent, silent_end):
+        os.close(one)
+    ours.close()
+    theirs.close()
+
+    assert (ended.code, ended.err) == (0, "")
+    assert unknown.code == 0
+    assert unknown.err.startswith("hint: standard input is a pipe, and nothing of it reaches the job")
+
+
+def test_options_behind_the_command_get_a_hint(call: Call) -> None:
+    behind = call("submit", "--name", "behind", "sh", "-c", "true", "--cpu", "2", "--memory=1Gi")
+    parted = call("submit", "--name", "parted", "--", "sh", "-c", "true", "--cpu", "2")
+    own = call("submit", "--name", "own", "sh", "-c", "true", "-f", "--epochs", "3")
+
+    assert (behind.code, parted.code, own.code) == (0, 0, 0)
+    assert behind.err.startswith("hint: --cpu, --memory=1Gi: behind the command, so they are given to it")
+    assert (parted.err, own.err) == ("", "")
+
+
+def test_a_resource_that_is_almost_called_so_is_offered_by_its_name(call: Call) -> None:
+    ran = call("submit", "--request", "mem=1Gi", "--", "true")
+
+    assert ran.code == 2
+    assert ran.err.endswith("mem 1Gi asked, 0 free (did you mean 'memory'?) [backendai.fits-no-node]\n")
 
 
 def test_following_prints_both_streams_and_ends_like_the_command(server: Served) -> None:
     script = "echo out; echo err >&2; exit 5"
     ran = server.run("submit", "--name", "followed", "--follow", "--", "sh", "-c", script)
 
-    assert ran.code == 1
+    assert ran.code == 5
     assert ran.out.splitlines()[1:] == ["out", "followed  failed  it ended with exit code 5"]
     assert ran.err == "err\n"
 
@@ -109,4 +182,4 @@ def test_a_workload_is_suspended_with_its_checkpoint_and_resumes_from_it(server:
     until(lambda: b"resuming from" in b"".join(server.client.logs("pausing", attempt=2)))
     assert "saved" in call("logs", "pausing", "--attempt", "1").out
     call("cancel", "pausing")
-    assert call("wait", "pausing").code == 1
+    assert call("wait", "pausing").code != 0

@@ -54,16 +54,21 @@ def serve(
     """Run a scheduler on this machine, in one process.
 
     Without a file the cluster is this machine. Ctrl-C or SIGTERM ends it; jobs go on, and are taken over by the next
-    start. Users are told apart by tokens: `cede token create`.
+    start. SIGHUP makes it read its configuration again. Users are told apart by tokens: `cede token create`.
     """
     from cede.cli.live.config import folder_of, read_config
     from cede.live.server import LiveServer
 
     _log(log_level)
-    settings = read_config(config, account or (), host=host, port=port, data=folder_of(data))
+
+    def read() -> ServerConfig:
+        return read_config(config, account or (), host=host, port=port, data=folder_of(data))
+
+    settings = read()
     document = _document(cluster, nodes, max_size)
     # It tells when it is up; nobody may wait for the buffer to be full.
-    LiveServer(settings, document, nodes=nodes or 1).run(lambda ready: _tell(ready, settings, json=json))
+    server = LiveServer(settings, document, nodes=nodes or 1)
+    server.run(lambda ready: _tell(ready, settings, json=json), None if config is None else read)
 
 
 def _document(cluster: str | None, nodes: int | None, max_size: str) -> ClusterFile | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cede.live.client import Client
 
 MODES = ("none", "auto", "manual")
+NO_INPUT = "give it to the command as a file, or write < /dev/null"
 _OPTIONS = {
     "requests.cpu": "--cpu",
     "requests.memory": "--memory",
@@ -69,6 +70,63 @@ def folder(typed: str | None) -> Path:
     if typed is not None and not path.is_dir():
         raise InputError([Problem("--cwd", f"there is no directory {shown(typed)}")])
     return path
+
+
+def check_stdin() -> str:
+    """Nothing that was piped here is lost in silence: it is an error, for a job reads nothing from standard input.
+
+    What to say of a pipe that nothing came from yet, and that may be open only because whoever started us left it so:
+    nothing, if there is none.
+    """
+    import os
+    import select
+    import stat
+
+    try:
+        fd = sys.stdin.fileno()
+        kind = os.fstat(fd)
+    except (AttributeError, OSError, ValueError):  # there is none
+        return ""
+    if stat.S_ISREG(kind.st_mode):
+        left = kind.st_size > os.lseek(fd, 0, os.SEEK_CUR)
+    elif stat.S_ISFIFO(kind.st_mode) or stat.S_ISSOCK(kind.st_mode):
+        if not select.select([fd], [], [], 0)[0]:
+            return f"standard input is a pipe, and nothing of it reaches the job ({NO_INPUT})"
+        left = _holds(fd, kind.st_mode)
+    else:
+        return ""
+    if left:
+        raise InputError([Problem("standard input", "a job does not read it, and this would be lost", NO_INPUT)])
+    return ""
+
+
+def _holds(fd: int, mode: int) -> bool:
+    """Whether there is something to read from a pipe or a socket that can be read, be it its end."""
+    import array
+    import fcntl
+    import os
+    import socket
+    import stat
+    import termios
+
+    if stat.S_ISSOCK(mode):
+        with socket.socket(fileno=os.dup(fd)) as made:
+            return bool(made.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    size = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, size)
+    return size[0] > 0
+
+
+def misplaced(command: Sequence[str], options: Collection[str], *, parted: bool) -> str:
+    """The hint for options of `submit` that stand behind the command, which gets them. `parted`: a `--` means that."""
+    found = [word for word in command[1:] if word.partition("=")[0] in options]
+    if parted or not found:
+        return ""
+    them = "it is given" if len(found) == 1 else "they are given"
+    return (
+        f"{', '.join(dict.fromkeys(found))}: behind the command, so {them} to it "
+        "(options of submit stand before it; write -- before the command if it is meant so)"
+    )
 
 
 def print_all(client: Client, name: str) -> None:

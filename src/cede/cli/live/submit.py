@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from cede.cli.live.completing import queues
 from cede.cli.live.connection import Data, Token, Url, connected
@@ -28,11 +30,24 @@ PROTOCOLS = ("signal", "shm", "grpc", "criu")
 MODES = ("none", "auto", "manual", *(f"{mode}:{one}" for mode in ("auto", "manual") for one in PROTOCOLS))
 
 
+class _Submit(TyperCommand):
+    """Remembers whether a `--` parted the options from the command: whoever wrote it knows what is whose."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        command = ctx.params.get("command") or []
+        ctx.obj = "--" in given[: len(given) - len(command)]
+        return rest
+
+
 @app.command(
+    cls=_Submit,
     epilog=example("cede submit --cpu 2 --checkpoint auto:signal -- python train.py --epochs 10"),
     context_settings={"allow_interspersed_args": False},
 )
 def submit(
+    ctx: typer.Context,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run, with its arguments.")],
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What to call it; else after the command, with a number.")
@@ -124,10 +139,13 @@ def submit(
     """Submit a command: it runs when there is room for it.
 
     Others may have to give way to it. It is durable when this returns. Standard error tells what will not go as it
-    seems to be meant.
+    seems to be meant. A job reads nothing from standard input: what is piped here is refused.
     """
-    from cede.cli.live.submission import checkpoint_of, folder, option_of, requests_of
+    from cede.cli.live.submission import check_stdin, checkpoint_of, folder, misplaced, option_of, requests_of
     from cede.cli.live.times import duration, pairs
+
+    options = {name for one in ctx.command.params for name in (*one.opts, *one.secondary_opts) if name[:2] == "--"}
+    hints = [check_stdin(), misplaced(command, options, parted=bool(ctx.obj))]
 
     times = {
         "checkpoint_timeout": checkpoint_timeout,
@@ -164,13 +182,13 @@ def submit(
             cwd=folder(cwd),
             **more,
         )
-        _tell(job, json=json and not (wait or follow), quietly=json)
+        _tell(job, [hint for hint in hints if hint], json=json and not (wait or follow), quietly=json)
         if wait or follow:
             raise typer.Exit(_until_ended(client, job, follow=follow, json=json))
 
 
-def _tell(job: Workload, *, json: bool, quietly: bool) -> None:
-    """What became of it at once; warnings go to standard error."""
+def _tell(job: Workload, hints: Sequence[str], *, json: bool, quietly: bool) -> None:
+    """What became of it at once; warnings and hints go to standard error."""
     import sys
 
     from cede.cli.failures import printable
@@ -184,6 +202,8 @@ def _tell(job: Workload, *, json: bool, quietly: bool) -> None:
     sys.stdout.flush()
     for warning in job["warnings"]:
         print(f"warning: {printable(warning)}", file=sys.stderr)
+    for hint in hints:
+        print(f"hint: {printable(hint)}", file=sys.stderr)
 
 
 def _until_ended(client: Client, job: Workload, *, follow: bool, json: bool) -> int:

@@ -102,12 +102,17 @@ class Ground:
         """Of what it asks for, what there is none of."""
         for name in sorted(requested(workload)) if self._offered else ():
             if split_flavor(name)[0] not in self._offered:
-                meant = lookalike(name, self._offered)
-                yield NO_SUCH_RESOURCE.because(
-                    resource=name, hint="" if meant is None else f" (did you mean '{meant}'?)"
-                )
+                yield NO_SUCH_RESOURCE.because(resource=name, hint=self._meant(name))
             elif is_gpu(name) and not gpus:
                 yield NO_GPU_HERE.because(resource=name)
+
+    def meant(self, workload: Workload) -> str:
+        """The hint for one that is refused because it asks for a resource by a name that no node has it under."""
+        return "".join(map(self._meant, sorted(requested(workload)))) if self._offered else ""
+
+    def _meant(self, resource: str) -> str:
+        found = lookalike(resource, self._offered)
+        return "" if found is None else f" (did you mean '{found}'?)"
 
     def _kind(self, workload: Workload) -> list[str]:
         """What its queue will do to a workload of this kind."""

@@ -52,6 +52,8 @@ class Order:
     submit: Submit
     task: Task
     warnings: tuple[str, ...]
+    hint: str
+    """What may help if it is refused for what it asks for."""
 
 
 def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, name: str) -> Order:
@@ -76,7 +78,9 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, na
         sensitive=ground.sensitive(workload),
     )
     task = _task(server, caller, body, workload, terms, protocol, account)
-    return Order(Submit(workload, terms), task, (*warnings, *ground.warnings(workload, gpus=server.gpus)))
+    return Order(
+        Submit(workload, terms), task, (*warnings, *ground.warnings(workload, gpus=server.gpus)), ground.meant(workload)
+    )
 
 
 def stem_of(command: str) -> str:

@@ -15,7 +15,7 @@ from cede.live.api.access import Caller, Whoever, touchable, visible
 from cede.live.api.bodies import Submission, SuspendBody
 from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
-from cede.live.api.rules import ENDED
+from cede.live.api.rules import ENDED, RULES
 from cede.live.api.server import Here, Server
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
@@ -73,7 +73,12 @@ async def _named(server: Server, caller: Caller, body: Submission) -> WorkloadVi
 
 async def _submit(server: Server, caller: Caller, body: Submission, asked: Asked, name: str) -> WorkloadView:
     order = ordered(server, server.ground, caller, body, name)
-    answer = await server.ask(order.submit, asked, order.task)
+    try:
+        answer = await server.ask(order.submit, asked, order.task)
+    except RefusedError as refused:
+        if not refused.rule.startswith(f"{RULES.doctrine}."):  # a doctrine found no place for it
+            refused.detail += order.hint
+        raise
     assert answer.job is not None, "a submission that is not refused has a record"
     warnings = (*order.warnings, *answer.warnings)
     return workload_view(Record(answer.job, order.task), caller, server.clock, whole=True, warnings=warnings)
