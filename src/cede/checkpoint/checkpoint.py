@@ -14,6 +14,8 @@ from cede.checkpoint.files import replace, within
 from cede.checkpoint.place import Place, place_in
 
 PROGRESS_EVERY = 0.1
+LONGEST_WAIT_S = 3600.0
+"""Longer waits are made of several: no number of seconds is too large for a wait then."""
 """Seconds between two reports of progress; those in between are not sent."""
 
 _listener: Checkpoint | None = None
@@ -118,7 +120,7 @@ class Checkpoint:
             if left <= 0 or self._closed:
                 return False
             quiet = self.quiet_for
-            self.channel.wait(min(left, quiet) if quiet else left, before)
+            self.channel.wait(min(left, quiet or left, LONGEST_WAIT_S), before)
 
     def progress(self, part: float) -> None:
         """How much of the checkpoint is written, from 0 to 1: who says so is given more time before it is too late."""

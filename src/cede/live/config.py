@@ -67,8 +67,8 @@ class ServerConfig(Part):
     """Who may pass a workload that waits for room at the head of its line."""
     checkpoints: Literal["asked", "worth"] = "asked"
     """When a workload that goes on is asked for a checkpoint."""
-    max_body: int = Field(1_000_000, ge=1000)
-    log_limit: int = Field(64 * 2**20, ge=4096)
+    max_body: int = Field(1_000_000, ge=1000, le=2**40)
+    log_limit: int = Field(64 * 2**20, ge=4096, le=2**50)
     assumed_checkpoint_age: Duration | None = None
     """How old a checkpoint a silent workload is taken to have, while no workload publishes any."""
 

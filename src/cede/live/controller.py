@@ -44,6 +44,8 @@ RETRY_S = 1.0
 MOST_TRIES = 60
 LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
 """After a step that took long to decide, more comes together before the next: deciding leaves time for the rest."""
+LONGEST_WAIT_S = 60.0
+"""Nothing is waited for longer in one piece: no time that anybody gives is too long for that."""
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
 
@@ -135,6 +137,8 @@ class Controller:
         """The driver was made from the store, and no step is stored yet that says so."""
         self.adopted = 0
         """Workloads that were under way when the server began."""
+        self.warnings: tuple[str, ...] = ()
+        """What was not taken as it stands in the store."""
         self.problem = ""
         """What keeps the scheduler from its work, in a sentence; empty while all is well."""
 
@@ -223,6 +227,9 @@ class Controller:
             ways=self._ways,
         )
         self._metrics.restore(saved.jobs)
+        for warning in set(saved.warnings) - set(self.warnings):
+            log.warning("%s", warning)
+        self.warnings = saved.warnings
         self._rebuilt = True
 
     # -- the thread --------------------------------------------------------------------------------------------
@@ -264,7 +271,7 @@ class Controller:
                 wait = None if self._wakes_at is None else (self._wakes_at - self._clock.now()) / 1e6
                 if wait is not None and wait <= 0:
                     break
-                self._ready.wait(wait)
+                self._ready.wait(LONGEST_WAIT_S if wait is None else min(wait, LONGEST_WAIT_S))
             if self._stopping:
                 return None
         if self._deciding_s > LONG_S:

@@ -197,7 +197,7 @@ class LiveServer:
             dumps, why_not = criu.works()
             gpus = bool(gpu_ids())
             undumped = () if dumps else (f"processes cannot be dumped here: {why_not}",)
-            lacking = (*_lacking_gpus(document, gpus), *undumped)
+            lacking = (*_lacking_gpus(document, gpus), *undumped, *controller.warnings)
             server = Server(
                 controller, store, executor, self.config, metrics, clock, criu=dumps, gpus=gpus, notices=lacking
             )

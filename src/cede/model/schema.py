@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 from cede.model.cluster import ClusterFile
 from cede.model.doctrine import EDITIONS
 from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS
+from cede.model.times import LONGEST, SECOND
 from cede.model.values import Part
 
 Schema = dict[str, Any]
@@ -55,9 +56,9 @@ VALUES: dict[str, Schema] = {
         ],
     },
     "duration": {
-        "description": "Seconds, or a string like 30s, 10m, 1h30m.",
+        "description": "Seconds, or a string like 30s, 10m, 1h30m; 100 years (876600h) is the longest.",
         "anyOf": [
-            {"type": "number", "minimum": 0},
+            {"type": "number", "minimum": 0, "maximum": LONGEST // SECOND},
             {
                 "type": "string",
                 "pattern": r"^(?=[0-9])([0-9]+(\.[0-9]+)?h)?([0-9]+(\.[0-9]+)?m)?([0-9]+(\.[0-9]+)?s)?$",

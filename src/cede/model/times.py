@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
@@ -10,6 +13,8 @@ from cede.model.errors import shown
 
 SECOND = 10**6
 LIMIT_S = 10**11
+LONGEST = 876_600 * 3600 * SECOND
+"""The longest duration: 100 years. Any sum of a few of them, and of a time, can be counted and waited for."""
 
 _ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -22,7 +27,10 @@ _DURATION = re.compile(r"(?=[0-9])(?:([0-9]+(?:\.[0-9]+)?)h)?(?:([0-9]+(?:\.[0-9
 _MOST_PARSED = 20_000
 _PARTS = (("d", 86400 * SECOND), ("h", 3600 * SECOND), ("m", 60 * SECOND), ("s", SECOND))
 
+_TOO_LONG = "the longest duration is 100 years, which is 876600h"
+
 _parsed: dict[str, int] = {}
+_clamped: ContextVar[list[int] | None] = ContextVar("clamped", default=None)
 
 
 class Instant(int):
@@ -45,27 +53,61 @@ def parse_time(raw: object) -> int:
 
 
 def parse_duration(raw: object) -> int:
-    """The length of time that `raw` stands for. Finer than a microsecond is rounded."""
+    """The length of time that `raw` stands for, at most LONGEST. Finer than a microsecond is rounded."""
     if type(raw) is int:
         if raw < 0:
             raise ValueError(f"{shown(raw)} is negative; a duration is 0 or more")
-        if raw >= LIMIT_S:
-            raise ValueError(f"{shown(raw)} is out of range; durations are shorter than 10**11 seconds")
-        return raw * SECOND
+        return _bounded(raw * SECOND, raw)
     if isinstance(raw, str):
         found = _parsed.get(raw)
         if found is None:
-            found = _parse_lengths(raw)
+            found = _bounded(length := _parse_lengths(raw), raw)
+            if length > LONGEST:
+                return found
             if len(_parsed) >= _MOST_PARSED:
                 _parsed.clear()
             _parsed[raw] = found
         return found
     if isinstance(raw, float | Decimal):
-        duration = _microseconds(raw, "durations are shorter than 10**11 seconds")
+        duration = _microseconds(raw, _TOO_LONG)
         if raw < 0:
             raise ValueError(f"{shown(raw)} is negative; a duration is 0 or more")
-        return duration
+        return _bounded(duration, raw)
     raise ValueError(f"{shown(raw)} is no duration; write a number of seconds or a string like 30s, 10m, 1h30m")
+
+
+def _bounded(duration: int, raw: object) -> int:
+    if duration <= LONGEST:
+        return duration
+    if _clamped.get() is None:
+        raise ValueError(f"{shown(raw)} is out of range; {_TOO_LONG}")
+    return clamped(duration)
+
+
+def clamped(duration: int) -> int:
+    """The same, or the longest if it is longer; `clamping` notes that."""
+    noted = _clamped.get()
+    if duration > LONGEST and noted is not None:
+        noted.append(duration)
+    return min(duration, LONGEST)
+
+
+@contextmanager
+def clamping() -> Iterator[list[int]]:
+    """In here durations that are too long are read as the longest, and noted: of what was stored before there was one.
+
+    Within another of its kind it notes the same.
+    """
+    noted = _clamped.get()
+    if noted is not None:
+        yield noted
+        return
+    noted = []
+    token = _clamped.set(noted)
+    try:
+        yield noted
+    finally:
+        _clamped.reset(token)
 
 
 def _microseconds(raw: float | Decimal, bounds: str) -> int:
@@ -110,12 +152,9 @@ def _parse_lengths(text: str) -> int:
         if part:
             number = Decimal(part)
             if number >= LIMIT_S:
-                raise ValueError(f"{shown(text)} is out of range; durations are shorter than 10**11 seconds")
+                raise ValueError(f"{shown(text)} is out of range; {_TOO_LONG}")
             total = _EXACT.add(total, _EXACT.multiply(number, Decimal(unit_s * SECOND)))
-    duration = int(_EXACT.to_integral_value(total))
-    if duration >= LIMIT_S * SECOND:
-        raise ValueError(f"{shown(text)} is out of range; durations are shorter than 10**11 seconds")
-    return duration
+    return int(_EXACT.to_integral_value(total))
 
 
 def format_time(us: int, instant: bool) -> int | float | str:

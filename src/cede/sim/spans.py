@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cede.model.errors import shown
-from cede.model.times import LIMIT_S, SECOND, Instant, format_duration, parse_duration, parse_time
+from cede.model.times import LONGEST, SECOND, Instant, format_duration, parse_duration, parse_time
 
 DAY_S = 86400
 
@@ -21,9 +21,10 @@ def parse_span(raw: object) -> int:
             return _duration(raw)
         return parse_duration(float(raw) if isinstance(raw, str) else raw)
     days = int(found[1][:12])
-    if days * DAY_S >= LIMIT_S:
-        raise ValueError(f"{shown(raw)} is out of range; durations are shorter than 10**11 seconds")
-    return days * DAY_S * SECOND + (_duration(found[2]) if found[2] else 0)
+    length = days * DAY_S * SECOND + (_duration(found[2]) if found[2] else 0)
+    if length > LONGEST:
+        raise ValueError(f"{shown(raw)} is out of range; the longest duration is 100 years, which is 36525d")
+    return length
 
 
 def _is_number(text: str) -> bool:

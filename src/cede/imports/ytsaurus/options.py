@@ -15,7 +15,7 @@ from cede.imports.ytsaurus.names import OLD
 from cede.model.errors import Loc, shown
 from cede.model.quantities import format_quantity, parse_quantity
 from cede.model.resources import parse_resources
-from cede.model.times import LIMIT_S, SECOND, Instant, format_duration, format_time, parse_duration, parse_time
+from cede.model.times import LONGEST, SECOND, Instant, format_duration, format_time, parse_duration, parse_time
 from cede.model.values import Part, Reads, refers_to
 
 RESOURCES = ("cpu", "user_slots", "memory", "gpu", "network")
@@ -106,7 +106,7 @@ def _microseconds(raw: Any) -> int:
     if isinstance(raw, str):
         found = _LENGTH.fullmatch(raw)
         if found is not None:
-            return round(Decimal(found[1]) * _UNITS[found[2]])
+            return _within(round(Decimal(found[1]) * _UNITS[found[2]]), raw)
         try:
             return parse_duration(raw)
         except ValueError:
@@ -114,6 +114,12 @@ def _microseconds(raw: Any) -> int:
     if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
         raise ValueError(f"{shown(raw)} is no duration; {HINT}")
     number = Decimal(raw)
-    if not number.is_finite() or number < 0 or number >= LIMIT_S * 1000:
+    if not number.is_finite() or number < 0:
         raise ValueError(f"{shown(raw)} is no number of milliseconds")
-    return round(number * MS)
+    return _within(round(number * MS), raw)
+
+
+def _within(duration: int, raw: Any) -> int:
+    if duration > LONGEST:
+        raise ValueError(f"{shown(raw)} is out of range; the longest duration is 100 years, which is 876600h")
+    return duration

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cede.model.errors import shown
 from cede.model.quantities import format_quantity
 from cede.model.resources import parse_resources
-from cede.model.times import format_time, parse_duration
+from cede.model.times import LONGEST, SECOND, format_time, parse_duration
 from cede.model.values import Reads
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
@@ -25,11 +25,14 @@ INTERVAL = "CEDE_CHECKPOINT_INTERVAL"
 """The variable that tells an application how often to write a checkpoint by itself, in seconds."""
 
 _QUANTITY: dict[str, Any] = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
+_MOST_S = LONGEST // SECOND
 _DURATION: dict[str, Any] = {
-    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}],
-    "description": "Seconds, or text like 30s, 10m, 1h30m.",
+    "anyOf": [{"type": "number", "minimum": 0, "maximum": _MOST_S}, {"type": "string"}],
+    "description": "Seconds, or text like 30s, 10m, 1h30m; 100 years (876600h) is the longest.",
 }
-_WALLTIME: dict[str, Any] = _DURATION | {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}
+_WALLTIME: dict[str, Any] = _DURATION | {
+    "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": _MOST_S}, {"type": "string"}]
+}
 
 
 class Body(BaseModel):

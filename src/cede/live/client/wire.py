@@ -16,6 +16,8 @@ from cede.live.client.errors import ClientError, error_of
 PREFIX = "/api/v1"
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _PAUSES_S = (0.1, 0.3, 0.6, 1.0)
+_LONGEST_WAIT_S = 86400.0
+"""No socket can be waited for longer than 24 days at once."""
 _SILENCE_S = 40.0
 """A stream that says nothing for so long is dead: a server gives a sign of life every 15 s."""
 
@@ -24,6 +26,7 @@ class Wire:
     """One server, reached with one token."""
 
     def __init__(self, url: str, token: str, timeout_s: float) -> None:
+        self._timeout_s = timeout_s = min(timeout_s, _LONGEST_WAIT_S)
         # A proxy of the environment cannot know this machine's own addresses.
         beyond = urlsplit(url).hostname not in _LOCAL
         self._http = httpx.Client(
@@ -35,7 +38,6 @@ class Wire:
             verify=url.startswith("https:"),
         )
         self.url = url
-        self._timeout_s = timeout_s
 
     def close(self) -> None:
         self._http.close()

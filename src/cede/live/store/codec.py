@@ -1,6 +1,7 @@
 """Jobs, tasks, facts, transitions, decisions and documents as JSON text and back, exactly.
 
-Entries of a cluster file are in its contract form, and all times beside them are whole microseconds.
+Entries of a cluster file are in its contract form, and all times beside them are whole microseconds. A duration that
+was stored before there was a longest one is read as the longest.
 """
 
 from __future__ import annotations
@@ -8,16 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from typing import Any, get_args
 
-from cede.engine.drive.facts import Fact
+from cede.engine.drive.facts import Fact, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Refusal, Transition
+from cede.engine.drive.terms import Terms
 from cede.live.store.shapes import Shape
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document, parse_document
 from cede.model.plan import Decision
+from cede.model.times import LONGEST, clamped, clamping
 
 # Everything but ASCII is escaped, so that any text a job or user came up with can be stored.
 text_of = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -41,7 +45,10 @@ def dump_job(job: Job) -> str:
 
 
 def parse_job(text: str) -> Job:
-    return _JOB.parse(plain_of(text))
+    with clamping():
+        job = _JOB.parse(plain_of(text))
+    job.terms = within(job.terms)
+    return job
 
 
 def dump_task(task: Task) -> str:
@@ -49,7 +56,11 @@ def dump_task(task: Task) -> str:
 
 
 def parse_task(text: str) -> Task:
-    return Task.model_validate(plain_of(text))
+    task = Task.model_validate(plain_of(text))
+    if max(task.grace_us, task.walltime_us or 0) <= LONGEST:
+        return task
+    walltime = None if task.walltime_us is None else clamped(task.walltime_us)
+    return task.model_copy(update={"grace_us": clamped(task.grace_us), "walltime_us": walltime})
 
 
 def dump_facts(facts: Iterable[Fact]) -> str:
@@ -58,7 +69,18 @@ def dump_facts(facts: Iterable[Fact]) -> str:
 
 
 def parse_facts(text: str) -> list[Fact]:
-    return [_FACTS[kind].parse(data) for kind, data in plain_of(text)]
+    with clamping():
+        found = [_FACTS[kind].parse(data) for kind, data in plain_of(text)]
+    return [replace(fact, terms=within(fact.terms)) if isinstance(fact, Submit) else fact for fact in found]
+
+
+def within(terms: Terms) -> Terms:
+    """The same with no time above the longest."""
+    times = {one.name: getattr(terms, one.name) for one in fields(Terms)}
+    long: dict[str, Any] = {
+        name: clamped(value) for name, value in times.items() if isinstance(value, int) and value > LONGEST
+    }
+    return replace(terms, **long) if long else terms
 
 
 def dump_refusals(refusals: Iterable[Refusal]) -> str:
@@ -90,4 +112,5 @@ def dump_cluster(document: ClusterFile) -> str:
 
 
 def parse_cluster(text: str) -> ClusterFile:
-    return parse_document(plain_of(text))
+    with clamping():
+        return parse_document(plain_of(text))

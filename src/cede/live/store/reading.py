@@ -24,6 +24,7 @@ from cede.live.store.tables import (
 )
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import FINAL, Phase
+from cede.model.times import clamping, show_duration
 
 Viewer = tuple[str, tuple[str, ...]]
 """A user and the user's projects: they see what is theirs."""
@@ -36,14 +37,30 @@ def load(connection: Connection) -> Saved:
     state = connection.execute(select(STATE.c.version, STATE.c.document, STATE.c.kept)).one()
     live = select(WORKLOADS.c.job).where(WORKLOADS.c.phase.in_(_LIVE)).order_by(WORKLOADS.c.sequence)
     nodes = connection.execute(select(NODE_STATES.c.node, NODE_STATES.c.state).order_by(NODE_STATES.c.node))
+    warnings: list[str] = []
+    with clamping() as clamped:
+        document = None if state.document is None else codec.parse_cluster(state.document)
+        if clamped:
+            warnings.append(_too_long("the cluster file", clamped))
+        jobs = []
+        for text in connection.execute(live).scalars():
+            clamped.clear()
+            jobs.append(codec.parse_job(text))
+            if clamped:
+                warnings.append(_too_long(jobs[-1].name, clamped))
     return Saved(
         version=state.version,
-        document=None if state.document is None else codec.parse_cluster(state.document),
-        jobs=tuple(codec.parse_job(job) for job in connection.execute(live).scalars()),
+        document=document,
+        jobs=tuple(jobs),
         next_decision=(connection.execute(select(func.max(DECISIONS.c.number))).scalar() or 0) + 1,
         node_states={row.node: row.state for row in nodes},
         kept={} if state.kept is None else codec.plain_of(state.kept),
+        warnings=tuple(warnings),
     )
+
+
+def _too_long(what: str, durations: list[int]) -> str:
+    return f"{what} has a duration of {show_duration(max(durations))}, which is taken for 100 years, the longest"
 
 
 def load_clock(connection: Connection) -> SavedClock:

@@ -80,6 +80,8 @@ class Saved:
     """Of nodes whose state was set since the document was given."""
     kept: Mapping[str, Any] = field(default_factory=dict)
     """What the doctrine remembers, as plain JSON."""
+    warnings: tuple[str, ...] = ()
+    """What was not read as it stands in the store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import polars as pl
 from cede.model.cluster import Node
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.resources import parse_resources
-from cede.model.times import Instant, parse_duration, parse_time
+from cede.model.times import LONGEST, Instant, parse_duration, parse_time
 from cede.model.workloads import CheckpointMode, Kind
 from cede.sim.traces.assembly import assemble, shapes_of
 from cede.sim.traces.columns import microseconds, parsed, text, whole, words
@@ -139,6 +139,7 @@ def durations(rows: Rows, column: str, *, needed: bool = False) -> pl.Series:
     raw = text(rows, column, needed=needed)
     found = microseconds(raw)
     rows.wrong(column, found < 0, lambda value: f"{shown(value)} is negative; a duration is 0 or more")
+    rows.wrong(column, found > LONGEST, lambda value: f"{shown(value)} is out of range; the longest is 100 years")
     return _completed(rows, column, raw, found, parse_duration)
 
 

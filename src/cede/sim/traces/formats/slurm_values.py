@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from cede.model.errors import shown
 from cede.model.quantities import NANO
-from cede.model.times import LIMIT_S, SECOND
+from cede.model.times import LONGEST, SECOND
 from cede.sim.traces.trace import Shape
 
 OUTCOMES: dict[str, str | None] = {
@@ -56,8 +56,8 @@ def parse_span(value: str) -> int:
         total = int(days or 0) * 86400 + first * 3600 + second * 60 + third
     else:
         total = first * 60 + second
-    if total >= LIMIT_S:
-        raise ValueError(f"{shown(value)} is out of range; durations are shorter than 10**11 seconds")
+    if total * SECOND > LONGEST:
+        raise ValueError(f"{shown(value)} is out of range; the longest duration is 100 years, which is 876600h")
     return total * SECOND + round(Decimal(f"0{found[5] or ''}") * SECOND)
 
 

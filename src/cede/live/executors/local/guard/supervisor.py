@@ -23,6 +23,8 @@ from .post import AGAIN, Post
 CHUNK = 1 << 16
 LEFT = 16
 """Chunks that are read of an output after the end: no pipe holds more, and who writes still is none of us."""
+LONGEST_WAIT_S = 3600.0
+"""What is due later is waited for again: poll counts milliseconds in 31 bits, which is less than 25 days."""
 BACKSTOP = 10.0
 """Seconds after the walltime at which a supervisor acts without the server."""
 
@@ -148,7 +150,7 @@ class Supervisor:
         due = [at for at in (self._kill_at, self._expires, self._again, self._talk.due()) if at is not None]
         if self._post.unsent:
             due.append(now + AGAIN)
-        timeout = None if not due else max(0.0, min(due) - now) * 1000 + 0.5
+        timeout = None if not due else max(0.0, min(min(due) - now, LONGEST_WAIT_S)) * 1000 + 0.5
         for fd, _ in self._poll.poll(timeout):
             if fd in self._heard:
                 self._heard[fd]()
