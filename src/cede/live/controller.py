@@ -6,33 +6,35 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cede.engine.clock import Mark, SchedulerClock
 from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Fact, Restarted, Submit
+from cede.engine.drive.facts import Fact, Restarted, SetAside, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import Backfill, Ways
+from cede.live.blame import find_culprit, in_words, name_of
 from cede.live.dispatch import Dispatch
 from cede.live.executors.executor import Executor, Report
 from cede.live.hashes import settings_hash
 from cede.live.metrics import Metrics
 from cede.live.sensitive import Sensitive
-from cede.live.store.errors import StaleError, TakenError
-from cede.live.store.records import Asked, Entry, Event
+from cede.live.store.errors import StaleError, StoreError, TakenError
+from cede.live.store.records import Asked, Entry, Event, Saved
 from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.live.view import ClusterState, describe
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError
-from cede.model.lifecycle import PRESENT
+from cede.model.lifecycle import FINAL, PRESENT
 from cede.model.times import SECOND, show_duration
 
 __all__ = ["Answer", "ClusterState", "Controller", "UnavailableError"]
@@ -44,6 +46,8 @@ RETRY_S = 1.0
 MOST_TRIES = 60
 LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
 """After a step that took long to decide, more comes together before the next: deciding leaves time for the rest."""
+MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
+"""A loop that fails so often in so short a time will not come right by itself."""
 LONGEST_WAIT_S = 60.0
 """Nothing is waited for longer in one piece: no time that anybody gives is too long for that."""
 MOST_AT_ONCE = 500
@@ -127,7 +131,7 @@ class Controller:
         self._inbox: deque[_Ask | _Question] = deque()
         self._ready = threading.Condition()
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="controller", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="controller", daemon=True)
         self._subscribers: list[Callable[[Sequence[Event]], None]] = []
         self._wakes_at: int | None = None
         self._version = 0
@@ -137,6 +141,12 @@ class Controller:
         """The driver was made from the store, and no step is stored yet that says so."""
         self.adopted = 0
         """Workloads that were under way when the server began."""
+        self._died = ""
+        """Why the loop was not begun anew."""
+        self._aside: dict[str, str] = {}
+        """Workloads to be set aside with the next step, and why."""
+        self._set_aside: Mapping[str, str] = {}
+        self._unreadable: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
         """What was not taken as it stands in the store."""
         self.problem = ""
@@ -177,6 +187,18 @@ class Controller:
         """What the eviction of this workload would throw away now; none if it is over."""
         return self._call(lambda: self._stake(name))
 
+    @property
+    def dead(self) -> str:
+        """Why the scheduler has ended though nobody stopped it; empty while it lives."""
+        if not self._died and self._thread.ident is not None and not self._thread.is_alive() and not self._stopping:
+            return "the scheduler's thread has ended"
+        return self._died
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What waits for an admin, in sentences: workloads that are set aside, and records that are none."""
+        return (*(f"{name} is set aside: {why}" for name, why in sorted(self._set_aside.items())), *self._unreadable)
+
     def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
         """Call this with the events of every commit, from the controller's thread; it must not take long."""
         self._subscribers = [*self._subscribers, callback]
@@ -189,7 +211,7 @@ class Controller:
     def start(self) -> None:
         """Take up what was under way, adopt what still runs, give the orders in force again, and go on."""
         self._shifts = len(self._store.load_clock().shifts)
-        self._reload()
+        self._load()
         self._executor.open(self._reporting)
         present = {job.name: job.attempt for job in self._driver.jobs.values() if job.phase in PRESENT}
         self.adopted = len(present)
@@ -212,25 +234,52 @@ class Controller:
             if future is not None and not future.done():
                 future.set_exception(UnavailableError("the server is stopping"))
 
+    def _load(self) -> None:
+        """The driver is there, without those workloads that would not let it be."""
+        while True:
+            try:
+                self._reload()
+                return
+            except Exception as error:
+                if not self._set_aside_for([], error):
+                    raise
+
     def _reload(self) -> None:
         saved = self._store.load()
         self._document = saved.document or self._document
         self._sensitive = Sensitive(self._document)
         self._version = saved.version
-        self._driver = Driver.restore(
+        jobs = [replace(job, aside=self._aside.get(job.name, job.aside)) for job in saved.jobs]
+        self._driver = self._driver_of(saved, jobs)
+        self._metrics.restore(jobs)
+        self._unreadable = saved.unreadable
+        self._alarm(jobs)
+        for warning in set(saved.warnings) - set(self.warnings):
+            log.warning("%s", warning)
+        self.warnings = saved.warnings
+        self._rebuilt = True
+
+    def _driver_of(self, saved: Saved, jobs: Sequence[Job]) -> Driver:
+        return Driver.restore(
             self._document,
             self._clock.now(),
-            saved.jobs,
+            jobs,
             next_decision=saved.next_decision,
             node_states=dict(saved.node_states),
             kept=saved.kept,
             ways=self._ways,
         )
-        self._metrics.restore(saved.jobs)
-        for warning in set(saved.warnings) - set(self.warnings):
-            log.warning("%s", warning)
-        self.warnings = saved.warnings
-        self._rebuilt = True
+
+    def _alarm(self, changed: Iterable[Job]) -> None:
+        """What the alarms say is so: of these workloads the records changed."""
+        found = dict(self._set_aside)
+        for job in changed:
+            found.pop(job.name, None)
+            if job.aside and job.phase not in FINAL:
+                found[job.name] = rules.ASIDE.because(why=job.aside)
+        if found != self._set_aside:
+            self._set_aside = found
+            self._metrics.set_aside(len(found))
 
     # -- the thread --------------------------------------------------------------------------------------------
 
@@ -244,6 +293,24 @@ class Controller:
         self._put(question)
         return question.future
 
+    def _live(self) -> None:
+        """The loop, begun anew whenever it fails; one that fails again and again ends the server with a message."""
+        deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+        while True:
+            try:
+                self._run()
+                return
+            except BaseException as error:
+                log.critical("the scheduler's loop failed and is begun anew", exc_info=True)
+                deaths.append(time.monotonic())
+                if len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < DEATHS_WITHIN_S:
+                    self._died = f"the scheduler failed {MOST_DEATHS} times in a row: {in_words(error)}"
+                    log.critical("%s", self._died)
+                    return
+                self.problem = f"the scheduler's loop failed and was begun anew: {in_words(error)}"
+                self._metrics.restarted()
+                time.sleep(RETRY_S)
+
     def _run(self) -> None:
         while True:
             items = self._collect()
@@ -253,10 +320,11 @@ class Controller:
             try:
                 if asks or self._due():
                     self._take(asks)
-            except Exception:
+            except Exception as error:
                 log.exception("a step failed")
-                self.problem = "a step failed; the log says how"
-                self._recover(asks)
+                if not self._set_aside_for(asks, error):
+                    self.problem = "a step failed; the log says how"
+                    self._recover(asks)
             for item in items:
                 if isinstance(item, _Question):
                     item.answer()
@@ -282,7 +350,8 @@ class Controller:
     def _take(self, asks: list[_Ask]) -> None:
         """One step: feed, commit, answer, act."""
         for _ in range(ATTEMPTS):
-            taken = [_Ask(Restarted()), *asks] if self._rebuilt else asks
+            aside = [_Ask(SetAside(name, why)) for name, why in sorted(self._aside.items())]
+            taken = [_Ask(Restarted()), *aside, *asks] if self._rebuilt else asks
             facts = [ask.fact for ask in taken]
             began = time.perf_counter()
             mark = self._clock.mark()
@@ -296,6 +365,7 @@ class Controller:
                 entry = self._entry(step, taken, mark)
                 self._version = self._store.commit(entry)
                 self._rebuilt = False
+                self._aside = {}
                 self._keep_up(entry)
             except StaleError:
                 log.warning("another writer moved the store; deciding again")
@@ -308,6 +378,7 @@ class Controller:
             committed = time.perf_counter()
             try:
                 self._metrics.observe(step, decided - began, committed - decided)
+                self._alarm(step.changed.values())
                 self._after(step, taken, entry.tasks)
             except Exception:
                 log.exception("a step was stored, but not all of it was carried out")
@@ -339,7 +410,7 @@ class Controller:
                 left.append(ask)
         return left
 
-    def _entry(self, step: Step, asks: Sequence[_Ask], mark: Mark) -> Entry:
+    def _entry(self, step: Step, asks: Sequence[_Ask], mark: Mark | None) -> Entry:
         refused = {refusal.fact for refusal in step.refusals}
         tasks = {
             ask.fact.workload.name: ask.task
@@ -368,7 +439,7 @@ class Controller:
         refused = {refusal.fact: refusal for refusal in step.refusals}
         for at, ask in enumerate(asks):
             if ask.future is not None:
-                job = step.changed.get(_name_of(ask.fact)) or self._driver.jobs.get(_name_of(ask.fact))
+                job = step.changed.get(name_of(ask.fact)) or self._driver.jobs.get(name_of(ask.fact))
                 seen = None if job is None else replace(job)
                 ask.future.set_result(Answer(refused.get(at), seen, self._version))
             elif ask.stored is not None:
@@ -382,6 +453,63 @@ class Controller:
             events = self._store.events_of(self._version)
             for callback in self._subscribers:
                 callback(events)
+
+    def _set_aside_for(self, asks: list[_Ask], error: Exception) -> bool:
+        """Whether it is known because of whom the step failed, and the rest goes on at once without that one."""
+        if isinstance(error, StoreError | UnavailableError):
+            return False
+        try:
+            return self._set_aside_culprit(asks)
+        except Exception:
+            log.exception("nobody knows because of whom it failed")
+            return False
+
+    def _set_aside_culprit(self, asks: list[_Ask]) -> bool:
+        saved = self._store.load()
+        jobs = [replace(job, aside=self._aside.get(job.name, job.aside)) for job in saved.jobs]
+        self._version = saved.version
+
+        def rehearse(step: Step, count: int) -> None:
+            with suppress(TakenError):  # which is told to who asked
+                self._store.rehearse(self._entry(step, [_Ask(Restarted()), *asks[:count]], None))
+
+        culprit = find_culprit(
+            jobs,
+            [ask.fact for ask in asks],
+            self._clock.now(),
+            lambda some: self._driver_of(saved, some),
+            rehearse,
+        )
+        if culprit is None:
+            return False
+        log.error("a step fails because of %s: %s", culprit.name or "what was asked for", culprit.why)
+        left = list(asks)
+        known = {job.name: job for job in jobs}.get(culprit.name)
+        new = known is not None and not known.aside
+        if culprit.fact is not None:
+            ask = left[culprit.fact]
+            if ask.future is not None or not new:
+                del left[culprit.fact]
+                self._refuse(ask, rules.FAULT.because(why=culprit.why))
+        if new:
+            self._aside[culprit.name] = culprit.why
+        elif culprit.fact is None:
+            return False
+        with self._ready:
+            self._inbox.extendleft(reversed(left))
+        self._reload()
+        self._wakes_at = self._clock.now()
+        return True
+
+    def _refuse(self, ask: _Ask, why: str) -> None:
+        if ask.future is not None:
+            if ask.asked is not None:
+                asked = replace(ask.asked, allowed=False, rule=rules.FAULT.id)
+                self._store.note_audit(asked, self._clock.wall_now())
+            ask.future.set_result(Answer(Refusal(0, rules.FAULT.id, why), None, self._version))
+        elif ask.stored is not None:
+            log.error("not taken in: %r", ask.fact)
+            ask.stored.set_result(None)
 
     def _recover(self, asks: Sequence[_Ask]) -> None:
         """The step is not in the store: forget it, tell who asked, and take in again what was seen."""
@@ -423,7 +551,3 @@ class Controller:
 
     def _described(self) -> ClusterState:
         return describe(self._driver, self._version)
-
-
-def _name_of(fact: Fact) -> str:
-    return fact.workload.name if isinstance(fact, Submit) else getattr(fact, "name", "")

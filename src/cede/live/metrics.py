@@ -58,6 +58,8 @@ class Metrics:
         self._waits = self._histogram("cede_wait_seconds", "From waiting to the start", _WAITS, "queue")
         self._holds = Gauge("cede_holds", "Workloads whose room is held", registry=self.registry)
         self._workloads = Gauge("cede_workloads", "Workloads that have not ended", ["state"], registry=self.registry)
+        self._aside = Gauge("cede_set_aside", "Workloads set aside because a step failed", registry=self.registry)
+        self._restarts = self._counter("cede_controller_restarts_total", "How often the scheduler's loop began anew")
         self._ended = self._counter("cede_ended_total", "Workloads that ended", "state")
         self._lost = self._counter("cede_lost_resource_hours_total", "Work thrown away by preemption", "resource")
         self._lost_gpus = self._counter(
@@ -82,6 +84,14 @@ class Metrics:
     def exposition(self) -> bytes:
         """All series in Prometheus' text format."""
         return generate_latest(self.registry)
+
+    def set_aside(self, count: int) -> None:
+        """So many workloads are set aside now."""
+        self._aside.set(count)
+
+    def restarted(self) -> None:
+        """The scheduler's loop ended and was begun anew."""
+        self._restarts.inc()
 
     def restore(self, jobs: Iterable[Job]) -> None:
         """Begin with these workloads, as after a restart; whatever was followed before is forgotten."""

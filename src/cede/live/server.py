@@ -49,6 +49,7 @@ from cede.model.resources import is_gpu
 log = logging.getLogger("cede.server")
 
 HOUSEKEEPING_S = 3600.0
+WATCH_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,15 @@ class LiveServer:
         self._machine = machine or Machine()
         self._given = document
         self._stopped = threading.Event()
+        self._dead = ""
+        """Why it ended though nobody asked for it."""
         self._uvicorn: uvicorn.Server | None = None
         self._wake: Callable[[], object] | None = None
         self._reread: Callable[[], ServerConfig] | None = None
         self._reloads = threading.Event()
         self._thread: threading.Thread | None = None
         self.ready: Ready | None = None
+        self.controller: Controller | None = None
 
     def run(self, told: Callable[[Ready], None], reread: Callable[[], ServerConfig] | None = None) -> None:
         """Serve until SIGINT or SIGTERM; `told` is called once requests are answered.
@@ -179,7 +183,7 @@ class LiveServer:
             broker_hint=broker.hint,
             broker_token=broker.token,
         )
-        controller = Controller(
+        controller = self.controller = Controller(
             store,
             executor,
             document,
@@ -207,6 +211,8 @@ class LiveServer:
             url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
             self.ready = Ready(url, place.path, first, local, notices, controller.adopted)
             asyncio.run(self._answer(server, listener, place, told))
+            if self._dead:
+                raise CedeError(self._dead)
         finally:
             controller.stop()
             executor.close()
@@ -241,9 +247,10 @@ class LiveServer:
             place.announce(Note(self.ready.url, self.ready.local_token, os.getpid()))
             told(self.ready)
         keeping = asyncio.create_task(self._housekeeping(server))
+        watching = asyncio.create_task(self._watch(server))
         closing = asyncio.create_task(self._heed(app, server, asked))
         await serving
-        for task in (keeping, closing):
+        for task in (keeping, closing, watching):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -276,6 +283,13 @@ class LiveServer:
         told += f"; {', '.join(later)} will at the next start" if later else ""
         log.warning("SIGHUP: the configuration was read again: %s", told)
         server.note(replace(asked, detail=f"SIGHUP: {told}"))
+
+    async def _watch(self, server: Server) -> None:
+        """A server whose scheduler has ended ends too."""
+        while not server.controller.dead:
+            await asyncio.sleep(WATCH_S)
+        self._dead = server.controller.dead
+        self._ask_to_stop()
 
     async def _housekeeping(self, server: Server) -> None:
         """What the configuration no longer wants to be kept goes, and the audit trail says so."""

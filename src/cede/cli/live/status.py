@@ -86,6 +86,8 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
         yield "exit code", str(job["exit_code"])
     if job["exit_signal"] is not None:
         yield "signal", str(job["exit_signal"])
+    if job.get("set_aside"):
+        yield "set aside", f"{job['set_aside']}; `cede resume {job['name']}` tries it again"
     if job["parked"]:
         yield "suspended by", job["parked"]
     if job["env"]:

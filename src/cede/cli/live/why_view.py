@@ -112,6 +112,14 @@ def _print_obstacle(out: Console, found: Why) -> None:
     from rich.padding import Padding
 
     job, decision = found["workload"], found["stands_in_its_way"]
+    if job.get("set_aside"):
+        out.print(
+            text(
+                f"It is set aside: `cede resume {job['name']}` tries it again, `cede cancel {job['name']}` ends it.",
+                "bold",
+            )
+        )
+        return
     if found["not_asked"] == "parked":
         out.print()
         out.print(text(f"{job['parked']} suspended it: `cede resume {job['name']}` lets it queue again.", "bold"))

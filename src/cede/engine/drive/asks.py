@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cede.engine.drive import rules
-from cede.engine.drive.facts import AskCheckpoint, Cancel, PutNode, PutQueue, Resume, SetNode, Submit, Suspend
+from cede.engine.drive.facts import AskCheckpoint, Cancel, PutNode, PutQueue, Resume, SetAside, SetNode, Submit, Suspend
 from cede.engine.drive.holds import give_up, gone_nodes, release
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.leaving import ask_for_checkpoint, kill, saves, send_away, tell_to_go
+from cede.engine.drive.leaving import ask_for_checkpoint, in_force, kill, saves, send_away, tell_to_go
 from cede.engine.drive.roll import Roll
 from cede.engine.events import NodeMarked, NodePut, QueuePut, apply
 from cede.model.errors import CedeError
@@ -51,6 +51,7 @@ def submit(roll: Roll, fact: Submit) -> None:
 def cancel(roll: Roll, fact: Cancel) -> None:
     """It ends for good: at once if it waits, after its processes are gone if it runs."""
     job = known(roll, fact.name)
+    job.aside = ""  # whoever wants its end must get it, and looks at it anew
     if job.phase is Phase.CANCELLING:
         if job.leaving is not None and job.leaving.cause != "cancel":
             job.leaving.cause, job.leaving.by = "cancel", fact.by
@@ -81,6 +82,8 @@ def cancel(roll: Roll, fact: Cancel) -> None:
 def suspend(roll: Roll, fact: Suspend) -> None:
     """It gives its room back and stays away until somebody resumes it."""
     job = known(roll, fact.name)
+    if job.aside:
+        raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=rules.ASIDE.because(why=job.aside))
     if job.parked:
         return
     if job.phase is Phase.CANCELLING:
@@ -106,6 +109,9 @@ def suspend(roll: Roll, fact: Suspend) -> None:
 def resume(roll: Roll, fact: Resume) -> None:
     """Somebody lets a suspended workload queue again."""
     job = known(roll, fact.name)
+    if job.aside:
+        _take_back(roll, job, fact.by)
+        return
     if not job.parked:
         sentence = "nobody suspended it" if job.phase in WAITING else "it is not suspended"
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=sentence)
@@ -115,11 +121,38 @@ def resume(roll: Roll, fact: Resume) -> None:
         roll.enter(job)
 
 
+def _take_back(roll: Roll, job: Job, by: str) -> None:
+    """One that was set aside is decided about again; what was ordered of it is ordered again."""
+    job.aside = ""
+    roll.note(job, "resume", rules.RESUMED, by=by or "somebody")
+    if job.phase not in WAITING:
+        roll.reseat(job)
+        for order in in_force(job):
+            roll.order(order)
+    elif not job.parked:
+        roll.enter(job)
+
+
+def set_aside(roll: Roll, fact: SetAside) -> None:
+    """Steps go on without it: it is not looked at, and nobody takes or is given its room because of it."""
+    job = known(roll, fact.name)
+    if job.phase is Phase.HELD:
+        give_up(roll, job, rules.ASIDE, why=fact.why)
+    job.aside = fact.why
+    roll.note(job, "set aside", rules.ASIDE, why=fact.why)
+    if job.phase in WAITING:
+        roll.leave(job, preempted=False)
+    else:
+        roll.seat_aside(job)
+
+
 def checkpoint(roll: Roll, fact: AskCheckpoint) -> None:
     """A checkpoint is wanted while the workload goes on."""
     job = known(roll, fact.name)
-    what = ""
-    if job.phase is Phase.CHECKPOINTING:
+    what = rules.ASIDE.because(why=job.aside) if job.aside else ""
+    if what:
+        pass
+    elif job.phase is Phase.CHECKPOINTING:
         what = "it was asked for one already"
     elif job.phase is not Phase.RUNNING:
         what = "it does not run"

@@ -24,6 +24,7 @@ from cede.engine.drive.facts import (
     PutQueue,
     Restarted,
     Resume,
+    SetAside,
     SetNode,
     Submit,
     Suspend,
@@ -36,11 +37,11 @@ from cede.engine.drive.leaving import (
     checkpoint_overdue,
     checkpointed,
     defer,
-    hint_of,
+    in_force,
     kill,
     tell_to_go,
 )
-from cede.engine.drive.orders import Kill, Launch, Order, Terminate
+from cede.engine.drive.orders import Order
 from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import LIVE, Ways
@@ -88,7 +89,7 @@ class Driver:
         for job in under_way:
             roll.jobs[job.name] = job
             roll.unsettled += job.phase in UNSETTLED
-            if job.phase is Phase.HELD:
+            if job.phase is Phase.HELD and not job.aside:
                 roll.held[job.name] = job
         for job in under_way:
             driver._seat(job)
@@ -101,8 +102,11 @@ class Driver:
     def _seat(self, job: Job) -> None:
         """Put a job of the record back where it was in the columns."""
         roll = self._roll
-        if job.parked and job.phase in WAITING:
+        if (job.parked and job.phase in WAITING) or (job.aside and job.phase not in PRESENT):
             roll.columns.away.add(job.name)
+            return
+        if job.aside:
+            roll.seat_aside(job)
             return
         roll.enter(job)
         if job.phase not in WAITING:
@@ -142,7 +146,7 @@ class Driver:
 
     def outstanding(self) -> list[Order]:
         """The orders in force, for an executor that may not have got them."""
-        return [order for name in sorted(self.jobs) for order in _in_force(self.jobs[name])]
+        return [order for name in sorted(self.jobs) for order in in_force(self.jobs[name])]
 
     # -- what happens ------------------------------------------------------------------------------------------
 
@@ -222,13 +226,15 @@ class Driver:
                 asks.put_node(roll, fact)
             case PutQueue():
                 asks.put_queue(roll, fact)
+            case SetAside():
+                asks.set_aside(roll, fact)
             case Restarted():
                 recall(roll, kept_of(roll))
                 roll.dirty = True
                 look_again(roll)
             case Began() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
                 job = self.jobs.get(fact.name)
-                if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
+                if job is not None and job.attempt == fact.attempt and job.phase in PRESENT and not job.aside:
                     self._seen(job, fact)
 
     def _seen(self, job: Job, fact: Seen) -> None:
@@ -262,6 +268,8 @@ class Driver:
     def _look(self, job: Job) -> None:
         """The time of this workload has come."""
         roll = self._roll
+        if job.aside:
+            return
         end = walltime_end(job) if roll.ways.walltimes else None
         if end is not None and end <= roll.now:
             leaving = job.leaving or Leaving("walltime", "told")
@@ -284,17 +292,3 @@ class Driver:
             tell_to_go(roll, job)
         else:
             kill(roll, job)
-
-
-def _in_force(job: Job) -> Iterable[Order]:
-    if job.phase not in PRESENT:
-        return
-    if job.began is None and job.leaving is None:
-        yield Launch(job.name, job.attempt, job.nodes, job.resumes)
-    stage = "" if job.leaving is None else job.leaving.stage
-    if job.phase is Phase.CHECKPOINTING and not (job.leaving is not None and job.leaving.saved):
-        yield hint_of(job)
-    if job.leaving is not None and job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
-        yield Terminate(job.name, job.attempt, job.leaving.cause, job.grace)
-    if stage == "killed":
-        yield Kill(job.name, job.attempt)

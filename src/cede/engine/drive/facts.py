@@ -146,6 +146,14 @@ class PutQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAside:
+    """A step failed because of this workload, and `why` says how: nothing is decided about it until `Resume`."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Restarted:
     """The driver was made again from its records: of what its doctrine remembered only that is left which it keeps."""
 
@@ -166,5 +174,6 @@ Fact = (
     | SetNode
     | PutNode
     | PutQueue
+    | SetAside
     | Restarted
 )

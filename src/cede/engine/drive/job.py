@@ -77,6 +77,8 @@ class Job:
     progress: float | None = None
     parked: str = ""
     """Who asked to keep it from running, until `Resume`."""
+    aside: str = ""
+    """How a step failed because of it: nothing is decided about it, until `Resume`."""
     preempted: int = 0
     requeues: int = 0
     exit_code: int | None = None

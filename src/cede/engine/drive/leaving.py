@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cede.engine.drive import rules
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.orders import Hint, Kill, Terminate
+from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.roll import Roll
-from cede.model.lifecycle import Phase, Signal
+from cede.model.lifecycle import PRESENT, Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, about, show_duration
 
@@ -68,6 +70,21 @@ def ask_for_checkpoint(roll: Roll, job: Job, rule: Rule = rules.HINTED, **facts:
 def hint_of(job: Job) -> Hint:
     """What the application is asked for at present."""
     return Hint(job.name, job.attempt, job.hint, job.leaving is not None, job.deadline)
+
+
+def in_force(job: Job) -> Iterator[Order]:
+    """The orders that hold for this workload; of one that is set aside none do."""
+    if job.phase not in PRESENT or job.aside:
+        return
+    leaving = job.leaving
+    if job.began is None and leaving is None:
+        yield Launch(job.name, job.attempt, job.nodes, job.resumes)
+    if job.phase is Phase.CHECKPOINTING and not (leaving is not None and leaving.saved):
+        yield hint_of(job)
+    if leaving is not None and job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
+        yield Terminate(job.name, job.attempt, leaving.cause, job.grace)
+    if leaving is not None and leaving.stage == "killed":
+        yield Kill(job.name, job.attempt)
 
 
 def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Signal = Signal.EVICT) -> None:

@@ -28,6 +28,8 @@ from cede.state.trial import Trial
 
 UNSETTLED = frozenset({Phase.HELD, Phase.CHECKPOINTING, Phase.PREEMPTING, Phase.CANCELLING})
 
+_NOT_ASIDE = ("priority", "job_priority", "walltime", "checkpoint", "constraints", "preempts", "sensitive", "placement")
+"""Keys of an entry that say nothing of how much room it takes, nor whose room that is."""
 TOLD = frozenset({Phase.FAILED, Phase.CANCELLED, Phase.PREEMPTED})
 """Ends that are told with their reason even where nobody asks why."""
 
@@ -213,6 +215,8 @@ class Roll:
 
     def watch(self, job: Job) -> None:
         """Put its next times on the agenda."""
+        if job.aside:
+            return
         if job.deadline is not None:
             heapq.heappush(self._agenda, (job.deadline, job.name))
         if self.ways.walltimes and (end := walltime_end(job)) is not None:
@@ -273,6 +277,31 @@ class Roll:
         if held and self.lane is not None:
             self.lane.hold(job)
 
+    def seat_aside(self, job: Job) -> None:
+        """Its room is full, and that is all the columns know of a workload that is set aside."""
+        bare = {key: Workload.model_fields[key].default for key in _NOT_ASIDE}
+        entry = job.workload.model_copy(update=bare | {"preemptible": False, "state": "pending"})
+        self._seat(job, entry)
+
+    def reseat(self, job: Job) -> None:
+        """The columns know all of this workload again, which has its room."""
+        self._seat(job, as_entered(job))
+        self.mark(job)
+        self.watch(job)
+
+    def _seat(self, job: Job, entry: Workload) -> None:
+        row = self.state.work_index.get(job.name)
+        if row is not None:
+            self.state.forget(row)
+        self.state.submit(entry)
+        self.settle_in(job, held=False)
+        row = self.state.work_index[job.name]
+        self.state.work.preemptible[row] = entry.preemptible
+        if job.started is not None:
+            self.state.work.started[row] = job.started
+        if self.lane is not None:
+            self.open_lane()
+
     def take_hold(self, job: Job) -> None:
         """A workload enters the room that was held for it."""
         self._apply(Entered(job.name))
@@ -313,7 +342,7 @@ class Roll:
             return
         if job.name not in self.state.work_index:
             return
-        if job.phase in WAITING and not job.parked:
+        if job.phase in WAITING and not (job.parked or job.aside):
             self._apply(Requeued(job.name, preempted, job.phase is Phase.SUSPENDED))
             self._guard(job)
             if lane is not None:

@@ -13,6 +13,7 @@ IMPOSSIBLE = RULES.refuses("impossible", "{why}")
 NO_CHECKPOINT = RULES.refuses(
     "would-lose-work", "{name} writes no checkpoint, so that suspending it would lose its work since {since}"
 )
+FAULT = RULES.refuses("fault", "the scheduler cannot take it in: {why}")
 UNLAWFUL = RULES.warns("unlawful-plan", "a plan broke a rule and was not carried out: {problems}")
 
 NOBODY_ASKS = RULES.warns(
@@ -21,6 +22,10 @@ NOBODY_ASKS = RULES.warns(
 )
 
 PARKED = RULES.waits("parked", "{by} suspended it; it waits to be resumed")
+ASIDE = RULES.waits(
+    "set-aside",
+    "the scheduler failed because of it ({why}): nothing is decided about it until it is resumed or cancelled",
+)
 STILL_LEFT = RULES.waits("still-left", "its room on {nodes} is still being left by {who}")
 BEHIND = RULES.waits("behind-the-head", "{head} waits for room ahead of it, and nobody may pass")
 DELAYS = RULES.waits("would-delay", "it would delay {head}, which is to have its room in {at}")

@@ -52,6 +52,14 @@ class Scheduler(Protocol):
     def problem(self) -> str:
         """What keeps it from its work; empty while all is well."""
 
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What waits for an admin, in sentences."""
+
+    @property
+    def dead(self) -> str:
+        """Why it has ended though nobody stopped it; empty while it lives."""
+
     def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None: ...
 
     def unsubscribe(self, callback: Callable[[Sequence[Event]], None]) -> None: ...

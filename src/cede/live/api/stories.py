@@ -60,7 +60,7 @@ class WhyView(View):
     stands_in_its_way: dict[str, Any] | None = Field(
         None, description="Of one that waits: what would be decided about it now, with the nearest miss."
     )
-    not_asked: Literal["", "busy", "parked"] = Field("", description="Why that could not be asked.")
+    not_asked: Literal["", "busy", "parked", "set aside"] = Field("", description="Why that could not be asked.")
 
 
 @router.get("/workloads/{name}/why", responses=declared(401, 404, 422), summary="Tell a workload's story")
@@ -82,9 +82,11 @@ async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
 
 async def _in_its_way(
     server: Server, caller: Caller, record: Record
-) -> tuple[Decision | None, Literal["", "busy", "parked"]]:
+) -> tuple[Decision | None, Literal["", "busy", "parked", "set aside"]]:
     if record.job.phase not in WAITING:
         return None, ""
+    if record.job.aside:
+        return None, "set aside"
     if record.job.parked:
         return None, "parked"
     document, kept = await in_time(server.controller.moment())

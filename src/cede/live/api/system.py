@@ -29,6 +29,9 @@ _KEPT_S = 1.0
 class Health(View):
     status: Literal["ok", "impaired"] = Field(description="impaired: it runs, and its log says what is wrong.")
     version: str
+    alarms: int = Field(
+        description="Workloads that are set aside, and what else waits for an admin; `/server` says it."
+    )
 
 
 class You(View):
@@ -73,7 +76,9 @@ async def health(server: Here, request: Request) -> Health:
     """Needs no token."""
     pulse: Pulse = request.app.state.pulse
     await pulse.check()
-    return Health(status="impaired" if server.controller.problem else "ok", version=__version__)
+    alarms = len(server.controller.alarms)
+    status: Literal["ok", "impaired"] = "impaired" if server.controller.problem or alarms else "ok"
+    return Health(status=status, version=__version__, alarms=alarms)
 
 
 @router.get("/server", responses=declared(401), summary="About the server, and you")
@@ -86,7 +91,7 @@ async def about(server: Here, caller: Whoever) -> About:
         doctrine=state.doctrine,
         edition=state.edition,
         state_version=state.version,
-        problem=server.controller.problem,
+        problem="; ".join(one for one in (server.controller.problem, *server.controller.alarms) if one),
         notices=[*notices, *server.notices],
         you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )

@@ -87,6 +87,7 @@ class WorkloadView(View):
     progress: float | None
     at_stake: AtStake | None = Field(None, description="Of one that runs, when it is asked for by name.")
     parked: str = Field(description="Who keeps it from running; empty: nobody.")
+    set_aside: str = Field(description="How the scheduler failed because of it: it does nothing for it until resumed.")
     version: int
     warnings: list[str] = Field(default_factory=list)
 
@@ -204,7 +205,10 @@ def workload_view(
     """The workload as this caller may see it; `whole`: with its environment, if it may."""
 
     def at(us: int | None) -> str | None:
-        return None if us is None else moment(clock.wall(us))
+        try:
+            return None if us is None else moment(clock.wall(us))
+        except (ValueError, TypeError):  # its record is wrong, and must not keep others from theirs
+            return None
 
     job, task = record.job, record.task
     entry = job.workload
@@ -259,6 +263,7 @@ def workload_view(
         env=dict(task.env) if whole and (caller.admin or task.owner == caller.name) else None,
         progress=job.progress,
         parked=job.parked,
+        set_aside=job.aside,
         version=job.version,
         warnings=list(warnings),
     )

@@ -66,6 +66,7 @@ class Workload(TypedDict):
     progress: float | None
     at_stake: AtStake | None
     parked: str
+    set_aside: str
     version: int
     warnings: list[str]
 

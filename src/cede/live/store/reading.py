@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
@@ -35,7 +37,7 @@ _LIVE = [str(phase) for phase in Phase if phase not in FINAL]
 
 def load(connection: Connection) -> Saved:
     state = connection.execute(select(STATE.c.version, STATE.c.document, STATE.c.kept)).one()
-    live = select(WORKLOADS.c.job).where(WORKLOADS.c.phase.in_(_LIVE)).order_by(WORKLOADS.c.sequence)
+    live = select(WORKLOADS.c.name, WORKLOADS.c.job).where(WORKLOADS.c.phase.in_(_LIVE)).order_by(WORKLOADS.c.sequence)
     nodes = connection.execute(select(NODE_STATES.c.node, NODE_STATES.c.state).order_by(NODE_STATES.c.node))
     warnings: list[str] = []
     with clamping() as clamped:
@@ -43,11 +45,15 @@ def load(connection: Connection) -> Saved:
         if clamped:
             warnings.append(_too_long("the cluster file", clamped))
         jobs = []
-        for text in connection.execute(live).scalars():
+        unreadable = []
+        for name, text in connection.execute(live):
             clamped.clear()
-            jobs.append(codec.parse_job(text))
+            try:
+                jobs.append(codec.parse_job(text))
+            except Exception as error:  # whatever was written there, the others must go on
+                unreadable.append(f"the record of {name} cannot be read, and it is left out: {error}")
             if clamped:
-                warnings.append(_too_long(jobs[-1].name, clamped))
+                warnings.append(_too_long(name, clamped))
     return Saved(
         version=state.version,
         document=document,
@@ -56,6 +62,7 @@ def load(connection: Connection) -> Saved:
         node_states={row.node: row.state for row in nodes},
         kept={} if state.kept is None else codec.plain_of(state.kept),
         warnings=tuple(warnings),
+        unreadable=tuple(" ".join(one.split())[:500] for one in unreadable),
     )
 
 
@@ -120,8 +127,15 @@ def workloads(
             raise UnknownError(f"there is no workload '{after}' to go on after")
         asked.append(columns.sequence < place if newest_first else columns.sequence > place)
     order = columns.sequence.desc() if newest_first else columns.sequence
-    rows = connection.execute(_RECORD.where(*asked).order_by(order).limit(bounded(limit)))
-    return tuple(_record(row) for row in rows)
+    rows = connection.execute(_RECORD.where(*asked).order_by(order))
+    return tuple(islice(_readable(rows), bounded(limit)))
+
+
+def _readable(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterator[Record]:
+    """The records that are any: one that is none must not hide the others. `load` tells of it."""
+    for row in rows:
+        with suppress(ValueError, TypeError, LookupError):
+            yield _record(row)
 
 
 def counts(connection: Connection) -> Mapping[str, Mapping[Phase, int]]:

@@ -82,6 +82,8 @@ class Saved:
     """What the doctrine remembers, as plain JSON."""
     warnings: tuple[str, ...] = ()
     """What was not read as it stands in the store."""
+    unreadable: tuple[str, ...] = ()
+    """Sentences about workloads that have not ended, but whose records are no records."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,12 @@ class Store:
         with self._writes() as connection:
             return writing.commit(connection, entry)
 
+    def rehearse(self, entry: Entry) -> None:
+        """All that `commit` does, taken back: raises what that would."""
+        with self._turn, in_our_words("the store did not take it"), self._writer.connect() as connection:
+            writing.commit(connection, entry)
+            connection.rollback()
+
     def workload(self, name: str) -> Record | None:
         with self._reads() as connection:
             return reading.workload(connection, name)
