@@ -126,6 +126,76 @@ def test_following_prints_both_streams_and_ends_like_the_command(server: Served)
     assert ran.err == "err\n"
 
 
+GO = "until [ -e $CEDE_CHECKPOINT_DIR/go{} ]; do sleep 0.02; done"
+
+
+def let_go(server: Served, name: str, number: int, *, said: str, member: int = 0) -> None:
+    """The workload goes on, once it has said this and that is on record."""
+    until(lambda: said.encode() in b"".join(server.client.logs(name, member=member, stream="both")))
+    (server.data / "jobs" / name / "checkpoint" / f"go{number}").touch()
+
+
+def test_both_streams_are_printed_as_they_were_written(server: Served, call: Call) -> None:
+    script = f"echo one; {GO.format(1)}; echo two >&2; {GO.format(2)}; echo three; printf end >&2"
+    call("submit", "--name", "both", "--", "sh", "-c", script)
+    let_go(server, "both", 1, said="one")
+    let_go(server, "both", 2, said="two")
+    call("wait", "both")
+
+    assert call("logs", "both").out == "one\ntwo\nthree\nend"
+    assert call("logs", "both", "--stdout").out == "one\nthree\n"
+    assert call("logs", "both", "--stderr").out == "two\nend"
+    assert call("logs", "both", "--stdout", "--stderr", "--tail", "2").out == "three\nend"
+    assert call("logs", "both", "--follow").out == "one\ntwo\nthree\nend"
+    assert call("logs", "both", "--json").out == '"one"\n"two"\n"three"\n"end"\n'
+
+
+def test_the_lines_of_all_members_say_whose_they_are_and_which_of_them_failed(server: Served, call: Call) -> None:
+    script = (
+        f"case $CEDE_RANK in 0) {GO.format(1)}; echo zero; exec sleep 600;; "
+        f"1) echo one; {GO.format(2)}; echo two >&2; exit 7;; esac"
+    )
+    call("submit", "--name", "pair", "--members", "2", "--cpu", "100m", "--", "sh", "-c", script)
+    let_go(server, "pair", 1, said="one", member=1)
+    let_go(server, "pair", 2, said="zero")
+    ended = call("wait", "pair")
+
+    assert ended.code == 7
+    failed_on = server.client.job("pair")["failure"]
+    assert failed_on is not None
+    node = failed_on["node"]
+    assert f"it ended with exit code 7 (member 1 on {node})" in ended.out
+    assert call("logs", "pair", "--member", "all").out == "[1] one\n[0] zero\n[1] two\n"
+    assert call("logs", "pair", "--member", "all", "--follow", "--tail", "2").out == "[0] zero\n[1] two\n"
+    assert call("logs", "pair", "--member", "1").out == "one\ntwo\n"
+    assert json.loads(call("logs", "pair", "--member", "all", "--stderr", "--json").out) == {
+        "member": 1,
+        "stream": "err",
+        "line": "two",
+    }
+    assert call("logs", "pair", "--member", "one").err.startswith("error: --member: 'one' is no number of a member")
+    assert call("status", "pair", "--json").data["failure"] == {
+        "member": 1,
+        "node": node,
+        "exit_code": 7,
+        "exit_signal": None,
+        "why": "it ended with exit code 7",
+        "stderr": ["two"],
+    }
+    status, why = call("status", "pair").out, call("why", "pair").out
+    assert f"failed        member 1 on {node}: it ended with exit code 7\nits stderr    two\n" in status
+    assert f"Attempt 1 failed: member 1 on {node}: it ended with exit code 7.\n" in why
+    assert "standard error:\n  two\n" in why
+    assert call("why", "pair", "--json").data["workload"]["failure"]["stderr"] == ["two"]
+
+
+def test_a_submission_of_several_members_is_followed_with_their_numbers(server: Served) -> None:
+    ran = server.run("submit", "-f", "--members", "2", "--cpu", "100m", "--", "sh", "-c", "echo I am $CEDE_RANK")
+
+    assert ran.code == 0
+    assert sorted(ran.out.splitlines()[1:3]) == ["[0] I am 0", "[1] I am 1"]
+
+
 def test_a_warning_goes_to_standard_error(call: Call) -> None:
     ran = call("submit", "--name", "warned", "--checkpoint", "manual", "--", "true")
 

@@ -56,6 +56,8 @@ def line(job: Workload) -> object:
     from cede.cli.output import text
 
     why = job["why"] or ", ".join(dict.fromkeys(job["nodes"]))
+    if (failure := job.get("failure")) and job["members"] > 1:
+        why += f" (member {failure['member']} on {failure['node']})"
     return text(job["name"], "bold") + text("  ") + state(job["state"]) + text(f"  {why}" if why else "")
 
 

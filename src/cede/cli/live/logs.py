@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cede.cli.live.asking import Name
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import example
+
+if TYPE_CHECKING:
+    from cede.live.client import Client
+
+ALL = "all"
+MOST_DIGITS = 7
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -21,22 +28,33 @@ def logs(
         bool, typer.Option("--follow", "-f", help="Go on until it has ended, through all its attempts.")
     ] = False,
     attempt: Annotated[int | None, typer.Option(metavar="N", min=1, help="Of this attempt; else the last.")] = None,
-    member: Annotated[int, typer.Option(metavar="N", min=0, help="Of this member, counted from 0.")] = 0,
-    stderr: Annotated[bool, typer.Option("--stderr", help="What it wrote to standard error.")] = False,
+    member: Annotated[
+        str,
+        typer.Option(metavar="N", help="Of this member, counted from 0; or all, with its number before each line."),
+    ] = "0",
+    stdout: Annotated[bool, typer.Option("--stdout", help="Only what it wrote to standard output.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Only what it wrote to standard error.")] = False,
     tail: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only the last N lines there are.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print every line as a JSON string.")] = False,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print every line as a JSON string; of all members as an object that says whose."),
+    ] = False,
     url: Url = None,
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Print what a workload wrote, as it was written.
+    """Print what a workload wrote, to standard output and standard error, as it was written.
 
-    That to standard output; with --stderr that to standard error.
+    What it wrote to both within the same millisecond may have changed places.
     """
     from cede.cli.live.output_of import Wanted, followed, last_lines, written
 
-    wanted = Wanted(name, attempt, member, "err" if stderr else "out")
     with connected(url, token, data) as client:
+        if member == ALL:
+            _print_all(client, name, attempt, _streams(stdout, stderr), follow=follow, tail=tail, json=json)
+            return
+        streams = _streams(stdout, stderr)
+        wanted = Wanted(name, attempt, _number(member), "both" if len(streams) > 1 else streams[0])
         pieces = followed(client, wanted, tail) if follow else written(client, wanted)
         if tail is not None and not follow:
             pieces = last_lines(pieces, tail)
@@ -44,6 +62,49 @@ def logs(
             _print_json(pieces)
         else:
             print_bytes(pieces)
+
+
+def _streams(stdout: bool, stderr: bool) -> tuple[Literal["out", "err"], ...]:
+    """Those that were asked for; both, if none was."""
+    asked: tuple[Literal["out", "err"], ...] = (*(("out",) if stdout else ()), *(("err",) if stderr else ()))
+    return asked or ("out", "err")
+
+
+def _number(member: str) -> int:
+    from cede.model.errors import InputError, Problem, shown
+
+    if not member.isdecimal() or len(member) > MOST_DIGITS:
+        raise InputError([Problem("--member", f"{shown(member)} is no number of a member", f"from 0, or {ALL}")])
+    return int(member)
+
+
+def _print_all(
+    client: Client,
+    name: str,
+    attempt: int | None,
+    streams: Sequence[str],
+    *,
+    follow: bool,
+    tail: int | None,
+    json: bool,
+) -> None:
+    """The lines of all members; with `tail` and `follow` those that are there are cut, and those that come are not."""
+    from collections import deque
+
+    from cede.cli.live.output_of import lines_of_all, prefixed
+
+    members = client.job(name)["members"]
+    lines = lines_of_all(client, name, members, attempt, streams, follow=follow)
+    if tail is not None:
+        before = lines_of_all(client, name, members, attempt, streams, follow=False)
+        count = sum(1 for _ in before) if follow else 0
+        lines = islice(lines, max(0, count - tail), None) if follow else iter(deque(lines, tail))
+    if json:
+        for line in lines:
+            text = line.data.decode(errors="replace")
+            typer.echo(_dumped({"member": line.member, "stream": line.stream, "line": text}))
+    else:
+        print_bytes(prefixed(line, members) for line in lines)
 
 
 def print_bytes(pieces: Iterable[bytes]) -> None:
@@ -60,12 +121,16 @@ def print_bytes(pieces: Iterable[bytes]) -> None:
 
 
 def _print_json(pieces: Iterable[bytes]) -> None:
-    from json import dumps
-
     left = b""
     for piece in pieces:
         *whole, left = (left + piece).split(b"\n")
         for line in whole:
-            typer.echo(dumps(line.decode(errors="replace"), ensure_ascii=False))
+            typer.echo(_dumped(line.decode(errors="replace")))
     if left:
-        typer.echo(dumps(left.decode(errors="replace"), ensure_ascii=False))
+        typer.echo(_dumped(left.decode(errors="replace")))
+
+
+def _dumped(value: object) -> str:
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False)

@@ -1,25 +1,42 @@
-"""The bytes a workload wrote: of one attempt, of all that are still to come, or the last lines of them."""
+"""What a workload wrote: of one attempt, of all that are still to come, or its last lines; of one member or of all."""
 
 from __future__ import annotations
 
+import heapq
 import sys
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from cede.live.client import Client
+    from cede.live.client.results import Piece
+
+LEAST_PAGE, MOST_PAGE = 4096, 2**20
+MOST_AT_ONCE = 2**23
+"""Bytes that are asked for at a time, of all members together."""
+LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 1.0
+"""Between two looks at what all members wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One stream of one member; of the present attempt, if none is named."""
+    """What one member wrote, to one stream or both; of the present attempt, if none is named."""
 
     name: str
     attempt: int | None = None
     member: int = 0
-    stream: Literal["out", "err"] = "out"
+    stream: Literal["out", "err", "both"] = "both"
+
+
+class Line(NamedTuple):
+    """One line of one member, without its end."""
+
+    member: int
+    stream: str
+    data: bytes
 
 
 def written(client: Client, wanted: Wanted, *, offset: int = 0, follow: bool = False) -> Iterator[bytes]:
@@ -32,6 +49,67 @@ def written(client: Client, wanted: Wanted, *, offset: int = 0, follow: bool = F
         offset=offset,
         follow=follow,
     )
+
+
+def pieces(client: Client, name: str) -> Iterator[Piece]:
+    """What a workload of one member writes until it has ended, in order."""
+    for attempt in attempts(client, name):
+        yield from client.output(name, attempt=attempt, follow=True)
+
+
+def lines_of_all(
+    client: Client, name: str, members: int, attempt: int | None, streams: Collection[str], *, follow: bool
+) -> Iterator[Line]:
+    """The lines of all members, each as it is complete, in the order in which they were written.
+
+    With `follow` those that come too, until the attempt that is named has ended, or the workload.
+    """
+    if not follow:
+        limit = min(MOST_PAGE, max(LEAST_PAGE, MOST_AT_ONCE // members))
+        found = [
+            _of_member(client.output(name, attempt=attempt, member=one, limit=limit), one) for one in range(members)
+        ]
+        yield from _whole_lines(heapq.merge(*found, key=lambda one: one[1].at), streams)
+        return
+    for one in attempts(client, name) if attempt is None else (attempt,):
+        yield from _whole_lines(_as_they_come(client, name, members, one), streams)
+
+
+def prefixed(line: Line, members: int) -> bytes:
+    """The line behind the number of its member, all numbers equally wide."""
+    return b"[%s] %s\n" % (str(line.member).rjust(len(str(members - 1))).encode(), line.data)
+
+
+def _of_member(found: Iterator[Piece], member: int) -> Iterator[tuple[int, Piece]]:
+    return ((member, piece) for piece in found)
+
+
+def _as_they_come(client: Client, name: str, members: int, attempt: int) -> Iterator[tuple[int, Piece]]:
+    """Every member is asked in turn; those that have ended no more."""
+    offsets = dict.fromkeys(range(members), 0)
+    pause_s = LEAST_PAUSE_S
+    while offsets:
+        news: list[tuple[int, Piece]] = []
+        for member, offset in list(offsets.items()):
+            more, offsets[member], ended = client.output_page(name, attempt, member, offset)
+            news += [(member, piece) for piece in more]
+            if ended:
+                del offsets[member]
+        yield from sorted(news, key=lambda one: one[1].at)
+        pause_s = LEAST_PAUSE_S if news else min(MOST_PAUSE_S, pause_s * 1.5)
+        if offsets:
+            time.sleep(pause_s)
+
+
+def _whole_lines(found: Iterable[tuple[int, Piece]], streams: Collection[str]) -> Iterator[Line]:
+    begun: dict[tuple[int, str], bytes] = {}
+    for member, piece in found:
+        if piece.stream in streams:
+            *whole, rest = (begun.pop((member, piece.stream), b"") + piece.data).split(b"\n")
+            yield from (Line(member, piece.stream, line) for line in whole)
+            if rest:
+                begun[member, piece.stream] = rest
+    yield from (Line(member, stream, rest) for (member, stream), rest in begun.items())
 
 
 def _tell_attempt(attempt: int) -> None:
@@ -49,16 +127,20 @@ def followed(
 
     `between` is told of every attempt after the first.
     """
-    attempt = wanted.attempt or max(1, client.job(wanted.name)["attempt"])
-    first = attempt
-    while _begins(client, wanted.name, attempt):
-        if attempt > first and between is not None:
-            between(attempt)
+    for attempt in attempts(client, wanted.name, between) if wanted.attempt is None else (wanted.attempt,):
         this = replace(wanted, attempt=attempt)
         yield from written(client, this, follow=True) if tail is None else _from_the_last(client, this, tail)
-        if wanted.attempt is not None:
-            return
-        attempt, tail = attempt + 1, None
+        tail = None
+
+
+def attempts(client: Client, name: str, between: Callable[[int], None] | None = _tell_attempt) -> Iterator[int]:
+    """The present attempt, or the first, and every one that begins after it, until the workload has ended."""
+    first = attempt = max(1, client.job(name)["attempt"])
+    while _begins(client, name, attempt):
+        if attempt > first and between is not None:
+            between(attempt)
+        yield attempt
+        attempt += 1
 
 
 def _begins(client: Client, name: str, attempt: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import typer
@@ -88,6 +89,11 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
         yield "signal", str(job["exit_signal"])
     if job.get("set_aside"):
         yield "set aside", f"{job['set_aside']}; `cede resume {job['name']}` tries it again"
+    if failure := job.get("failure"):
+        yield "failed", f"member {failure['member']} on {failure['node']}: {failure['why']}"
+        for label, line in zip_longest(["its stderr"], failure["stderr"] or [], fillvalue=""):
+            if line:
+                yield label, line
     if job["parked"]:
         yield "suspended by", job["parked"]
     if job["env"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +12,10 @@ from cede.model.errors import InputError, Problem, did_you_mean, shown
 
 if TYPE_CHECKING:
     from cede.live.client import Client
+    from cede.live.client.results import Workload
 
 MODES = ("none", "auto", "manual")
+STREAMS = ("out", "err")
 NO_INPUT = "give it to the command as a file, or write < /dev/null"
 _OPTIONS = {
     "requests.cpu": "--cpu",
@@ -129,26 +130,22 @@ def misplaced(command: Sequence[str], options: Collection[str], *, parted: bool)
     )
 
 
-def print_all(client: Client, name: str) -> None:
-    """Everything the workload writes until it has ended, each stream to its own."""
-    from cede.cli.live.logs import print_bytes
-    from cede.cli.live.output_of import Wanted, followed
-    from cede.live.client import ClientError
+def print_all(client: Client, job: Workload) -> None:
+    """Everything the workload writes until it has ended, each stream to its own; lines of several members prefixed."""
+    from cede.cli.live.output_of import lines_of_all, pieces, prefixed
 
-    failed: list[ClientError] = []
+    if job["members"] == 1:
+        for piece in pieces(client, job["name"]):
+            _write(piece.stream, piece.data)
+        return
+    for line in lines_of_all(client, job["name"], job["members"], None, STREAMS, follow=True):
+        _write(line.stream, prefixed(line, job["members"]))
 
-    def errors() -> None:
-        try:
-            for piece in followed(client, Wanted(name, stream="err")):
-                sys.stderr.buffer.write(piece)
-                sys.stderr.flush()
-        except ClientError as error:
-            failed.append(error)
 
-    # A daemon, so that Ctrl-C ends the command.
-    other = threading.Thread(target=errors, daemon=True)
-    other.start()
-    print_bytes(followed(client, Wanted(name)))
-    other.join()
-    if failed:
-        raise failed[0]
+def _write(stream: str, data: bytes) -> None:
+    file = sys.stdout if stream == "out" else sys.stderr
+    if hasattr(file, "buffer"):
+        file.buffer.write(data)
+    else:
+        file.write(data.decode(errors="replace"))
+    file.flush()

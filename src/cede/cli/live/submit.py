@@ -213,7 +213,7 @@ def _until_ended(client: Client, job: Workload, *, follow: bool, json: bool) -> 
     from cede.cli.output import console, emit_json
 
     if follow:
-        print_all(client, job["name"])
+        print_all(client, job)
     ended = client.wait(job["name"])
     if json:
         emit_json(ended)

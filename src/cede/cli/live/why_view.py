@@ -30,6 +30,7 @@ def print_story(out: Console, found: Why) -> None:
     if found["story"]:
         out.print(_timeline(found["story"], out.width))
     _print_preemptions(out, found)
+    _print_failure(out, found)
     if stake := job["at_stake"]:
         cost = in_words(stake["cost"], stake["lost_gpu_hours"])
         out.print()
@@ -106,6 +107,21 @@ def _print_preemptions(out: Console, found: Why) -> None:
         out.print(text(f"It gave way to {listed(by)}."))
     if whom:
         out.print(text(f"For it gave way: {listed(whom)}."))
+
+
+def _print_failure(out: Console, found: Why) -> None:
+    """Which member failed, where and how, and what it said last."""
+    from rich.padding import Padding
+
+    if (failure := found["workload"].get("failure")) is None:
+        return
+    out.print()
+    who = f"Attempt {found['workload']['attempt']} failed: member {failure['member']} on {failure['node']}"
+    out.print(text(f"{who}: {failure['why']}.", "bold"))
+    if failure["stderr"]:
+        out.print(text("The last of what it wrote to standard error:", "dim"))
+        for line in failure["stderr"]:
+            out.print(Padding(text(line), (0, 0, 0, 2)))
 
 
 def _print_obstacle(out: Console, found: Why) -> None:

@@ -16,7 +16,7 @@ from cede.live.api.problems import declared, invalid, refusal
 from cede.live.api.rules import SENSITIVE_OUTPUT
 from cede.live.api.server import Here, Server
 from cede.live.api.workloads import Named
-from cede.live.executors.executor import LogPage
+from cede.live.executors.executor import LogPage, Piece
 from cede.live.store.records import Record
 from cede.model.errors import Problem
 from cede.model.lifecycle import FINAL
@@ -34,8 +34,15 @@ class Wanted(Parameters):
 
     attempt: int | None = Field(None, ge=1, le=2**31, description="Default: the present or last one.")
     member: int = Field(0, ge=0, le=1_000_000, description="Counted from 0.")
-    stream: Literal["out", "err"] = "out"
-    offset: int = Field(0, ge=0, le=MOST_NUMBER, description="In bytes from the first ever written.")
+    stream: Literal["out", "err", "both"] = Field("out", description="both: as they were written, one after the other.")
+    framed: bool = Field(
+        False,
+        description="Each piece is preceded by a line `STREAM AT SIZE`: out or err, a time in microseconds by which "
+        "pieces of all members can be put in order, and its bytes. Of `both` only.",
+    )
+    offset: int = Field(
+        0, ge=0, le=MOST_NUMBER, description="In bytes from the first ever written, frames not counted."
+    )
     limit: int = Field(65536, ge=1, le=MOST_BYTES, description="The most bytes of one answer.")
     wait: float = Field(0, ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for more, if there is nothing yet.")
 
@@ -70,15 +77,15 @@ async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wan
     if wanted.attempt is not None and wanted.attempt > record.job.attempt:
         made = f"it had {record.job.attempt} so far" if record.job.attempt else "it has not begun yet"
         raise invalid([Problem("attempt", f"there is no attempt {wanted.attempt}; {made}")])
+    if wanted.framed and wanted.stream != "both":
+        raise invalid([Problem("framed", "says which stream a piece is of, and one alone was asked for")])
     if wanted.member >= record.job.workload.size:
         raise invalid([Problem("member", f"it has {record.job.workload.size} members, counted from 0")])
     ends = asyncio.get_running_loop().time() + wanted.wait
     while True:
         page = LogPage(b"", 0, 0, ended=record.job.phase in FINAL)
         if attempt:
-            page = await run_in_threadpool(
-                server.executor.logs, name, attempt, wanted.member, wanted.stream, wanted.offset, wanted.limit
-            )
+            page = await run_in_threadpool(_page, server, record.job.name, attempt, wanted)
         if page.data or page.ended or asyncio.get_running_loop().time() >= ends:
             break
         await asyncio.sleep(_LOOK_AGAIN_S)
@@ -88,6 +95,18 @@ async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wan
     headers = {START: str(page.start), NEXT: str(page.next), ENDED: "true" if page.ended else "false"}
     headers["X-Content-Type-Options"] = "nosniff"  # whatever a workload wrote, no browser shall take it for a page
     return Response(page.data, media_type="application/octet-stream", headers=headers)
+
+
+def _page(server: Server, name: str, attempt: int, wanted: Wanted) -> LogPage:
+    if wanted.stream != "both":
+        return server.executor.logs(name, attempt, wanted.member, wanted.stream, wanted.offset, wanted.limit)
+    found = server.executor.output(name, attempt, wanted.member, wanted.offset, wanted.limit)
+    data = b"".join(_framed(piece) if wanted.framed else piece.data for piece in found.pieces)
+    return LogPage(data, found.start, found.next, found.ended)
+
+
+def _framed(piece: Piece) -> bytes:
+    return b"%s %d %d\n%s" % (piece.stream.encode(), piece.at, len(piece.data), piece.data)
 
 
 async def _readable(server: Server, caller: Caller, name: str, wanted: Wanted) -> Record:

@@ -15,6 +15,7 @@ from cede.engine.cluster import Cluster
 from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
 from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.failures import with_failure
 from cede.live.api.problems import RefusedError, declared
 from cede.live.api.server import Here, Server
 from cede.live.api.values import View
@@ -69,9 +70,10 @@ async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
     story = await run_in_threadpool(server.store.story, name)
     record = story.record or record
     told = sorted(story.told, key=_place)
+    view = workload_view(record, caller, server.clock)
     decision, not_asked = await _in_its_way(server, caller, record)
     return WhyView(
-        workload=await with_stake(server, workload_view(record, caller, server.clock)),
+        workload=await with_stake(server, await with_failure(server, caller, record, view)),
         story=[_told(name, one, server.clock) for one in told[-MOST_TOLD:]],
         left_out=max(0, len(told) - MOST_TOLD),
         lost_gpu_hours=round(sum(one.transition.lost_gpu_hours for one in told if isinstance(one, Event)), DIGITS),

@@ -15,6 +15,7 @@ from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, T
 from cede.model.lifecycle import Phase
 from cede.model.times import about, format_duration, parse_duration
 
+LAST_LINES = 10
 Page = Field(None, description="Give this as `after` for the next page; null on the last.")
 
 
@@ -41,6 +42,19 @@ class AtStake(View):
     charged: str = Field(description="What it is charged when cost counts: never less for publishing checkpoints.")
     cost: float = Field(description="What its preemption costs, in minutes, as a plan tells it, and to start again.")
     lost_gpu_hours: float = Field(description="GPU-hours that would be thrown away.")
+
+
+class FailureView(View):
+    """The member that failed first, which is why the whole did."""
+
+    member: int = Field(description="Counted from 0.")
+    node: str
+    exit_code: int | None
+    exit_signal: int | None
+    why: str = Field(description="How it ended, in a sentence.")
+    stderr: list[str] | None = Field(
+        description=f"The last lines of its standard error, {LAST_LINES} at most; null if they are not for the caller."
+    )
 
 
 class WorkloadView(View):
@@ -75,6 +89,9 @@ class WorkloadView(View):
     requeues: int
     exit_code: int | None
     exit_signal: int | None
+    failure: FailureView | None = Field(
+        None, description="Of one whose last attempt failed, when it is asked for by name."
+    )
     rule: str
     why: str = Field(description="Why it is where it is, in a sentence.")
     waits_for: list[str] = Field(description="Of one whose room is held: who has not left yet.")

@@ -13,6 +13,7 @@ from cede.engine.drive.facts import AskCheckpoint, Cancel, Fact, Resume, Suspend
 from cede.engine.drive.rules import NAME_TAKEN
 from cede.live.api.access import Caller, Whoever, touchable, visible
 from cede.live.api.bodies import Submission, SuspendBody
+from cede.live.api.failures import with_failure
 from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
 from cede.live.api.rules import ENDED, RULES
@@ -110,9 +111,9 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 422), summary="Look at a workload")
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
-    return await with_stake(
-        server, workload_view(await visible(server, caller, name), caller, server.clock, whole=True)
-    )
+    record = await visible(server, caller, name)
+    view = workload_view(record, caller, server.clock, whole=True)
+    return await with_stake(server, await with_failure(server, caller, record, view))
 
 
 async def with_stake(server: Server, view: WorkloadView) -> WorkloadView:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from cede.live.client import results
 from cede.live.client.errors import ClientError
@@ -20,6 +20,14 @@ LOG_PAGE = 2**20
 LOG_WAIT_S = 20
 GONE_S = 30.0
 """How long a server may be away while somebody waits for a workload."""
+
+
+class LogPage(NamedTuple):
+    """Bytes as they came, the offset to go on from, and whether nothing more will come."""
+
+    data: bytes
+    next: int
+    ended: bool
 
 
 class Client:
@@ -168,27 +176,53 @@ class Client:
         *,
         attempt: int | None = None,
         member: int = 0,
-        stream: Literal["out", "err"] = "out",
+        stream: Literal["out", "err", "both"] = "out",
         offset: int = 0,
         follow: bool = False,
     ) -> Iterator[bytes]:
         """What a member wrote, as it was written; with `follow` until its attempt has ended."""
+        wanted = {"attempt": attempt, "member": member, "stream": stream}
+        for page in self._log_pages(name, wanted, offset, LOG_PAGE, follow):
+            if page.data:
+                yield page.data
+
+    def output(
+        self,
+        name: str,
+        *,
+        attempt: int | None = None,
+        member: int = 0,
+        offset: int = 0,
+        limit: int = LOG_PAGE,
+        follow: bool = False,
+    ) -> Iterator[results.Piece]:
+        """What a member wrote to both streams, piece by piece in order; `limit` bytes are asked for at a time."""
+        wanted = {"attempt": attempt, "member": member, "stream": "both", "framed": True}
+        for page in self._log_pages(name, wanted, offset, limit, follow):
+            yield from pieces_of(page.data)
+
+    def output_page(self, name: str, attempt: int, member: int, offset: int) -> tuple[list[results.Piece], int, bool]:
+        """What there is behind this offset; the offset to go on from, and whether nothing more will come."""
+        page = self._log_page(
+            name, {"attempt": attempt, "member": member, "stream": "both", "framed": True}, offset, LOG_PAGE, None
+        )
+        return list(pieces_of(page.data)), page.next, page.ended
+
+    def _log_pages(
+        self, name: str, wanted: Mapping[str, Any], offset: int, limit: int, follow: bool
+    ) -> Iterator[LogPage]:
         while True:
-            page = self._wire.page(
-                f"/workloads/{quoted(name)}/logs",
-                attempt=attempt,
-                member=member,
-                stream=stream,
-                offset=offset,
-                limit=LOG_PAGE,
-                wait=LOG_WAIT_S if follow else None,
-            )
-            if page.content:
-                yield page.content
-            offset = int(page.headers["Cede-Log-Next"])
-            ended = page.headers["Cede-Log-Ended"] == "true"
-            if not page.content and (ended or not follow):
+            page = self._log_page(name, wanted, offset, limit, LOG_WAIT_S if follow else None)
+            yield page
+            offset = page.next
+            if not page.data and (page.ended or not follow):
                 return
+
+    def _log_page(self, name: str, wanted: Mapping[str, Any], offset: int, limit: int, wait_s: float | None) -> LogPage:
+        path = f"/workloads/{quoted(name)}/logs"
+        page = self._wire.page(path, **wanted, offset=offset, limit=limit, wait=wait_s)
+        ended = page.headers["Cede-Log-Ended"] == "true"
+        return LogPage(page.content, int(page.headers["Cede-Log-Next"]), ended)
 
     def why(self, name: str) -> results.Why:
         """Its whole story, and what stands in its way."""
@@ -330,6 +364,16 @@ class Client:
 
     def revoke_token(self, number: int) -> results.Token:
         return cast(results.Token, self._wire.send("DELETE", f"/tokens/{number}"))
+
+
+def pieces_of(framed: bytes) -> Iterator[results.Piece]:
+    """The pieces of a page that was asked for with frames."""
+    at = 0
+    while at < len(framed):
+        end = framed.index(b"\n", at)
+        stream, moment, size = framed[at:end].split()
+        at = end + 1 + int(size)
+        yield results.Piece(int(moment), stream.decode(), framed[end + 1 : at])
 
 
 def _certifying(seconds: float | None) -> str:

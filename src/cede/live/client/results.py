@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 Amounts = dict[str, int | str]
 
@@ -20,6 +20,25 @@ class AtStake(TypedDict):
     charged: str
     cost: float
     lost_gpu_hours: float
+
+
+class Failure(TypedDict):
+    """The member that failed first; `stderr` is the last of what it wrote there, none if that is not for the caller."""
+
+    member: int
+    node: str
+    exit_code: int | None
+    exit_signal: int | None
+    why: str
+    stderr: list[str] | None
+
+
+class Piece(NamedTuple):
+    """Bytes of one stream, with a time by which those of all members can be put in order."""
+
+    at: int
+    stream: str
+    data: bytes
 
 
 class Workload(TypedDict):
@@ -54,6 +73,7 @@ class Workload(TypedDict):
     requeues: int
     exit_code: int | None
     exit_signal: int | None
+    failure: Failure | None
     rule: str
     why: str
     waits_for: list[str]

@@ -28,6 +28,38 @@ class LogPage:
     ended: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some bytes of one stream. `at` orders pieces of the members of one attempt: microseconds of a clock of theirs."""
+
+    at: int
+    stream: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPage:
+    """A part of what a member wrote to both streams, in order; offsets and the rest as in a LogPage."""
+
+    pieces: tuple[Piece, ...]
+    start: int
+    next: int
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The member whose end was that of the attempt. `told`: it had been signalled to end before it ended."""
+
+    member: int
+    node: str
+    code: int | None
+    signal: int | None
+    told: bool
+    lost: bool
+    error: str
+
+
 class Executor(Protocol):
     """Every order may come twice, and may come for an attempt that has ended: then nothing happens.
 
@@ -52,6 +84,12 @@ class Executor(Protocol):
 
     def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
         """A page of `out` or `err` of one member."""
+
+    def output(self, name: str, attempt: int, member: int, offset: int, limit: int) -> OutputPage:
+        """A page of both, as they were written: what came within a moment of each other may have changed places."""
+
+    def failure(self, name: str, attempt: int) -> Failure | None:
+        """Which member failed first; none if none did, or it is not known any more."""
 
     def forget(self, name: str) -> None:
         """The workload's record is being deleted: its files go too."""

@@ -12,13 +12,15 @@ from pathlib import Path
 
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
-from cede.live.executors.executor import LogPage, Report
+from cede.live.executors.executor import Failure, LogPage, OutputPage, Report
 from cede.live.executors.local.folders import Folders
+from cede.live.executors.local.gang import Member, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.guard.outcome import outcome
 from cede.live.executors.local.limits import Limits, find_limits
 from cede.live.executors.local.logs import read_page
+from cede.live.executors.local.output import read_output
 from cede.live.executors.local.rights import Rights, RightsError, rights_of
 from cede.live.executors.local.spec import (
     environment,
@@ -131,6 +133,23 @@ class LocalExecutor:
         # Asked before the log is read: what was written before the end is there then.
         ended = (folder / "exit.json").exists()
         return read_page(folder, stream, offset, limit, ended)
+
+    def output(self, name: str, attempt: int, member: int, offset: int, limit: int) -> OutputPage:
+        folder = self._folders.member(name, attempt, member)
+        ended = (folder / "exit.json").exists()  # before the rest, as above
+        return read_output(folder, offset, limit, ended)
+
+    def failure(self, name: str, attempt: int) -> Failure | None:
+        found = get_attempt(self._folders.attempt(name, attempt))
+        if found is None:
+            return None
+        folders = [self._folders.member(name, attempt, member) for member in range(len(found.nodes))]
+        members = [Member(exit=files.get(str(folder), "exit.json") or None) for folder in folders]
+        first = first_failed(members)
+        end = None if first is None else members[first].exit
+        if first is None or end is None:
+            return None
+        return Failure(first, found.nodes[first], end["code"], end["signal"], end["told"], end["lost"], end["error"])
 
     def forget(self, name: str) -> None:
         with self._lock:

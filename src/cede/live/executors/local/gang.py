@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,12 @@ class Member:
     def failed(self) -> bool:
         end = self.exit
         return end is not None and bool(end["lost"] or end["error"] or end["signal"] is not None or end["code"] != 0)
+
+
+def first_failed(members: Sequence[Member]) -> int | None:
+    """The member whose failure was the first, and so that of the whole."""
+    ends = {number: member.exit for number, member in enumerate(members) if member.failed and member.exit is not None}
+    return min(ends, key=lambda number: (ends[number]["at"], not ends[number]["error"]), default=None)
 
 
 @dataclass(slots=True)
@@ -90,8 +96,8 @@ class Gang:
 
     def _exit(self, ends: list[dict[str, Any]]) -> Exited:
         """How the whole ended: as the first member that failed, or well, if none did."""
-        failing = [member.exit for member in self.members if member.failed and member.exit is not None]
-        first = min(failing, key=lambda end: (end["at"], not end["error"]), default=None)
+        failed = first_failed(self.members)
+        first = None if failed is None else self.members[failed].exit
         if first is None:
             return Exited(
                 self.name,

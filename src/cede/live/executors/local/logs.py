@@ -19,7 +19,7 @@ def read_page(folder: Path, stream: str, offset: int, limit: int, ended: bool) -
         raise ValueError(f"{stream!r} is no stream; there are out and err")
     offset, limit = max(0, offset), max(0, min(limit, MOST))
     with ExitStack() as stack:
-        parts = _parts(folder, stream, stack)
+        parts = file_parts(folder, stream, stack)
         end = max((start + size for start, size, _ in parts), default=0)
         first = min((start for start, _, _ in parts), default=0)
         at = start = min(max(offset, first), end)
@@ -32,7 +32,7 @@ def read_page(folder: Path, stream: str, offset: int, limit: int, ended: bool) -
     return LogPage(data, start, at, ended and at >= end)
 
 
-def _parts(folder: Path, stream: str, stack: ExitStack) -> list[tuple[int, int, int]]:
+def file_parts(folder: Path, stream: str, stack: ExitStack) -> list[tuple[int, int, int]]:
     """Where each file begins, its size and a descriptor, the older first: all seen at one moment.
 
     The note NAME.at names one of the two by its inode. What was seen while the files changed places is looked at again.
@@ -41,9 +41,9 @@ def _parts(folder: Path, stream: str, stack: ExitStack) -> list[tuple[int, int, 
     older: int | None = None
     newer: int | None = None
     for _ in range(TRIES):
-        older, newer = (_open(path, stack) for path in paths)
+        older, newer = (open_file(path, stack) for path in paths)
         inode, before = _note(folder / f"{stream}.at")
-        if all(_is(path, fd) for path, fd in zip(paths, (older, newer), strict=True)):
+        if all(is_still(path, fd) for path, fd in zip(paths, (older, newer), strict=True)):
             size = os.fstat(older).st_size if older is not None else 0
             if inode is None or (older is not None and os.fstat(older).st_ino == inode):
                 return _places((older, before), (newer, before + size))
@@ -56,7 +56,7 @@ def _places(*files: tuple[int | None, int]) -> list[tuple[int, int, int]]:
     return [(begins, os.fstat(fd).st_size, fd) for fd, begins in files if fd is not None]
 
 
-def _open(path: Path, stack: ExitStack) -> int | None:
+def open_file(path: Path, stack: ExitStack) -> int | None:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def _open(path: Path, stack: ExitStack) -> int | None:
     return fd
 
 
-def _is(path: Path, fd: int | None) -> bool:
+def is_still(path: Path, fd: int | None) -> bool:
     try:
         found = path.stat(follow_symlinks=False)
     except FileNotFoundError:

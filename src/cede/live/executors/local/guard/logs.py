@@ -20,6 +20,11 @@ class Log:
         self._size = 0
         self._fd = self._open()
 
+    @property
+    def position(self) -> int:
+        """How many bytes were ever written."""
+        return self._before + self._size
+
     def write(self, data: bytes) -> None:
         left = memoryview(data)
         while left:

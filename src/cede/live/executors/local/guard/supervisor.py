@@ -17,6 +17,7 @@ from typing import Any
 from . import command, dumps, ending, files, kernel, procfs
 from .conversation import Conversation
 from .logs import Log
+from .order import Order
 from .outcome import end_remains, moment, outcome
 from .post import AGAIN, Post
 
@@ -114,7 +115,8 @@ class Supervisor:
         }
         try:
             self._talk = Conversation(self._spec, self._post)
-            logs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
+            self._written = logs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
+            self._order = Order(self._spec["log_limit"])
             files.create(".", "began.json", began)
             started = dumps.resume(self._spec, note) if note else command.start(self._spec)
         except (command.NotStartedError, OSError) as error:
@@ -185,10 +187,14 @@ class Supervisor:
         except BlockingIOError:
             return
         if data:
-            self._logs[fd].write(data)
+            self._keep(self._logs[fd], data)
         else:
             self._drop(fd)
             del self._logs[fd]
+
+    def _keep(self, log: Log, data: bytes) -> None:
+        self._order.goes_on(self._written.index(log), *(one.position for one in self._written))
+        log.write(data)
 
     def _ordered(self) -> None:
         with suppress(BlockingIOError):
@@ -265,7 +271,7 @@ class Supervisor:
         for fd in list(self._logs):
             with suppress(BlockingIOError):  # somebody outside holds the other end
                 for _ in range(LEFT):
-                    self._logs[fd].write(os.read(fd, CHUNK))
+                    self._keep(self._logs[fd], os.read(fd, CHUNK))
         self._talk.close()
         assert self._end is not None
         ended = self._end.si_code == os.CLD_EXITED
