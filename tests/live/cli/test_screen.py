@@ -84,6 +84,30 @@ def test_top_shows_what_happens_and_ends_with_q(server: Served) -> None:
 
 
 @pytest.mark.slow
+def test_top_scrolls_and_sorts_by_keys(server: Served) -> None:
+    names = [f"row-{number:02}" for number in range(30)]
+    for number, name in enumerate(names):
+        server.client.submit(["sleep", "600"], name=name, cpu="50m", priority=number, cwd="/")
+    with on_a_screen(server, "top") as screen:
+        screen.shows("row-00")
+        screen.press(b"\x1b[F")
+        screen.shows("row-29")
+        screen.press(b"\x1b[H")
+        screen.shows("row-00")
+        screen.press(b"s")
+        screen.shows("s sorts (priority)")
+        screen.press(b"r")
+        screen.shows("s sorts (priority, turned)")
+        screen.press(b"\t")
+        screen.shows(">")
+        screen.press(b"q")
+
+        assert screen.ended() == 0
+    for name in names:
+        server.client.cancel(name)
+
+
+@pytest.mark.slow
 def test_a_watched_list_changes_with_the_workloads(server: Served) -> None:
     with on_a_screen(server, "ps", "--watch") as screen:
         screen.shows("q ends")

@@ -73,7 +73,7 @@ def _given(
 
 def _print(found: list[Node], *, json: bool) -> None:
     from cede.cli.live.bars import LEGEND
-    from cede.cli.live.nodes_view import nodes_table
+    from cede.cli.live.nodes_view import left_out, nodes_table
     from cede.cli.output import console, emit_json, text
 
     if json:
@@ -85,4 +85,6 @@ def _print(found: list[Node], *, json: bool) -> None:
         return
     out.print(nodes_table(found, out.width))
     out.print()
+    if lacking := left_out(found, out.width):
+        out.print(text(f"no room for {', '.join(lacking)}: a wider terminal or --json shows them", "dim"))
     out.print(text(LEGEND, "dim"))

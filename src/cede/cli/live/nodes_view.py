@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cede.cli.live.bars import bar, level, nano
 from cede.cli.live.shown import NOTHING, amount, amounts, state
 from cede.cli.output import listed, text
+from cede.model.resources import is_gpu
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,27 +18,86 @@ if TYPE_CHECKING:
 
 FIRST = ("cpu", "memory", "gpu")
 WIDE = 110
+BARS = (10, 8, 6, 4, 3, 0)
+"""How many cells a bar may have; with none there are only numbers."""
+GAP = 3
+WHO = 9
+"""What is left for the names of workloads, at least: as much as its title takes."""
+NAMES = (20, 14, 10, 8)
 LIMITS: tuple[tuple[str, Literal["guaranteed", "max"]], ...] = (("guaranteed", "guaranteed"), ("most", "max"))
 
 
-def nodes_table(nodes: Sequence[Node], width: int, *, bare: bool = False) -> Table:
-    """One line a node; a bar a resource, as many as the terminal has room for."""
-    shown = resources_of([node["capacity"] for node in nodes])[: 3 if width >= WIDE else 2]
+class Layout(NamedTuple):
+    """What a table of nodes has room for."""
+
+    resources: tuple[str, ...]
+    cells: int
+    name: int
+    who: int
+    """For the names of workloads."""
+
+
+def layout_of(nodes: Sequence[Node], width: int, title: str = "node") -> Layout:
+    """As much as the width has room for. Cores, memory and GPUs are always there: bars shrink first, then names.
+
+    Of other resources so many as fit beside these with bars of some size.
+    """
+    every = resources_of([node["capacity"] for node in nodes])
+    needed = tuple(name for name in every if is_key(name))
+    beside = [name for name in every if name not in needed]
+    longest = max(len(title), *(len(node["name"]) for node in nodes)) if nodes else len(title)
+    states = max((len(node["state"]) for node in nodes), default=0)
+    room = {name: max(len(name), *(len(_level(node, name)) for node in nodes)) for name in every}
+
+    def made(resources: Sequence[str], cells: int, name: int) -> Layout:
+        bars = sum(room[one] + (cells + 1 if cells else 0) + GAP for one in resources)
+        return Layout((*resources,), cells, name, width - (min(name, longest) + GAP + max(states, 5) + GAP + bars))
+
+    for count in range(len(beside), -1, -1):
+        for cells in BARS[:-2] if count else BARS:
+            found = made((*needed, *beside[:count]), cells, NAMES[0])
+            if found.who >= WHO:
+                return found
+    tight = [made(needed, 0, name) for name in NAMES]
+    return next((one for one in tight if one.who >= WHO), tight[-1])
+
+
+def is_key(resource: str) -> bool:
+    """Whether people look for this one first."""
+    return resource in FIRST or is_gpu(resource)
+
+
+def nodes_table(
+    nodes: Sequence[Node], width: int, *, bare: bool = False, among: Sequence[Node] | None = None, title: str = "node"
+) -> Table:
+    """One line a node; a bar a resource, as far as there is room. `among`: all nodes, if these are some of them."""
+    shown = layout_of(among or nodes, width, title)
     made = _table(bare)
-    made.add_column("node", no_wrap=True, overflow="ellipsis", max_width=20)
+    made.add_column(title, no_wrap=True, overflow="ellipsis", max_width=shown.name)
     made.add_column("state", no_wrap=True)
-    for resource in shown:
+    for resource in shown.resources:
         made.add_column(resource, no_wrap=True)
-    made.add_column("workloads", no_wrap=True, overflow="ellipsis", ratio=1)
-    cells = 10 if width >= WIDE else 8
+    made.add_column("workloads", no_wrap=True, overflow="ellipsis", max_width=max(1, shown.who))
     for node in nodes:
         made.add_row(
             text(node["name"], "bold"),
             state(node["state"]),
-            *(_filled(node, resource, cells) for resource in shown),
+            *(_filled(node, resource, shown.cells) for resource in shown.resources),
             text(_who(node)),
         )
     return made
+
+
+def left_out(nodes: Sequence[Node], width: int) -> list[str]:
+    """Resources that the table has no room for."""
+    shown = layout_of(nodes, width).resources
+    return [name for name in resources_of([node["capacity"] for node in nodes]) if name not in shown]
+
+
+def _level(node: Node, resource: str) -> str:
+    total = nano(node["capacity"], resource)
+    inside = nano(node["used"], resource) + nano(node["occupied"], resource) + nano(node["leaving"], resource)
+    return level(resource, total, inside) if total else NOTHING
 
 
 def _filled(node: Node, resource: str, cells: int) -> Text:
@@ -46,8 +106,10 @@ def _filled(node: Node, resource: str, cells: int) -> Text:
         return text(NOTHING, "dim")
     leaving = nano(node["leaving"], resource)
     inside = nano(node["used"], resource) + nano(node["occupied"], resource)
-    made = bar(total, inside, leaving, nano(node["held"], resource), cells)
-    return made + text(f" {level(resource, total, inside + leaving)}")
+    said = _level(node, resource)
+    if not cells:
+        return text(said)
+    return bar(total, inside, leaving, nano(node["held"], resource), cells) + text(f" {said}")
 
 
 def _who(node: Node) -> str:
@@ -55,16 +117,16 @@ def _who(node: Node) -> str:
     return listed(names) or NOTHING
 
 
-def queues_table(queues: Sequence[Queue], *, bare: bool = False) -> Table:
-    """One line a queue, below its parent."""
+def queues_table(queues: Sequence[tuple[int, Queue]], *, bare: bool = False, title: str = "queue") -> Table:
+    """One line a queue, in the order of `tree_order`."""
     made = _table(bare)
-    made.add_column("queue", no_wrap=True, overflow="ellipsis", max_width=28)
+    made.add_column(title, no_wrap=True, overflow="ellipsis", max_width=28)
     for label in ("running", "held", "waiting"):
         made.add_column(label, justify="right", no_wrap=True)
-    limits = [(label, key) for label, key in LIMITS if any(queue[key] for queue in queues)]
+    limits = [(label, key) for label, key in LIMITS if any(queue[key] for _, queue in queues)]
     for label in ("uses", *(label for label, _ in limits)):
         made.add_column(label, no_wrap=bare, overflow="ellipsis" if bare else "fold", ratio=1)
-    for depth, queue in _tree(queues):
+    for depth, queue in queues:
         made.add_row(
             text(f"{'  ' * depth}{queue['name']}", "bold"),
             str(queue["running"]),
@@ -84,7 +146,7 @@ def _limits(found: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {amount(name, raw)}" for name, raw in found.items()) or NOTHING
 
 
-def _tree(queues: Sequence[Queue]) -> Iterable[tuple[int, Queue]]:
+def tree_order(queues: Sequence[Queue]) -> list[tuple[int, Queue]]:
     """Every queue behind its parent, with how deep it stands."""
     below: dict[str | None, list[Queue]] = {}
     names = {queue["name"] for queue in queues}
@@ -102,7 +164,8 @@ def _tree(queues: Sequence[Queue]) -> Iterable[tuple[int, Queue]]:
 def resources_of(capacities: Iterable[Mapping[str, Any]]) -> list[str]:
     """Every resource there is, those that people look for first."""
     found = {name for capacity in capacities for name in capacity}
-    return [*(name for name in FIRST if name in found), *sorted(found - set(FIRST))]
+    first = [name for name in FIRST if name in found]
+    return first + sorted(found - set(first), key=lambda name: (not is_key(name), name))
 
 
 def _table(bare: bool) -> Table:

@@ -20,7 +20,7 @@ def queues(json: Json = False, url: Url = None, token: Token = None, data: Data 
     if json:
         emit_json(found)
         return
-    from cede.cli.live.nodes_view import queues_table
+    from cede.cli.live.nodes_view import queues_table, tree_order
 
     out = console()
-    out.print(queues_table(found) if found else text("There are no queues."))
+    out.print(queues_table(tree_order(found)) if found else text("There are no queues."))

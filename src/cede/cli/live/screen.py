@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import threading
@@ -60,10 +61,12 @@ def watched(
     look: Callable[[], T],
     draw: Callable[[T, int, int, str], RenderableType],
     heard: Callable[[Event], None] | None = None,
+    pressed: Callable[[str], None] | None = None,
 ) -> None:
     """Shows what `draw` makes of what `look` finds, full screen, until q or Ctrl-C.
 
-    `draw` is given the width and the height, and what to say of the server: nothing while it answers.
+    `draw` is given the width and the height, and what to say of the server: nothing while it answers. `pressed` is told
+    of every other key, by its name if it has one; it is drawn anew then.
     """
     from rich.console import Console
     from rich.live import Live
@@ -83,13 +86,36 @@ def watched(
         while True:
             live.update(draw(found, out.width, out.height, problem), refresh=True)
             ready = select.select([listening.wake, *keys], [], [], TICK_S)[0]
-            if any(b"q" in os.read(key, 100).lower() for key in keys if key in ready):
+            typed = [name for key in keys if key in ready for name in keys_of(os.read(key, 1000))]
+            if "q" in typed:
                 break
+            if pressed is not None:
+                for name in typed:
+                    pressed(name)
             if listening.happened() or time.monotonic() - asked > (TICK_S if problem else LOOK_S):
                 time.sleep(max(0.0, asked + LEAST_S - time.monotonic()))
                 asked = time.monotonic()
                 found, problem = _looked(look, found)
     listening.over = True
+
+
+_NAMES: dict[str, tuple[bytes, ...]] = {
+    "up": (b"\x1b[A", b"\x1bOA", b"k"),
+    "down": (b"\x1b[B", b"\x1bOB", b"j"),
+    "page up": (b"\x1b[5~",),
+    "page down": (b"\x1b[6~", b" "),
+    "home": (b"\x1b[H", b"\x1bOH", b"\x1b[1~", b"g"),
+    "end": (b"\x1b[F", b"\x1bOF", b"\x1b[4~", b"G"),
+    "tab": (b"\t",),
+    "back tab": (b"\x1b[Z",),
+}
+KEYS = {sent: name for name, all_sent in _NAMES.items() for sent in all_sent}
+_ONE_KEY = re.compile(rb"\x1bO.|\x1b\[[0-9;]*.|.", re.DOTALL)
+
+
+def keys_of(typed: bytes) -> list[str]:
+    """The keys that a terminal sends these bytes for, each by its name, or as the letter that it is, in lower case."""
+    return [KEYS.get(one, one.decode(errors="replace").lower()) for one in _ONE_KEY.findall(typed)]
 
 
 def _looked(look: Callable[[], T], before: T) -> tuple[T, str]:

@@ -11,12 +11,14 @@ from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import example
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from cede.live.client.results import Event
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 MOST_EVENTS = 50
-MOST_WORKLOADS = 200
+MOST_WORKLOADS = 2000
 
 
 @app.command(epilog=example("cede top"))
@@ -28,12 +30,13 @@ def top(
 ) -> None:
     """Watch nodes, queues, workloads and events, full screen.
 
-    It is drawn anew when something happens. q or Ctrl-C ends it.
+    It is drawn anew when something happens. Tab chooses a part, the arrows and the page keys scroll it, s sorts
+    workloads by another of age, priority, name, gpu and cpu, r turns the order round. q or Ctrl-C ends it.
     """
     from dataclasses import asdict
 
     from cede.cli.live.screen import watched
-    from cede.cli.live.top_view import Look, drawn
+    from cede.cli.live.top_view import Look, Scrolled, drawn
     from cede.cli.output import emit_json
     from cede.model.lifecycle import FINAL, Phase
 
@@ -48,4 +51,9 @@ def top(
         if json:
             emit_json(asdict(look()))
         else:
-            watched(client, look, lambda found, *size: drawn(found, client.url, *size), events.append)
+            at = Scrolled()
+
+            def draw(found: Look, width: int, height: int, problem: str) -> Group:
+                return drawn(found, client.url, width, height, problem, at)
+
+            watched(client, look, draw, events.append, at.press)

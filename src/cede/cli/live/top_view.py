@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from cede.cli.live.bars import LEGEND
-from cede.cli.live.nodes_view import nodes_table, queues_table
+from cede.cli.live.bars import LEGEND, nano
+from cede.cli.live.nodes_view import nodes_table, queues_table, tree_order
 from cede.cli.live.shown import clock, maybe, now, since, state, where
 from cede.cli.live.story import moved, sentence
 from cede.cli.live.workloads_view import asked, remark
 from cede.cli.output import number, text
+from cede.model.resources import is_gpu
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 WAITING = ("held", "pending", "suspended")
 WIDE = 110
+PARTS = ("nodes", "queues", "running", "waiting", "events")
+ORDERS = ("age", "priority", "name", "gpu", "cpu")
+TALL = 20
+"""From so many lines on there is one for the legend."""
+LEAST = 2
+"""Lines that a part keeps while another is scrolled, if it has so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +42,134 @@ class Look:
     events: list[Event]
 
 
-def drawn(look: Look, url: str, width: int, height: int, problem: str) -> Group:
-    """As many lines as the screen has, no more: each part gets some, and the busiest gets what is left."""
+@dataclass(slots=True)
+class Scrolled:
+    """What whoever looks has chosen: a part, how far each part is scrolled, and the order of workloads."""
+
+    part: str | None = None
+    order: str = ORDERS[0]
+    turned: bool = False
+    offsets: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+    rows: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+    """How many lines of each part were drawn last."""
+    sizes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+
+    def press(self, key: str) -> None:
+        """One key; those that mean nothing do nothing."""
+        if key == "s":
+            self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
+        elif key == "r":
+            self.turned = not self.turned
+        elif key in ("tab", "back tab"):
+            self._choose(1 if key == "tab" else -1)
+        else:
+            self._scroll(key)
+
+    def _choose(self, step: int) -> None:
+        there = [None, *(part for part in PARTS if self.sizes[part])]
+        now = there.index(self.part) if self.part in there else 0
+        self.part = there[(now + step) % len(there)]
+
+    def _scroll(self, key: str) -> None:
+        """The part that was chosen; else the first that has more than is shown, workloads before the rest."""
+        cut = [part for part in (*PARTS[2:], *PARTS[:2]) if self.sizes[part] > self.rows[part]]
+        part = self.part or next(iter(cut), None)
+        if part is None:
+            return
+        page = max(1, self.rows[part])
+        steps = {"up": -1, "down": 1, "page up": -page, "page down": page, "home": -(10**9), "end": 10**9}
+        if key in steps:
+            self.part = part
+            self.offsets[part] = max(0, min(self.offsets[part] + steps[key], self.sizes[part] - page))
+
+    def fit(self, sizes: Sequence[int], rows: Sequence[int]) -> list[slice]:
+        """What is shown of each part; nothing is scrolled beyond its end."""
+        for part, size, shown in zip(PARTS, sizes, rows, strict=True):
+            self.sizes[part], self.rows[part] = size, shown
+            self.offsets[part] = max(0, min(self.offsets[part], size - shown))
+        return [slice(self.offsets[part], self.offsets[part] + self.rows[part]) for part in PARTS]
+
+    def title(self, part: str, one: str) -> str:
+        """The title of a part: what it is, which of how many are shown, and a sign if it is chosen."""
+        first, shown, size = self.offsets[part], self.rows[part], self.sizes[part]
+        count = f" {first + 1}-{first + shown}/{size}" if shown < size else ""
+        return f"{'>' if self.part == part else ''}{one}{count}"
+
+
+def drawn(look: Look, url: str, width: int, height: int, problem: str, at: Scrolled | None = None) -> Group:
+    """As many lines as the screen has, no more: each part gets some, the chosen one what it wants of the rest."""
     from rich.console import Group
 
-    here = [job for job in look.workloads if job["state"] not in WAITING]
-    waiting = sorted(
-        (job for job in look.workloads if job["state"] in WAITING), key=lambda job: WAITING.index(job["state"])
-    )
-    sizes = [len(look.nodes), len(look.queues), len(here), len(waiting), len(look.events)]
+    at = at or Scrolled()
+    here = in_order([job for job in look.workloads if job["state"] not in WAITING], at)
+    waiting = in_order([job for job in look.workloads if job["state"] in WAITING], at)
+    queues = tree_order(look.queues)
+    sizes = [len(look.nodes), len(queues), len(here), len(waiting), len(look.events)]
     heads = [size > 0 for size in sizes]
-    rows = allotted(sizes, height - 2 - sum(heads))
+    legend = height >= TALL
+    favoured = None if at.part is None else PARTS.index(at.part)
+    rows = allotted(sizes, height - 2 - legend - sum(heads), favoured)
+    nodes, lines, present, held, told = at.fit(sizes, rows)
     parts = [
-        nodes_table(look.nodes[: rows[0]], width, bare=True),
-        queues_table(look.queues[: rows[1]], bare=True),
-        _running(here[: rows[2]], width),
-        _waiting(waiting[: rows[3]], width),
-        _events(look.events[len(look.events) - rows[4] :], width),
+        nodes_table(look.nodes[nodes], width, bare=True, among=look.nodes, title=at.title("nodes", "node")),
+        queues_table(queues[lines], bare=True, title=at.title("queues", "queue")),
+        _running(here[present], width, at.title("running", "running")),
+        _waiting(waiting[held], width, at.title("waiting", "waiting")),
+        _events(look.events[::-1][told], width, at.title("events", "events")),
     ]
     shown = [part for part, head in zip(parts, heads, strict=True) if head]
-    left_out = sum(sizes[:4]) - sum(rows[:4])
-    return Group(_head(look, url, here, waiting, problem), *shown, _foot(left_out, width))
+    foot = [_keys(at, width), *([_legend(width)] if legend else [])]
+    return Group(_head(look, url, here, waiting, problem), *shown, *foot)
 
 
-def allotted(wanted: Sequence[int], lines: int) -> list[int]:
-    """How many lines each part gets: in turn one more, until it has all it wants or there are no more."""
+def in_order(jobs: Sequence[Workload], at: Scrolled) -> list[Workload]:
+    """Workloads as they are sorted: the oldest, the most important, the first by name, or the largest first."""
+
+    def key(job: Workload) -> tuple[Any, ...]:
+        kind = WAITING.index(job["state"]) if job["state"] in WAITING else 0
+        by: dict[str, tuple[Any, ...]] = {
+            "age": (kind, job["began"] or job["since"]),
+            "priority": (-(job["priority"] or 0),),
+            "name": (),
+        }
+        return (*by.get(at.order, (-asked_of(job, at.order),)), job["name"])
+
+    return sorted(jobs, key=key, reverse=at.turned)
+
+
+def asked_of(job: Workload, resource: str) -> int:
+    """What all its members ask for together; of GPUs whatever they are called."""
+    parts = job["pod_sets"] or [{"count": job["members"], "requests": job["requests"]}]
+    return sum(
+        part["count"] * nano(part["requests"], name)
+        for part in parts
+        for name in part["requests"]
+        if name.partition("@")[0] == resource or (resource == "gpu" and is_gpu(name))
+    )
+
+
+def allotted(wanted: Sequence[int], lines: int, favoured: int | None = None) -> list[int]:
+    """How many lines each part gets: in turn one more, until it has all it wants or there are no more.
+
+    One that is favoured has what it wants as soon as each of the others has a few.
+    """
     given = [0] * len(wanted)
-    while lines > 0 and any(have < want for have, want in zip(given, wanted, strict=True)):
-        for index, want in enumerate(wanted):
-            if given[index] < want and lines > 0:
-                given[index] += 1
-                lines -= 1
+
+    def deal(most: int | None) -> None:
+        nonlocal lines
+        goals = [want if most is None else min(want, most) for want in wanted]
+        while lines > 0 and any(have < goal for have, goal in zip(given, goals, strict=True)):
+            for index, goal in enumerate(goals):
+                if given[index] < goal and lines > 0:
+                    given[index] += 1
+                    lines -= 1
+
+    if favoured is not None:
+        deal(LEAST)
+        more = max(0, min(lines, wanted[favoured] - given[favoured]))
+        given[favoured] += more
+        lines -= more
+    deal(None)
     return given
 
 
@@ -79,9 +183,15 @@ def _head(look: Look, url: str, here: Sequence[Workload], waiting: Sequence[Work
     return made
 
 
-def _foot(left_out: int, width: int) -> Text:
-    more = f"; {left_out} more do not fit" if left_out else ""
-    made = text(f"q ends  {LEGEND}{more}", "dim")
+def _keys(at: Scrolled, width: int) -> Text:
+    order = f"{at.order}{', turned' if at.turned else ''}"
+    made = text(f"q ends  tab chooses a part  arrows, pages scroll  s sorts ({order})  r turns", "dim")
+    made.truncate(width)
+    return made
+
+
+def _legend(width: int) -> Text:
+    made = text(LEGEND, "dim")
     made.truncate(width)
     return made
 
@@ -97,11 +207,9 @@ def _table(*columns: tuple[str, int | None]) -> Table:
     return made
 
 
-def _running(jobs: Sequence[Workload], width: int) -> Table:
+def _running(jobs: Sequence[Workload], width: int, title: str) -> Table:
     wide = width >= WIDE
-    made = _table(
-        ("running", 24), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("", 0)
-    )
+    made = _table((title, 24), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("", 0))
     at = now()
     for job in jobs:
         made.add_row(
@@ -115,11 +223,9 @@ def _running(jobs: Sequence[Workload], width: int) -> Table:
     return made
 
 
-def _waiting(jobs: Sequence[Workload], width: int) -> Table:
+def _waiting(jobs: Sequence[Workload], width: int, title: str) -> Table:
     wide = width >= WIDE
-    made = _table(
-        ("waiting", 24), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("why", 0)
-    )
+    made = _table((title, 24), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("why", 0))
     at = now()
     for job in jobs:
         held = f"room on {where(job['nodes'])} until {where(job['waits_for'])} left"
@@ -134,9 +240,9 @@ def _waiting(jobs: Sequence[Workload], width: int) -> Table:
     return made
 
 
-def _events(events: Sequence[Event], width: int) -> Table:
-    made = _table(("events", None), ("", 20), ("", None), ("", 0))
-    for event in reversed(events):
+def _events(events: Sequence[Event], width: int, title: str) -> Table:
+    made = _table((title, None), ("", 20), ("", None), ("", 0))
+    for event in events:
         went = moved(event) if width >= WIDE else state(event["after"])
         made.add_row(text(clock(event["at"])[:8], "dim"), text(event["workload"]), went, text(sentence(event)))
     return made
