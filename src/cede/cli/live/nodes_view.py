@@ -53,8 +53,9 @@ def layout_of(nodes: Sequence[Node], width: int, title: str = "node") -> Layout:
         bars = sum(room[one] + (cells + 1 if cells else 0) + GAP for one in resources)
         return Layout((*resources,), cells, name, width - (min(name, longest) + GAP + max(states, 5) + GAP + bars))
 
+    bars = BARS if width >= WIDE else BARS[1:]
     for count in range(len(beside), -1, -1):
-        for cells in BARS[:-2] if count else BARS:
+        for cells in bars[:-2] if count else bars:
             found = made((*needed, *beside[:count]), cells, NAMES[0])
             if found.who >= WHO:
                 return found
@@ -77,7 +78,8 @@ def nodes_table(
     made.add_column("state", no_wrap=True)
     for resource in shown.resources:
         made.add_column(resource, no_wrap=True)
-    made.add_column("workloads", no_wrap=True, overflow="ellipsis", max_width=max(1, shown.who))
+    last: dict[str, Any] = {"ratio": 1} if bare else {"max_width": max(1, shown.who)}
+    made.add_column("workloads", no_wrap=True, overflow="ellipsis", **last)
     for node in nodes:
         made.add_row(
             text(node["name"], "bold"),

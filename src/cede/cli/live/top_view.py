@@ -123,18 +123,18 @@ def drawn(look: Look, url: str, width: int, height: int, problem: str, at: Scrol
 
 
 def in_order(jobs: Sequence[Workload], at: Scrolled) -> list[Workload]:
-    """Workloads as they are sorted: the oldest, the most important, the first by name, or the largest first."""
+    """Workloads, given in the order of their submission, as they are sorted: the oldest, the most important, the first
+    by name, or the largest first."""
 
-    def key(job: Workload) -> tuple[Any, ...]:
-        kind = WAITING.index(job["state"]) if job["state"] in WAITING else 0
-        by: dict[str, tuple[Any, ...]] = {
-            "age": (kind, job["began"] or job["since"]),
-            "priority": (-(job["priority"] or 0),),
-            "name": (),
-        }
-        return (*by.get(at.order, (-asked_of(job, at.order),)), job["name"])
+    def key(place: int) -> tuple[Any, ...]:
+        job = jobs[place]
+        if at.order == "age":
+            return WAITING.index(job["state"]) if job["state"] in WAITING else 0, place
+        if at.order == "priority":
+            return -(job["priority"] or 0), place
+        return job["name"] if at.order == "name" else -asked_of(job, at.order), place
 
-    return sorted(jobs, key=key, reverse=at.turned)
+    return [jobs[place] for place in sorted(range(len(jobs)), key=key, reverse=at.turned)]
 
 
 def asked_of(job: Workload, resource: str) -> int:

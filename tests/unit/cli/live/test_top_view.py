@@ -81,11 +81,11 @@ def test_keys_have_names(typed: bytes, keys: list[str]) -> None:
 
 
 ORDERS = {
-    "age": ["old", "young", "wide"],
-    "priority": ["wide", "young", "old"],
-    "name": ["old", "wide", "young"],
-    "gpu": ["wide", "old", "young"],
-    "cpu": ["young", "old", "wide"],
+    "age": ["first", "second", "wide"],
+    "priority": ["wide", "first", "second"],
+    "name": ["first", "second", "wide"],
+    "gpu": ["wide", "second", "first"],
+    "cpu": ["first", "second", "wide"],
 }
 
 
@@ -93,9 +93,9 @@ ORDERS = {
 @pytest.mark.parametrize("turned", [False, True])
 def test_workloads_are_sorted(order: str, names: list[str], turned: bool) -> None:
     jobs: list[Any] = [
-        job("young", began="2026-01-01T00:00:01Z", priority=2, requests={"cpu": "5"}),
-        job("old", priority=1, requests={"cpu": "500m", "gpu": 1}),
-        job("wide", began="2026-01-01T00:00:02Z", priority=3, members=4, requests={"nvidia.com/gpu@a100": 1}),
+        job("first", priority=2, requests={"cpu": "5"}),
+        job("second", priority=1, requests={"cpu": "500m", "gpu": 1}),
+        job("wide", priority=3, members=4, requests={"nvidia.com/gpu@a100": 1}),
     ]
     found = [one["name"] for one in in_order(jobs, Scrolled(order=order, turned=turned))]
 
