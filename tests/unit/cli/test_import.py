@@ -297,3 +297,23 @@ def test_what_was_lost_of_an_added_file_is_counted_and_its_name_told(capsys: Cap
 def test_in_python_the_notes_are_with_the_cluster() -> None:
     assert [note.path for note in cede.load(HIERARCHY).notes] == ["spec.admissionChecks", ""]
     assert cede.load(TEAM_A).notes == ()
+
+
+def test_a_plan_names_the_keys_that_are_perhaps_misspelled(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "objects.yaml"
+    path.write_text(TEAM_A.read_text(encoding="utf-8").replace("namespaceSelector", "namespaceSelectr"))
+    ran = called(capsys, "plan", path)
+
+    assert ran.code == 0
+    assert "warning: ClusterQueue team-a-queue" in ran.err
+    assert ": spec.namespaceSelectr: Cede does not know this field (did you mean 'namespaceSelector'?)\n" in ran.err
+
+
+def test_a_plan_names_resources_that_are_almost_called_so(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        "cede: 1\ndoctrine: backendai\nnodes: [{name: n, capacity: {cpu: 4, gpu: 1}}]\nqueues: [{name: q}]\n"
+        "workloads: [{name: w, queue: q, requests: {gpus: 1}}]\n"
+    )
+
+    assert called(capsys, "plan", path).err == "warning: workloads[w]: no node has gpus (did you mean 'gpu'?)\n"
