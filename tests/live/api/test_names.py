@@ -33,6 +33,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("CEDE_URL", "CEDE_TOKEN", "CEDE_DATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("os.geteuid", lambda: 1000)  # root has a place of its own
 
 
 def left(folder: Path, url: str) -> None:
