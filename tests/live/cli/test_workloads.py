@@ -34,6 +34,7 @@ def test_ps_lists_what_is_under_way_unless_all_is_asked_for(call: Call) -> None:
     assert "over " in call("ps", "--all").out
     assert [job["name"] for job in call("ps", "--json", "--mine").data] == ["under-way"]
     assert call("ps", "--state", "suspended").out == "There are no workloads.\n"
+    until(lambda: bool(call("status", "under-way", "--json").data["state"] == "running"))
     assert call("cancel", "under-way").code == 0
     assert call("wait", "under-way").code == 143
 
@@ -55,6 +56,7 @@ def test_wait_tells_by_its_exit_code_how_it_ended(call: Call) -> None:
     assert call("wait", "works", "unknown").code == 1
     assert late.code == 124
     assert late.err.startswith("lasts is still ")
+    until(lambda: bool(call("status", "lasts", "--json").data["state"] == "running"))
     call("cancel", "lasts")
     assert call("wait", "lasts").code == 128 + 15
 
