@@ -48,7 +48,7 @@ LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
 """After a step that took long to decide, more comes together before the next: deciding leaves time for the rest."""
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 """A loop that fails so often in so short a time will not come right by itself."""
-LONGEST_WAIT_S = 60.0
+LONGEST_WAIT = 60 * SECOND
 """Nothing is waited for longer in one piece: no time that anybody gives is too long for that."""
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
@@ -89,8 +89,15 @@ class _Question:
     def answer(self) -> None:
         try:
             self.future.set_result(self.look())
-        except Exception as error:
+        except BaseException as error:
             self.future.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+
+
+def _awaited(item: _Ask | _Question) -> Future[Any] | None:
+    """Where whoever gave this to the controller looks for an answer."""
+    return item.future if isinstance(item, _Question) else item.future or item.stored
 
 
 Granted = Callable[[str, int, int, int], None]
@@ -141,6 +148,7 @@ class Controller:
         """The driver was made from the store, and no step is stored yet that says so."""
         self.adopted = 0
         """Workloads that were under way when the server began."""
+        self._in_hand: list[_Ask | _Question] = []
         self._died = ""
         """Why the loop was not begun anew."""
         self._aside: dict[str, str] = {}
@@ -230,7 +238,7 @@ class Controller:
             self._thread.join(timeout=30)
         self._dispatch.stop()
         for item in self._inbox:
-            future = item.future if isinstance(item, _Question) else item.future or item.stored
+            future = _awaited(item)
             if future is not None and not future.done():
                 future.set_exception(UnavailableError("the server is stopping"))
 
@@ -309,13 +317,26 @@ class Controller:
                     return
                 self.problem = f"the scheduler's loop failed and was begun anew: {in_words(error)}"
                 self._metrics.restarted()
+                self._take_up_again()
                 time.sleep(RETRY_S)
+
+    def _take_up_again(self) -> None:
+        """What the loop had in hand when it failed is not lost: whoever has no answer yet comes first again."""
+        left = [item for item in self._in_hand if not (awaited := _awaited(item)) or not awaited.done()]
+        self._in_hand = []
+        with self._ready:
+            self._inbox.extendleft(reversed(left))
+        try:
+            self._load()  # nobody knows how far the driver came
+        except Exception:
+            log.exception("the store cannot be read")
 
     def _run(self) -> None:
         while True:
             items = self._collect()
             if items is None:
                 return
+            self._in_hand = items
             asks = [item for item in items if isinstance(item, _Ask)]
             try:
                 if asks or self._due():
@@ -325,9 +346,11 @@ class Controller:
                 if not self._set_aside_for(asks, error):
                     self.problem = "a step failed; the log says how"
                     self._recover(asks)
+            self._in_hand = [item for item in items if isinstance(item, _Question)]
             for item in items:
                 if isinstance(item, _Question):
                     item.answer()
+            self._in_hand = []
 
     def _due(self) -> bool:
         return self._wakes_at is not None and self._wakes_at <= self._clock.now()
@@ -336,10 +359,10 @@ class Controller:
         """What has come in; waits for something, or for the time the driver wants to be called."""
         with self._ready:
             while not self._inbox and not self._stopping:
-                wait = None if self._wakes_at is None else (self._wakes_at - self._clock.now()) / 1e6
-                if wait is not None and wait <= 0:
+                left = LONGEST_WAIT if self._wakes_at is None else self._wakes_at - self._clock.now()
+                if left <= 0:
                     break
-                self._ready.wait(LONGEST_WAIT_S if wait is None else min(wait, LONGEST_WAIT_S))
+                self._ready.wait(min(left, LONGEST_WAIT) / SECOND)
             if self._stopping:
                 return None
         if self._deciding_s > LONG_S:

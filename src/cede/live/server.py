@@ -87,6 +87,8 @@ class LiveServer:
         self._machine = machine or Machine()
         self._given = document
         self._stopped = threading.Event()
+        self.failure: BaseException | None = None
+        """What ended it, after `start`."""
         self._dead = ""
         """Why it ended though nobody asked for it."""
         self._uvicorn: uvicorn.Server | None = None
@@ -111,20 +113,20 @@ class LiveServer:
     def start(self) -> Ready:
         """Serve in a thread of this process."""
         up = threading.Event()
-        failed: list[BaseException] = []
+        self.failure = None
 
         def work() -> None:
             try:
                 self._serve(lambda _: up.set())
             except BaseException as error:
-                failed.append(error)
+                self.failure = error
                 up.set()
 
         self._thread = threading.Thread(target=work, name="server", daemon=True)
         self._thread.start()
         up.wait()
-        if failed:
-            raise failed[0]
+        if self.failure is not None:
+            raise self.failure
         assert self.ready is not None, "it is up"
         return self.ready
 

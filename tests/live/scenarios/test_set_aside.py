@@ -10,12 +10,13 @@ from sqlalchemy import create_engine, text
 
 from cede.engine.drive.facts import Checkpointed, SetAside, Submit
 from cede.live.client.errors import ClientError
-from cede.live.controller import Controller
+from cede.live.config import ServerConfig
+from cede.live.controller import MOST_DEATHS, Controller
 from cede.live.store.records import Asked
 from cede.live.task import Task
 from cede.model.cluster import Workload
 from tests.live.scenarios.twin import assert_replays
-from tests.live.serving import Live, cluster_of, serving, until
+from tests.live.serving import USERS, Live, cluster_of, serving, until
 
 pytestmark = pytest.mark.slow
 
@@ -156,3 +157,34 @@ def test_a_record_that_is_none_is_told_of_and_left_out(live: Live) -> None:
     assert "the record of bad cannot be read" in live.client.server()["problem"]
     live.let_go("first")
     live.completed("first")
+
+
+class Fatal(BaseException):
+    """What no loop expects."""
+
+
+def fail(live: Live) -> None:
+    """The scheduler's loop ends in the midst of a question."""
+
+    def look() -> None:
+        raise Fatal("a test wanted it")
+
+    controller_of(live)._call(look)
+
+
+def test_a_loop_that_fails_is_begun_anew(live: Live) -> None:
+    fail(live)
+    until(lambda: "cede_controller_restarts_total 1.0" in live.client.metrics())
+
+    assert_the_rest_goes_on(live, "after")
+
+
+def test_a_loop_that_fails_again_and_again_ends_the_server_with_a_message(tmp_path: Path) -> None:
+    live = Live(cluster_of("n1"), ServerConfig.model_validate({"port": 0, "data": tmp_path, "users": USERS}))
+    live.start()
+    for _ in range(MOST_DEATHS):
+        fail(live)
+
+    until(lambda: live.server.failure is not None)
+    assert "the scheduler failed 5 times in a row: Fatal: a test wanted it" in str(live.server.failure)
+    live.client.close()

@@ -119,6 +119,7 @@ class EventView(View):
 
     number: int
     at: str
+    clock: int = Field(description="The same in microseconds by the scheduler's clock, which nobody can set.")
     workload: str
     attempt: int
     signal: str
@@ -306,6 +307,7 @@ def event_view(event: Event, clock: SchedulerClock) -> EventView:
     return EventView(
         number=event.sequence,
         at=shown_moment(clock.wall(moved.at)),
+        clock=moved.at,
         workload=moved.name,
         attempt=moved.attempt,
         signal=str(moved.signal),

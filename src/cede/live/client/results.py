@@ -96,6 +96,7 @@ class Event(TypedDict):
 
     number: int
     at: str
+    clock: int
     workload: str
     attempt: int
     signal: str

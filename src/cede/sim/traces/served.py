@@ -38,8 +38,10 @@ class _Story:
     """When it was first given its room."""
     began: int | None = None
     """When its present or last attempt began."""
+    since: int = 0
+    """The same by the scheduler's clock, which nobody can set: lengths of time are counted by that."""
     saved: int | None = None
-    """When that attempt last wrote a checkpoint, as far as an event tells."""
+    """When that attempt last wrote a checkpoint, as far as an event tells, by the scheduler's clock."""
     kept: int = 0
     """Work of attempts before it that was not lost."""
     ran: int | None = None
@@ -47,20 +49,21 @@ class _Story:
 
     def take(self, event: Document) -> None:
         at = int(parse_time(event["at"]))
+        clock = int(event.get("clock", at))
         before, after = event["before"], event["after"]
         if event["signal"] in SAVED:
-            self.saved = at
+            self.saved = clock
         if after == "starting" and before != "starting" and self.given is None:
             self.given = at
         elif event["signal"] == "began":
-            self.began, self.saved, self.ran = at, None, None
+            self.began, self.since, self.saved, self.ran = at, clock, None, None
         elif before in PRESENT and after == "suspended" and self.began is not None:
-            self.kept += (at if self.saved is None else self.saved) - self.began
+            self.kept += (clock if self.saved is None else self.saved) - self.since
             self.began = None
         elif before in PRESENT and after == "pending":
             self.began, self.kept = None, 0
         elif before in PRESENT and after in FINAL and self.began is not None:
-            self.ran = at - self.began
+            self.ran = clock - self.since
         elif before in FINAL and after not in FINAL:
             # Queued again after a failure: from its checkpoint if it has one, which no event tells.
             self.began, self.kept, self.ran = None, 0, None
