@@ -26,6 +26,7 @@ from cede.engine.drive.facts import (
     Resume,
     SetAside,
     SetNode,
+    Stuck,
     Submit,
     Suspend,
 )
@@ -52,7 +53,7 @@ from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
 from cede.model.times import show_duration
 from cede.state.state import State
 
-Seen = Began | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated
+Seen = Began | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated | Stuck
 """What an executor or a broker may see of an attempt."""
 
 
@@ -232,7 +233,7 @@ class Driver:
                 recall(roll, kept_of(roll))
                 roll.dirty = True
                 look_again(roll)
-            case Began() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated():
+            case Began() | Heard() | Checkpointed() | CheckpointFailed() | Deferral() | Estimated() | Stuck():
                 job = self.jobs.get(fact.name)
                 if job is not None and job.attempt == fact.attempt and job.phase in PRESENT and not job.aside:
                     self._seen(job, fact)
@@ -243,10 +244,14 @@ class Driver:
         match fact:
             case Began():
                 if job.began is None:
-                    job.began = roll.now
+                    at = roll.now if fact.at is None else min(roll.now, max(fact.at, job.workload.submitted or 0))
+                    job.began = roll.happened = at
+                    if job.started is not None:  # a record of a restored store may be younger than the attempt
+                        job.started = min(job.started, at)
                     if job.phase is Phase.STARTING and job.leaving is None:
                         job.deadline = None
                         roll.began(job)
+                    roll.happened = None
                     roll.touch(job)
                     roll.watch(job)
             case Heard():
@@ -254,6 +259,10 @@ class Driver:
                 if job.leaving is not None and fact.hint == job.hint:
                     job.leaving.heard = roll.now
                 roll.touch(job)
+            case Stuck():
+                why = rules.CANNOT_END.because(why=fact.why)
+                if job.why != why:
+                    roll.note(job, "stuck", rules.CANNOT_END, why=fact.why)
             case Estimated():
                 roll.saved(job, None, fact.takes)
             case Checkpointed():

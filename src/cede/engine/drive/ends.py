@@ -8,6 +8,7 @@ from cede.engine.drive import rules
 from cede.engine.drive.facts import Exited
 from cede.engine.drive.holds import someone_left
 from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.leaving import CAUSES
 from cede.engine.drive.losses import lost_gpu_hours
 from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import WAITING, Signal
@@ -19,8 +20,29 @@ EVICTIONS = ("preempt", "drain", "withdrawn")
 
 
 def exited(roll: Roll, job: Job, fact: Exited) -> None:
-    """Its room is free. By itself, or told to: the way it ended decides whether it ends, fails or queues again."""
-    leaving = _leaving(roll, job)
+    """Its room is free. By itself, or told to: the way it ended decides whether it ends, fails or queues again.
+
+    It ended when it did, though that may be told later. Others have its room only from now on.
+    """
+    roll.happened = _end_of(roll, job, fact)
+    try:
+        evicted = _end(roll, job, fact)
+    finally:
+        roll.happened = None
+    roll.leave(job, preempted=evicted)
+    someone_left(roll, job.name)
+
+
+def _end_of(roll: Roll, job: Job, fact: Exited) -> int:
+    """When it ended: not before what is already told of it, and not after now."""
+    if fact.at is None:
+        return roll.now
+    return min(roll.now, max(fact.at, job.since, job.began or 0))
+
+
+def _end(roll: Roll, job: Job, fact: Exited) -> bool:
+    """Whether it had to make way."""
+    leaving = _leaving(roll, job, fact)
     told = len(roll.step.transitions)
     if roll.lane is not None:
         roll.account.leave(job)
@@ -46,7 +68,7 @@ def exited(roll: Roll, job: Job, fact: Exited) -> None:
         evicted = evicted and not by_itself
     if evicted and leaving is not None and roll.ways.reasons:
         _tell_loss(roll, job, leaving, told)
-    job.ended = roll.now
+    job.ended = roll.when
     job.preempted += evicted
     job.leaving = None
     roll.released(job)
@@ -54,21 +76,28 @@ def exited(roll: Roll, job: Job, fact: Exited) -> None:
         job.nodes, job.decision = (), None
         if job.parked:
             roll.note(job, "park", rules.PARKED, by=job.parked)
-    roll.leave(job, preempted=evicted)
-    someone_left(roll, job.name)
+    return evicted
 
 
 def _tell_loss(roll: Roll, job: Job, leaving: Leaving, first: int) -> None:
     """The first word of its end, once and for all, says what its going threw away."""
-    hours = lost_gpu_hours(roll.state, job, leaving, roll.now)
+    hours = lost_gpu_hours(roll.state, job, leaving, roll.when)
     moves = roll.step.transitions
     if hours and first < len(moves):
         moves[first] = replace(moves[first], lost_gpu_hours=hours)
 
 
-def _leaving(roll: Roll, job: Job) -> Leaving | None:
-    """Why it left, if that is why it ended; also of one that was let off when it had already packed."""
-    if job.leaves_until is None or roll.now > job.leaves_until:
+def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
+    """Why it left, if that is why it ended; also of one that was let off when it had already packed.
+
+    A record that is older than what was done, as that of a restored store, knows nothing of it: then the order that
+    was found says why.
+    """
+    if job.leaves_until is None or roll.when > job.leaves_until:
+        if job.leaving is None and fact.told and fact.cause in CAUSES:
+            job.leaving = Leaving(fact.cause, "told")
+            signal = Signal.CANCEL if fact.cause in ("cancel", "walltime") else Signal.EVICT
+            roll.move(job, signal, rules.TOLD_BEFORE, cause=fact.cause)
         return job.leaving
     if job.leaving is None:
         job.leaving = Leaving("withdrawn", "told")
@@ -102,7 +131,7 @@ def _left(roll: Roll, job: Job, leaving: Leaving) -> None:
     elif leaving.cause == "node":
         _failed(roll, job, rules.NODE_DOWN, {"node": ", ".join(sorted(set(job.nodes)))}, node=True)
     elif leaving.timed_out and not leaving.saved:
-        limit = about(roll.now - (leaving.hinted or roll.now))
+        limit = about(roll.when - (leaving.hinted or roll.when))
         _failed(roll, job, rules.UNRESPONSIVE, {"limit": limit}, node=False)
     elif leaving.fate == ENDED or (job.terms.requeue == "never" and leaving.cause == "preempt"):
         why = "the doctrine ends what it preempts" if leaving.fate == ENDED else "its policy is never"

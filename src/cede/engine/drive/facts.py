@@ -47,10 +47,11 @@ class AskCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """All processes of the attempt run."""
+    """All processes of the attempt run. `at`: since when, if not just now."""
 
     name: str
     attempt: int
+    at: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class Exited:
     """No process of the attempt is left, or none ever was (`lost`, or `error` says why it could not be started).
 
     `told`: it had been signalled to end before it ended. `lost`: its node or its supervisor vanished; nobody saw how
-    it ended. `error`: what kept it from starting, in a sentence.
+    it ended. `error`: what kept it from starting, in a sentence. `cause`: why it was told, by the order that was
+    found beside it. `at`: when it ended, if not just now.
     """
 
     name: str
@@ -69,6 +71,17 @@ class Exited:
     lost: bool = False
     walltime: bool = False
     error: str = ""
+    cause: str = field(default="", compare=False)
+    at: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Processes of the attempt were killed and are still there; `why` names them."""
+
+    name: str
+    attempt: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +179,7 @@ Fact = (
     | AskCheckpoint
     | Began
     | Exited
+    | Stuck
     | Heard
     | Checkpointed
     | CheckpointFailed

@@ -58,11 +58,18 @@ class Roll:
         self.next_decision = 1
         self.dirty = True
         self.step = Step(now)
+        self.happened: int | None = None
+        """When that was which is being told now, of what is told late."""
         self._agenda: list[tuple[int, str]] = []
 
     @property
     def now(self) -> int:
         return self.step.at
+
+    @property
+    def when(self) -> int:
+        """The time of what is being told: of what is told late, when it was."""
+        return self.step.at if self.happened is None else self.happened
 
     @property
     def state(self) -> State:
@@ -133,7 +140,7 @@ class Roll:
         """The workload goes on to its next phase; the step says why."""
         before = job.phase
         phase = job.phase = after(before, signal)
-        job.since = self.step.at
+        job.since = self.when
         job.version += 1
         if before is Phase.HELD:
             self.held.pop(job.name, None)
@@ -173,7 +180,7 @@ class Roll:
         leaving = job.leaving
         self.step.transitions.append(
             Transition(
-                at=self.now,
+                at=self.when,
                 name=job.name,
                 attempt=job.attempt,
                 signal=signal,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
+from cede.live.stamp import Stamp
 from cede.live.task import Task
 
 Report = Callable[[Fact], object]
-"""Takes Began, Exited, Heard, Checkpointed, CheckpointFailed and Deferral, from any thread, at once."""
+"""Takes Began, Exited, Stuck, Heard, Checkpointed, CheckpointFailed and Deferral, from any thread, at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,21 @@ class Failure:
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """An attempt as its files tell it. `at`: when it began, by the wall clock."""
+
+    name: str
+    attempt: int
+    running: bool
+    nodes: tuple[str, ...] = ()
+    account: str = ""
+    at: int | None = None
+    stamp: Stamp | None = None
+
+
 class Executor(Protocol):
-    """Every order may come twice, and may come for an attempt that has ended: then nothing happens.
+    """Every order may come twice: then nothing happens. One for an attempt that has ended has its end reported again.
 
     A Launch that cannot be carried out is reported as Exited with `error`; no method raises for what a job does.
     """
@@ -69,10 +83,16 @@ class Executor(Protocol):
     def open(self, report: Report) -> None:
         """Begin: from now on facts are reported."""
 
-    def adopt(self, attempts: Mapping[str, int]) -> None:
-        """After a restart: these attempts were ordered. Those under way are watched again, facts missed meanwhile are
-        reported; those of which there is no trace are left alone (the Launch comes again). Processes of attempts that
-        are not listed are ended."""
+    def adopt(self, attempts: Mapping[str, int]) -> Sequence[str]:
+        """After a restart, and from time to time: these attempts were ordered. Those under way are watched, facts
+        missed meanwhile are reported. The names of those of which there is no trace are returned, and they are left
+        alone (the Launch comes again); so is whatever is not listed."""
+
+    def survey(self, names: Collection[str]) -> Sequence[Trace]:
+        """Every attempt that is not settled, and the newest one of every workload that is none of these."""
+
+    def holds(self, name: str) -> bool:
+        """Whether there are files of a workload of this name."""
 
     def launch(self, order: Launch, task: Task) -> None: ...
 
@@ -93,6 +113,9 @@ class Executor(Protocol):
 
     def forget(self, name: str) -> None:
         """The workload's record is being deleted: its files go too."""
+
+    def troubles(self) -> Sequence[str]:
+        """What keeps jobs from being started or their ends from being seen at present, in sentences."""
 
     def notices(self) -> Sequence[str]:
         """What this machine does not allow, in sentences for the admin."""

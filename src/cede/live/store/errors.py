@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from cede.live.space import lacks
 from cede.model.errors import CedeError
 
 
 class StoreError(CedeError):
     """The database did not do what was asked; nothing of it was kept."""
+
+
+class UnwritableError(StoreError):
+    """The file system takes nothing at present. The message is the reason alone, for people who can change that."""
 
 
 class StaleError(StoreError):
@@ -30,11 +37,32 @@ class UnknownError(StoreError):
     """There is no such workload to go on from."""
 
 
+_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
+_BROKEN = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+
+
 @contextmanager
-def in_our_words(what: str) -> Iterator[None]:
-    """What the database complains of is raised as a StoreError that says what was being done."""
+def in_our_words(what: str, path: Path | None = None) -> Iterator[None]:
+    """What the database complains of is raised as a StoreError that says what was being done, or what is in the way."""
     try:
         yield
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
+        reason = "" if path is None else _in_the_way(getattr(cause, "sqlite_errorcode", 0), path)
+        if reason:
+            raise UnwritableError(reason) from error
         raise StoreError(f"{what}: {cause}") from error
+
+
+def _in_the_way(code: int, path: Path) -> str:
+    """Why nothing can be written, if it is that."""
+    kind = code & 0xFF  # the rest says more of the same
+    if kind == sqlite3.SQLITE_FULL:
+        return f"no space left on {path.parent}"
+    if code == sqlite3.SQLITE_READONLY_DBMOVED or (kind in _READ_ONLY and not path.exists()):
+        return f"{path} was moved or deleted"
+    if kind in _BROKEN and (reason := lacks(path.parent)):
+        return reason
+    if kind in _READ_ONLY:
+        return f"{path} is read-only"
+    return f"{path} cannot be read or written: input/output error" if kind in _BROKEN else ""

@@ -96,6 +96,10 @@ def taken(connection: Connection, name: str) -> bool:
     return _sequence(connection, name) is not None
 
 
+def names(connection: Connection) -> frozenset[str]:
+    return frozenset(connection.execute(select(WORKLOADS.c.name)).scalars())
+
+
 def workloads(
     connection: Connection,
     *,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
 from cede.engine.drive.facts import Fact
-from cede.live.store import chain, history, reading, retention, tokens, writing
+from cede.live.stamp import Stamp
+from cede.live.store import chain, history, identity, reading, retention, tokens, writing
 from cede.live.store.engines import open_engines
 from cede.live.store.errors import NewerError, StaleError, StoreError, TakenError, UnknownError, in_our_words
 from cede.live.store.migrate import migrate
@@ -21,6 +24,7 @@ from cede.live.store.records import (
     DecisionRecord,
     Entry,
     Event,
+    Lineage,
     Pruned,
     Record,
     Saved,
@@ -61,6 +65,8 @@ class Store:
         self._writer = writer
         self._reader = reader
         self._turn = threading.Lock()
+        self.path = Path(writer.url.database or "")
+        self._seen: identity.Seen | None = None
 
     @classmethod
     def open(cls, url: str) -> Store:
@@ -69,24 +75,67 @@ class Store:
         store = cls(writer, reader)
         try:
             migrate(writer)
+            with store._writes() as connection:
+                store.lineage = identity.lineage(connection)
         except BaseException:
             store.close()
             raise
         return store
 
     def close(self) -> None:
+        if self._seen is not None:
+            self._seen.close()
+            self._seen = None
         self._reader.dispose()
         self._writer.dispose()
 
     @contextmanager
     def _writes(self) -> Iterator[Connection]:
-        with self._turn, in_our_words("the store did not take it"), self._writer.begin() as connection:
+        with (
+            self._turn,
+            in_our_words("the store did not take it", self.path),
+            self._writer.begin() as connection,
+        ):
             yield connection
 
     @contextmanager
     def _reads(self) -> Iterator[Connection]:
-        with in_our_words("the store cannot be read"), self._reader.connect() as connection:
+        with in_our_words("the store cannot be read", self.path), self._reader.connect() as connection:
             yield connection
+
+    lineage: Lineage
+    """Which store this is, and what it has lost, as of when it was opened, compared or acknowledged."""
+
+    def compare(self, at: int) -> Lineage:
+        """Look whether this is the store that was here before, as far as it had come, and remember from now on how far
+        it comes; for the one process that writes."""
+        self._seen = self._seen or identity.Seen(self.path)
+        with self._writes() as connection:
+            self.lineage = identity.compare(connection, self._seen.read(), at)
+        self._seen.write(self.lineage.stamp)
+        return self.lineage
+
+    def acknowledge(self) -> None:
+        """What is missing is known to somebody, and is not told any more."""
+        with self._writes() as connection:
+            identity.acknowledge(connection)
+            self.lineage = identity.lineage(connection)
+
+    @property
+    def stamp(self) -> Stamp:
+        """This store, as far as it has come."""
+        return self.lineage.stamp
+
+    def names(self) -> frozenset[str]:
+        """Of all workloads on record."""
+        with self._reads() as connection:
+            return reading.names(connection)
+
+    def _came_to(self, version: int) -> int:
+        self.lineage = replace(self.lineage, stamp=self.lineage.stamp._replace(version=version))
+        if self._seen is not None:
+            self._seen.write(self.lineage.stamp)
+        return version
 
     def load(self) -> Saved:
         """What a driver goes on with."""
@@ -101,7 +150,8 @@ class Store:
     def configure(self, document: ClusterFile) -> int:
         """Keeps the cluster without its workloads; the new version, or the present one if nothing changed."""
         with self._writes() as connection:
-            return writing.configure(connection, document)
+            version = writing.configure(connection, document)
+        return self._came_to(version)
 
     def configurations(self) -> tuple[tuple[int, ClusterFile], ...]:
         """Every document that was given, with the version it made, in order: for replay."""
@@ -111,7 +161,8 @@ class Store:
     def commit(self, entry: Entry) -> int:
         """The new version, with all of the entry on disk; StaleError if it was made from another than the present."""
         with self._writes() as connection:
-            return writing.commit(connection, entry)
+            version = writing.commit(connection, entry)
+        return self._came_to(version)
 
     def rehearse(self, entry: Entry) -> None:
         """All that `commit` does, taken back: raises what that would."""

@@ -34,9 +34,14 @@ STATE = Table(
     Column("clock_wall", BigInteger),
     Column("clock_elapsed", BigInteger),
     Column("clock_boot", String(64)),
+    Column("identity", String(32), nullable=False, server_default=""),
+    Column("generation", BigInteger, nullable=False, server_default="1"),
+    Column("forks", Text, nullable=False, server_default="[]"),
+    Column("loss", Text, nullable=False, server_default=""),
 )
 """One row: the version, the cluster without its workloads as it is now, what its doctrine remembers, the number and
-the hash of the last record of the audit trail, and what all clocks showed at the last step."""
+the hash of the last record of the audit trail, what all clocks showed at the last step; which store this is, where it
+was set back to an older copy of itself, and what an admin has not acknowledged of that."""
 
 CLOCK_SHIFTS = Table(
     "clock_shifts",

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
+import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cede.live.executors.local.guard import files, procfs
+from cede.live.executors.local.guard import ending, files, procfs
 from cede.live.executors.local.guard.ending import remove_cgroups
-from cede.live.executors.local.guard.outcome import end_remains, outcome
+from cede.live.executors.local.guard.outcome import end_remains, outcome, remains
+
+log = logging.getLogger(__name__)
+
+STRUCK_S = 0.2
+"""So long a process may take to be gone after SIGKILL before it is named."""
+STATES = {"D": "waits inside the kernel", "T": "is stopped", "t": "is traced", "R": "is still running"}
 
 
 @contextmanager
@@ -33,6 +42,47 @@ def supervised(folder: str) -> bool:
     """Whether a supervisor holds the member's lock."""
     with _lock(folder, wait=False) as ours:
         return not ours
+
+
+def _supervisor(folder: str) -> procfs.Process | None:
+    """The process that holds the member's lock."""
+    if not supervised(folder):
+        return None
+    pid, start = (int(word) for word in (Path(folder) / "lock").read_text().split() or ["0", "0"])
+    found = procfs.look(pid)
+    return found if found is not None and found.start == start and found.state not in "ZX" else None
+
+
+def let_go_on(folder: str) -> None:
+    """A supervisor that somebody stopped goes on."""
+    try:
+        found = _supervisor(folder)
+    except OSError:  # the folder was deleted
+        return
+    if found is not None and found.state in "Tt":
+        log.warning("%s: its supervisor was stopped, and goes on", folder)
+        procfs.send(found, signal.SIGCONT)
+
+
+def strike(folder: str) -> list[str]:
+    """SIGKILL to every process of the member, below its supervisor or not; what is there all the same, in words."""
+    spec, began = files.get(folder, "spec.json") or {}, files.get(folder, "began.json") or {}
+    try:
+        found = _supervisor(folder)
+    except OSError:
+        return []
+    ending.kill_cgroup(spec.get("cgroups", []))
+    deadline = time.monotonic() + STRUCK_S
+    while True:
+        left = [] if found is None else procfs.below(found.pid)
+        left += remains(spec, began) if began.get("boot") == procfs.boot() else []
+        for process in left:
+            procfs.send(process, signal.SIGKILL)
+        if not left or time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    states = {process.pid: process.state for process in left}
+    return [f"process {pid} ({procfs.name(pid)}) {STATES.get(state, 'is there')}" for pid, state in states.items()]
 
 
 def supervisor(folder: str) -> int | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import resource
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
-from cede.live.executors.executor import Failure, LogPage, OutputPage, Report
+from cede.live.executors.executor import Failure, LogPage, OutputPage, Report, Trace
 from cede.live.executors.local.folders import Folders
-from cede.live.executors.local.gang import Member, first_failed
+from cede.live.executors.local.gang import Member, When, by_the_wall, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.guard.outcome import outcome
@@ -33,6 +33,8 @@ from cede.live.executors.local.spec import (
 from cede.live.executors.local.underway import Tracked, Underway
 from cede.live.executors.local.watching import Mailbox, Watch
 from cede.live.executors.local.zygote import Zygote
+from cede.live.space import lacks
+from cede.live.stamp import Stamp
 from cede.live.task import Task
 
 STILLBORN = 5
@@ -49,6 +51,8 @@ class LocalExecutor:
         broker_address: str | None = None,
         broker_hint: Callable[[Hint], None] | None = None,
         broker_token: Callable[[str, int], str] | None = None,
+        stamp: Callable[[], Stamp | None] = lambda: None,
+        when: When = by_the_wall,
     ) -> None:
         self._folders = Folders(data)
         self._nodes = nodes
@@ -56,6 +60,9 @@ class LocalExecutor:
         self._broker_address = broker_address
         self._broker_hint = broker_hint
         self._broker_token = broker_token
+        self._stamp = stamp
+        self._when = when
+        self._no_room = ""
         self._limits = Limits()
         self._lock = threading.RLock()
         self._report: Report | None = None
@@ -68,7 +75,7 @@ class LocalExecutor:
         self._limits = find_limits(self._folders.data)
         self._report = report
         self._watch = Watch()
-        self._underway = Underway(self._folders, self._watch, self._lock, self._say, self._gpus.free)
+        self._underway = Underway(self._folders, self._watch, self._lock, self._say, self._gpus.free, self._when)
         self._mailbox = Mailbox(self._folders.data)
         self._watch.readable(self._mailbox.fileno(), self._read_notes)
         self._start_zygote()
@@ -87,15 +94,20 @@ class LocalExecutor:
         with self._lock:
             if self._underway.get(key) is None:
                 if self._underway.ended_before(key):
+                    self._underway.tell_end(key)
                     return
                 self._recall(*key)
             try:
                 rights = rights_of(task.account)
                 tracked = self._underway.get(key) or self._begin(order, task, rights)
                 self._equip(tracked, task, rights)
+                self._no_room = ""
             except (RightsError, GpuError) as error:
                 self._refuse(order, str(error))
             except OSError as error:
+                if error.errno in files.NO_ROOM:  # the order comes again until there is room
+                    self._no_room = lacks(self._folders.data) or f"{self._folders.data}: {error}"
+                    raise
                 self._refuse(order, f"its files could not be made: {error}")
             else:
                 self._fork(tracked)
@@ -115,18 +127,57 @@ class LocalExecutor:
         self._end(order.name, order.attempt, "end", {"cause": order.cause, "grace": order.grace})
 
     def kill(self, order: Kill) -> None:
-        self._end(order.name, order.attempt, "kill", {})
+        with self._lock:
+            self._recall(order.name, order.attempt)
+            self._end(order.name, order.attempt, "kill", {})
+            tracked = self._underway.get((order.name, order.attempt))
+            if tracked is not None:
+                self._underway.insist(tracked)
 
-    def adopt(self, attempts: Mapping[str, int]) -> None:
+    def adopt(self, attempts: Mapping[str, int]) -> Sequence[str]:
+        without = []
         with self._lock:
             for key in attempts.items():
-                self._recall(*key)
-            for name, attempt in self._folders.active():
-                if attempts.get(name) != attempt:
-                    self._recall(name, attempt)
-                    if self._underway.get((name, attempt)) is not None:
-                        self.kill(Kill(name, attempt))
-                    self._folders.settle(name, attempt)
+                tracked = self._underway.get(key)
+                if tracked is not None:
+                    self._underway.check(tracked)
+                elif self._underway.ended_before(key):
+                    self._underway.tell_end(key)
+                elif get_attempt(self._folders.attempt(*key)) is None:
+                    without.append(key[0])
+                else:
+                    self._recall(*key)
+        return without
+
+    def survey(self, names: Collection[str]) -> Sequence[Trace]:
+        with self._lock:
+            keys = set(self._folders.active())
+            for key in keys:
+                if self._underway.get(key) is None and self._underway.ended_before(key):
+                    with suppress(OSError):
+                        self._folders.settle(*key)
+            unknown = sorted(set(self._folders.names()) - set(names))
+            keys |= {(name, newest) for name in unknown if (newest := self._folders.newest(name))}
+            return [self._trace(key) for key in sorted(keys)]
+
+    def _trace(self, key: tuple[str, int]) -> Trace:
+        attempt = get_attempt(self._folders.attempt(*key))
+        folder = str(self._folders.member(*key, 0))
+        spec, began = files.get(folder, "spec.json") or {}, files.get(folder, "began.json") or {}
+        return Trace(
+            *key,
+            running=attempt is not None and not self._underway.ended_before(key),
+            nodes=() if attempt is None else attempt.nodes,
+            account=spec.get("account", ""),
+            at=began.get("at"),
+            stamp=None if attempt is None else attempt.stamp,
+        )
+
+    def holds(self, name: str) -> bool:
+        return self._folders.job(name).exists()
+
+    def troubles(self) -> Sequence[str]:
+        return [self._no_room] if self._no_room else []
 
     def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
         folder = self._folders.member(name, attempt, member)
@@ -166,7 +217,7 @@ class LocalExecutor:
 
     def _begin(self, order: Launch, task: Task, rights: Rights) -> Tracked:
         key = order.name, order.attempt
-        attempt = new_attempt(order, task, self._gpus.assign(key, order.nodes, task.gpus))
+        attempt = new_attempt(order, task, self._gpus.assign(key, order.nodes, task.gpus), self._stamp())
         # Its members' folders first: an attempt that is found again can then be ended, however little there is of it.
         self._folders.make(order.name, order.attempt, len(order.nodes), None)
         put_attempt(self._folders.attempt(*key), attempt)
@@ -200,6 +251,9 @@ class LocalExecutor:
         tracked.asked.update(wanted)
         try:
             self._zygote.fork([tracked.folders[member] for member in wanted])
+        except TimeoutError:  # it is stuck
+            self._zygote.kill()
+            self._replace_zygote()
         except OSError:
             self._replace_zygote()
 
@@ -222,7 +276,9 @@ class LocalExecutor:
             tracked = self._underway.get(key)
             if tracked is not None:
                 self._underway.end(tracked, kind, wanted)
-            elif not self._underway.ended_before(key):
+            elif self._underway.ended_before(key):
+                self._underway.tell_end(key)
+            else:
                 # It was ordered, or nobody would want its end; but of its start there is no trace.
                 self._say(Exited(name, attempt, told=True, lost=True))
 

@@ -70,6 +70,18 @@ class Folders:
             if NAME.fullmatch(name) and attempt.isdigit():
                 yield name, int(attempt)
 
+    def names(self) -> Iterator[str]:
+        """Workloads that have a folder."""
+        return (path.name for path in (self.data / "jobs").iterdir() if NAME.fullmatch(path.name))
+
+    def newest(self, name: str) -> int:
+        """The newest attempt of which there is a folder, 0 if there is none."""
+        try:
+            found = [path.name for path in (self.job(name) / "attempts").iterdir()]
+        except FileNotFoundError:
+            return 0
+        return max((int(each) for each in found if each.isdigit()), default=0)
+
     def remove(self, name: str) -> None:
         """The job's folder is gone at once, and its bytes soon."""
         job = self.job(name)

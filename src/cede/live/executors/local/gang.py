@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard
 from cede.model.times import SECOND
+
+When = Callable[[str, int, int], int]
+"""The scheduler's time of a moment that a supervisor noted: by its boot, what elapsed in that, and the wall clock."""
+
+
+def by_the_wall(_boot: str, _elapsed: int, wall: int) -> int:
+    return wall
 
 
 @dataclass(slots=True)
@@ -15,6 +22,8 @@ class Member:
     began: bool = False
     said: dict[str, Any] = field(default_factory=dict)
     exit: dict[str, Any] | None = None
+    since: dict[str, Any] = field(default_factory=dict)
+    """The moment at which it began, if its files were read."""
 
     @property
     def failed(self) -> bool:
@@ -36,6 +45,7 @@ class Gang:
     attempt: int
     members: list[Member]
     dumps: bool = False
+    when: When = by_the_wall
     _began: bool = False
     _ended: bool = False
     _done: int = 0
@@ -57,7 +67,7 @@ class Gang:
         """What is to be reported now."""
         if not self._began and all(member.began for member in self.members):
             self._began = True
-            yield Began(self.name, self.attempt)
+            yield Began(self.name, self.attempt, self._last([member.since for member in self.members]))
         yield from self._said()
         if not self._ended and all(member.exit is not None for member in self.members):
             self._ended = True
@@ -94,6 +104,12 @@ class Gang:
             leaves = self.dumps and all(said.get("leaving") for said in speaking)
             yield Checkpointed(name, attempt, done, leaves)
 
+    def _last(self, moments: list[dict[str, Any]]) -> int | None:
+        """The last of these, by the scheduler's clock; none if one of them is not known."""
+        if not all("at" in moment for moment in moments):
+            return None
+        return max(self.when(one.get("boot", ""), one.get("elapsed", 0), one["at"]) for one in moments)
+
     def _exit(self, ends: list[dict[str, Any]]) -> Exited:
         """How the whole ended: as the first member that failed, or well, if none did."""
         failed = first_failed(self.members)
@@ -105,6 +121,8 @@ class Gang:
                 code=0,
                 told=any(end["told"] for end in ends),
                 walltime=any(end["walltime"] for end in ends),
+                cause=next((end["cause"] for end in ends if end.get("cause")), ""),
+                at=self._last(ends),
             )
         return Exited(
             self.name,
@@ -115,4 +133,6 @@ class Gang:
             lost=first["lost"],
             walltime=any(end["walltime"] for end in ends),
             error=first["error"],
+            cause=first.get("cause", ""),
+            at=self._last(ends),
         )

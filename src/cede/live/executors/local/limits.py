@@ -1,4 +1,6 @@
-"""Limits by control groups of version 2, as far as this machine lets us make them: found out by trying.
+"""Control groups of version 2, as far as this machine lets us make them: found out by trying.
+
+Each member has one, so that nothing of it gets lost; controllers keep it to what it asked for where they can be had.
 
 Version 1 is left alone: to join one of its groups takes a process several milliseconds.
 """
@@ -26,32 +28,30 @@ class Limits:
     """`groups` holds for each controller that works the group under which ours are made."""
 
     groups: dict[str, Path] = field(default_factory=dict)
-    homes: dict[str, Path] = field(default_factory=dict)
-    """The server's own group for each of them."""
+    parent: Path | None = None
+    """Where a group can be made for each member; none if nowhere."""
+    home: Path | None = None
+    """The server's own group."""
 
     def make(self, member: str, cpu: float | None, memory: int | None) -> dict[Path, Path]:
-        """The control groups that a member's command is to join, each with the one that this server itself is in.
-
-        There are none if it asked for nothing that can be kept.
-        """
-        if cpu is None and memory is None:
+        """The control group that a member's command is to join, with the one that this server itself is in; none if
+        none can be made."""
+        if self.parent is None or self.home is None:
             return {}
-        made: dict[Path, Path] = {}
-        for controller, parent in self.groups.items():
-            group = parent / member
-            if group not in made:
-                self._make(parent, group)
-            made[group] = self.homes[controller]
+        group = self.parent / member
+        self._make(self.parent, group)
+        for controller in self.groups if cpu is not None or memory is not None else ():
             for name, value in _settings(controller, cpu, memory).items():
                 (group / name).write_text(value)
-        return made
+        return {group: self.home}
 
     def _make(self, parent: Path, group: Path) -> None:
         """The group is there. Whoever leaves the last one takes the parent away with it, even while we look."""
         for last in (False,) * 20 + (True,):
             try:
                 parent.mkdir(exist_ok=True)
-                (parent / "cgroup.subtree_control").write_text(_switch(self.groups))
+                if self.groups:
+                    (parent / "cgroup.subtree_control").write_text(_switch(self.groups))
                 group.mkdir(exist_ok=True)
             except (FileNotFoundError, FileExistsError):
                 if last:
@@ -62,14 +62,18 @@ class Limits:
     def notices(self) -> list[str]:
         lacking = [controller for controller in CONTROLLERS if controller not in self.groups]
         if lacking == list(CONTROLLERS):
-            return ["jobs are not kept to what they asked for: no control group of version 2 can be made here"]
+            made = "no controller of control groups of version 2 can be had here"
+            found = [f"jobs are not kept to what they asked for: {made}"]
+            if self.parent is None:
+                found.append("a job that kills its supervisor may leave processes behind: no control group can be made")
+            return found
         return [f"{LACKS[name]}: no control group with the controller {name} can be made here" for name in lacking]
 
     def close(self) -> None:
         """The groups under which ours are made are gone, if nothing runs there."""
-        for parent in set(self.groups.values()):
+        if self.parent is not None:
             with suppress(OSError):
-                parent.rmdir()
+                self.parent.rmdir()
 
 
 def find_limits(data: Path) -> Limits:
@@ -82,11 +86,12 @@ def find_limits(data: Path) -> Limits:
         for controller in _enable(parent, parent / ours):
             if _works(parent / ours, controller):
                 limits.groups[controller] = parent / ours
+        own = _own_groups()  # once more: we may have gone one down
+        home = mounts[""] / own[""].lstrip("/")
+        if limits.groups or (_works(parent / ours) and _takes_us(home)):
+            limits.parent, limits.home = parent / ours, home
         with suppress(OSError):
             (parent / ours).rmdir()
-    own = _own_groups()  # once more: we may have gone one down
-    for controller in limits.groups:
-        limits.homes[controller] = mounts[""] / own[""].lstrip("/")
     return limits
 
 
@@ -102,7 +107,16 @@ def _settings(controller: str, cpu: float | None, memory: int | None) -> dict[st
     return {}
 
 
-def _works(parent: Path, controller: str) -> bool:
+def _takes_us(home: Path) -> bool:
+    """Whether a process may come back to the server's own group."""
+    try:
+        (home / "cgroup.procs").write_text("0")
+    except OSError:
+        return False
+    return True
+
+
+def _works(parent: Path, controller: str = "") -> bool:
     probe = parent / f"probe-{os.getpid()}"
     try:
         parent.mkdir(exist_ok=True)

@@ -17,6 +17,7 @@ from cede.live.executors.local.folders import Folders
 from cede.live.executors.local.gpus import NodeFacts
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.rights import Rights
+from cede.live.stamp import Stamp
 from cede.live.task import Task
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -38,16 +39,20 @@ class Attempt:
     port: int | None
     """Where the first member of a gang is to listen."""
     gpus: tuple[tuple[str, ...] | None, ...]
+    stamp: Stamp | None = None
+    """The store that ordered it; none of an attempt of an older Cede."""
 
     @property
     def key(self) -> tuple[str, int]:
         return self.name, self.attempt
 
 
-def new_attempt(order: Launch, task: Task, gpus: Sequence[Sequence[str] | None]) -> Attempt:
+def new_attempt(order: Launch, task: Task, gpus: Sequence[Sequence[str] | None], stamp: Stamp | None = None) -> Attempt:
     port = _free_port(order) if len(order.nodes) > 1 else None
     devices = tuple(None if some is None else tuple(some) for some in gpus)
-    return Attempt(order.name, order.attempt, order.nodes, order.resume, task.protocol, task.grace_us, port, devices)
+    return Attempt(
+        order.name, order.attempt, order.nodes, order.resume, task.protocol, task.grace_us, port, devices, stamp
+    )
 
 
 def put_attempt(folder: Path, attempt: Attempt) -> None:
@@ -60,7 +65,8 @@ def get_attempt(folder: Path) -> Attempt | None:
     if not found:
         return None
     gpus = tuple(None if some is None else tuple(some) for some in found.pop("gpus"))
-    return Attempt(nodes=tuple(found.pop("nodes")), gpus=gpus, **found)
+    stamp = found.pop("stamp", None)
+    return Attempt(nodes=tuple(found.pop("nodes")), gpus=gpus, stamp=None if stamp is None else Stamp(*stamp), **found)
 
 
 def member_spec(

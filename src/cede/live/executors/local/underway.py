@@ -5,22 +5,24 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cede.engine.drive.facts import Fact
+from cede.engine.drive.facts import Fact, Stuck
 from cede.live.executors.local import adoption
 from cede.live.executors.local.folders import Folders
-from cede.live.executors.local.gang import Gang, Member
+from cede.live.executors.local.gang import Gang, Member, When, by_the_wall
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.spec import Attempt, get_attempt
 from cede.live.executors.local.watching import Watch, send_order
 
 Key = tuple[str, int]
 log = logging.getLogger(__name__)
+AGAIN_S = 1.0
 
 
 @dataclass(slots=True)
@@ -36,6 +38,10 @@ class Tracked:
     """Members for which a supervisor was asked for."""
     breaking: bool = False
     """One member failed, and the others were told to go."""
+    burying: set[int] = field(default_factory=set)
+    """Members whose remains are being ended."""
+    kills: int = 0
+    """How often it was to be killed."""
 
     def present(self) -> Iterator[tuple[int, str]]:
         """Members that have not ended, with their folders."""
@@ -54,12 +60,14 @@ class Underway:
         lock: threading.RLock,
         say: Callable[[Fact], None],
         settled: Callable[[Key], None],
+        when: When = by_the_wall,
     ) -> None:
         self._folders = folders
         self._watch = watch
         self._lock = lock
         self._say = say
         self._settled = settled
+        self._when = when
         self._tracked: dict[Key, Tracked] = {}
         self._members: dict[str, tuple[Tracked, int]] = {}
 
@@ -71,7 +79,8 @@ class Underway:
 
     def track(self, attempt: Attempt) -> Tracked:
         size = len(attempt.nodes)
-        gang = Gang(attempt.name, attempt.attempt, [Member() for _ in range(size)], dumps=attempt.protocol == "criu")
+        members = [Member() for _ in range(size)]
+        gang = Gang(attempt.name, attempt.attempt, members, dumps=attempt.protocol == "criu", when=self._when)
         tracked = Tracked(attempt, gang, [str(self._folders.member(*attempt.key, member)) for member in range(size)])
         self._tracked[attempt.key] = tracked
         for member, folder in enumerate(tracked.folders):
@@ -104,6 +113,44 @@ class Underway:
         self.advance(tracked)
         return self._tracked.get(key)
 
+    def check(self, tracked: Tracked) -> None:
+        """What its files tell is known, every member that began has its supervisor, and none of these stands still."""
+        for member, folder in tracked.present():
+            self._hear(tracked, member)
+            state = tracked.gang.members[member]
+            if state.exit is None and state.began and not self._supervised(tracked, member):
+                self._bury(tracked, member)
+            else:
+                adoption.let_go_on(folder)
+        self.advance(tracked)
+
+    def _supervised(self, tracked: Tracked, member: int) -> bool:
+        if tracked.watched.get(member):
+            return True
+        return self._find(tracked, member)
+
+    def tell_end(self, key: Key) -> None:
+        """The end of an attempt that is over is reported once more."""
+        if get_attempt(self._folders.attempt(*key)) is not None:
+            self.recall(key)
+            return
+        end = files.get(str(self._folders.member(*key, 0)), "exit.json")
+        if end:
+            for fact in Gang(*key, [Member(exit=end)], when=self._when).news():
+                self._say(fact)
+
+    def insist(self, tracked: Tracked) -> None:
+        """It was killed before, and is still there. Who keeps its supervisor from its work is ended without it; what
+        cannot be ended is named."""
+        tracked.kills += 1
+        left: list[str] = []
+        for _, folder in tracked.present():
+            adoption.let_go_on(folder)
+            if tracked.kills > 1:
+                left += adoption.strike(folder)
+        if left and tracked.kills > 1:
+            self._say(Stuck(*tracked.attempt.key, ", ".join(left)))
+
     def forked(self, folder: str, pidfd: int | None) -> None:
         """The zygote has forked a supervisor for this folder."""
         found = self._members.get(folder)
@@ -123,6 +170,7 @@ class Underway:
         if tracked is None or not 0 <= member < len(tracked.folders):
             return
         if kind == "began":
+            self._hear(tracked, member)
             tracked.gang.members[member].began = True
             if not tracked.watched.get(member):
                 self._find(tracked, member)
@@ -145,7 +193,7 @@ class Underway:
         for member, folder in tracked.present():
             # A supervisor that is only beginning finds the order when it is ready to listen.
             if (Path(folder) / "began.json").exists():
-                if not tracked.watched.get(member) and not self._find(tracked, member):
+                if not self._supervised(tracked, member):
                     self._bury(tracked, member)
             else:
                 tracked.gang.members[member].exit = adoption.conclude(folder, told=True)
@@ -158,15 +206,14 @@ class Underway:
         self.advance(tracked)
 
     def advance(self, tracked: Tracked) -> None:
-        """What is new of the attempt is reported, and what follows from it is done."""
-        news = list(tracked.gang.news())
+        """What is new of the attempt is reported, and then what follows from it is done."""
+        for fact in list(tracked.gang.news()):
+            self._say(fact)
         if tracked.gang.ended:
             self.settle(tracked)
         elif tracked.gang.failing and not tracked.breaking:
             tracked.breaking = True
             self.end(tracked, "end", {"cause": "gang", "grace": tracked.attempt.grace_us})
-        for fact in news:
-            self._say(fact)
 
     def settle(self, tracked: Tracked) -> None:
         """The attempt is over: nothing of it is kept in mind."""
@@ -176,8 +223,11 @@ class Underway:
         for folder in tracked.folders:
             self._members.pop(folder, None)
         if self._tracked.pop(tracked.attempt.key, None) is not None:
-            self._folders.settle(*tracked.attempt.key)
             self._settled(tracked.attempt.key)
+            try:
+                self._folders.settle(*tracked.attempt.key)
+            except OSError as error:  # it is found again, and tidied up, when records are compared with folders
+                log.warning("%s: its mark could not be removed: %s", tracked.attempt.name, error)
 
     def _find(self, tracked: Tracked, member: int) -> bool:
         """Whether the member has a supervisor; it is watched then."""
@@ -211,15 +261,22 @@ class Underway:
         folder, state = tracked.folders[member], tracked.gang.members[member]
         end = files.get(folder, "exit.json")  # before the rest: what is written after it is not waited for
         state.said = files.get(folder, "said.json") or {}
-        state.began = state.began or (files.get(folder, "began.json") is not None and not (end and end["error"]))
+        began = files.get(folder, "began.json")
+        if began is not None and not (end and end["error"]):
+            state.began, state.since = True, began
         state.exit = state.exit or end or None
 
     def _bury(self, tracked: Tracked, member: int) -> None:
         """In a thread of its own, because it lasts until nothing of the member is left."""
 
+        if member in tracked.burying:
+            return
+        tracked.burying.add(member)
+
         def bury() -> None:
-            end = adoption.conclude(tracked.folders[member], wait=True)
+            end = _until_written(tracked.folders[member])
             with self._lock:
+                tracked.burying.discard(member)
                 if tracked.gang.members[member].exit is None and tracked.attempt.key in self._tracked:
                     self._hear(tracked, member)
                     if tracked.gang.members[member].exit is None:  # it could not be written down
@@ -227,3 +284,13 @@ class Underway:
                     self.advance(tracked)
 
         threading.Thread(target=bury, name="cede-bury", daemon=True).start()
+
+
+def _until_written(folder: str) -> dict[str, Any] | None:
+    """How a member without a supervisor ended, once that is written down: a full disk must not make it unheard of."""
+    while True:
+        try:
+            return adoption.conclude(folder, wait=True)
+        except OSError as error:
+            log.warning("%s: its end could not be written down yet: %s", folder, error)
+            time.sleep(AGAIN_S)

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,8 @@ HERE = Path(__file__).parent
 START = "import sys; sys.path.append(sys.argv[1]); from guard.zygote import main; main(*map(int, sys.argv[2:]))"
 AT_ONCE = 64
 PATIENCE = 10.0
+BRIEFLY = 0.2
+"""So long a zygote that has nobody left takes to end."""
 
 
 class Zygote:
@@ -79,11 +82,10 @@ class Zygote:
         self._process.kill()
 
     def close(self) -> None:
-        """The zygote ends; its supervisors go on."""
+        """The zygote forks no more; its supervisors go on, and it ends with the last of them."""
         self._socket.close()
         self._reading.close()
         try:
-            self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self._process.wait(BRIEFLY)
+        except subprocess.TimeoutExpired:  # it stays for its supervisors, and is reaped when it ends
+            threading.Thread(target=self._process.wait, name="cede-zygote", daemon=True).start()

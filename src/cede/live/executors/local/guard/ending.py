@@ -63,6 +63,13 @@ def kill_cgroup(cgroups: list[str]) -> None:
                 os.close(fd)
 
 
+def members(cgroups: list[str]) -> list[procfs.Process]:
+    """The processes in these groups."""
+    pids = {int(pid) for cgroup in cgroups for pid in (procfs.read(f"{cgroup}/cgroup.procs") or b"").split()}
+    found = (procfs.look(pid) for pid in sorted(pids))
+    return [process for process in found if process is not None and process.state not in "ZX"]
+
+
 def remove_cgroups(cgroups: list[str]) -> None:
     """The groups are gone, unless something that cannot end is still in them; so is what was made to hold them, if they
     were the last."""

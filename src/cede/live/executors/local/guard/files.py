@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import Any
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What a file system says that takes nothing at present; it may take something later."""
 
 
 def put(folder: str, name: str, value: dict[str, Any], *, durable: bool = True) -> None:
@@ -58,4 +62,4 @@ def get(folder: str, name: str) -> dict[str, Any] | None:
 def _write(fd: int, value: dict[str, Any]) -> None:
     text = json.dumps(value, separators=(",", ":")).encode()
     if os.write(fd, text) < len(text):
-        raise OSError("there is no room for it")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

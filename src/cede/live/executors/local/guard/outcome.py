@@ -12,29 +12,42 @@ from . import ending, procfs
 def outcome(**known: Any) -> dict[str, Any]:
     """What exit.json holds when nothing more is known than this."""
     unknown: dict[str, Any] = {"code": None, "signal": None, "told": False, "walltime": False, "lost": False}
-    return {**unknown, "error": "", **moment(), **known}
+    return {**unknown, "cause": "", "error": "", **moment(), **known}
 
 
 def moment() -> dict[str, Any]:
-    """This moment by the clocks of the machine: `at` is wall time, `elapsed` what nobody can set, within this boot."""
+    """This moment in microseconds: `at` of the wall clock, which may be set, and `elapsed` within this `boot`."""
     return {"at": time.time_ns() // 1000, "elapsed": time.monotonic_ns() // 1000, "boot": procfs.boot()}
+
+
+def remains(spec: dict[str, Any], began: dict[str, Any]) -> list[procfs.Process]:
+    """What is left of a member, as far as it can be told for its own."""
+    mark = began.get("mark") or spec.get("mark")
+    found = procfs.marked(f"CEDE_MARK={mark}") if mark else []
+    found += ending.members(spec.get("cgroups", []))
+    pid, start = began.get("pid", 0), began.get("start", 0)
+    main = procfs.look(pid)
+    if main is not None and main.start == start and main.state not in "ZX":
+        found += [main, *procfs.below(main.pid)]
+    if pid and (main is None or main.start == start):
+        # While anybody is in a session its number is given to no other process: so these are of the command's.
+        found += procfs.session(pid, start)
+    return list({process.pid: process for process in found}.values())
 
 
 def end_remains(spec: dict[str, Any], began: dict[str, Any]) -> None:
     """Nothing is left of a member whose supervisor died; a process that merely has its pid is not touched.
 
-    Processes of the member are those below its command, and those with its mark in their environment.
+    Processes of the member are those in its control groups, those below its command or in the session that it
+    began, and those with its mark in their environment. What left all of these was below the supervisor, and went to
+    the zygote when that died: it ends them.
     """
     if began.get("boot") != procfs.boot():
         return
-    mark = began.get("mark") or spec.get("mark")
     pause = 0.001
     while True:
         ending.kill_cgroup(spec.get("cgroups", []))
-        found = procfs.marked(f"CEDE_MARK={mark}") if mark else []
-        main = procfs.look(began.get("pid", 0))
-        if main is not None and main.start == began.get("start") and main.state not in "ZX":
-            found += [main, *procfs.below(main.pid)]
+        found = remains(spec, began)
         if not found:
             ending.remove_cgroups(spec.get("cgroups", []))
             return

@@ -14,6 +14,7 @@ class Process(NamedTuple):
     group: int
     state: str
     start: int
+    session: int = 0
 
 
 def read(path: str) -> bytes | None:
@@ -39,7 +40,7 @@ def look(pid: int) -> Process | None:
         return None
     # The name of the program stands in brackets and may hold anything, brackets too.
     fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), int(fields[2]), fields[0].decode(), int(fields[19]))
+    return Process(pid, int(fields[1]), int(fields[2]), fields[0].decode(), int(fields[19]), int(fields[3]))
 
 
 def lives(pid: int, start: int) -> bool:
@@ -98,6 +99,17 @@ def marked(mark: str) -> list[Process]:
             if process is not None and process.state not in "ZX":
                 found.append(process)
     return found
+
+
+def session(number: int, since: int) -> list[Process]:
+    """Every process in this session that began no earlier and has not ended."""
+    found = (look(pid) for pid in pids())
+    return [one for one in found if one and one.session == number and one.start >= since and one.state not in "ZX"]
+
+
+def name(pid: int) -> str:
+    """What its program calls itself."""
+    return (read(f"/proc/{pid}/comm") or b"?").decode(errors="replace").strip()
 
 
 def send(process: Process, number: int) -> bool:

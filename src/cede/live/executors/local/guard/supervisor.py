@@ -66,6 +66,8 @@ class Supervisor:
         self._poll = select.poll()
         self._heard: dict[int, Callable[[], None]] = {}
         self._logs: dict[int, Log] = {}
+        self._outputs: list[Log] = []
+        self._cause = ""
         self._interrupted = self._told = self._killed = self._walltime = False
         self._reaped = False
         self._end: os.waitid_result | None = None
@@ -115,12 +117,15 @@ class Supervisor:
         }
         try:
             self._talk = Conversation(self._spec, self._post)
-            self._written = logs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
+            self._outputs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
             self._order = Order(self._spec["log_limit"])
             files.create(".", "began.json", began)
             started = dumps.resume(self._spec, note) if note else command.start(self._spec)
-        except (command.NotStartedError, OSError) as error:
+        except command.NotStartedError as error:
             self._record(outcome(error=str(error)))
+            return False
+        except OSError as error:  # a full disk is no fault of the command: like a node that went away
+            self._record(outcome(error=str(error), lost=error.errno in files.NO_ROOM))
             return False
         self._pid = started.pid
         child = procfs.look(started.pid)
@@ -130,7 +135,7 @@ class Supervisor:
         self._post.send("began")
         if self._spec["walltime_us"] is not None:
             self._expires = time.monotonic() + self._spec["walltime_us"] / 1e6 + BACKSTOP
-        for fd, log in zip(started.outputs, logs, strict=True):
+        for fd, log in zip(started.outputs, self._outputs, strict=True):
             self._logs[fd] = log
             self._hear(fd, partial(self._pump, fd))
         if self._talk.fd >= 0:
@@ -193,7 +198,7 @@ class Supervisor:
             del self._logs[fd]
 
     def _keep(self, log: Log, data: bytes) -> None:
-        self._order.goes_on(self._written.index(log), *(one.position for one in self._written))
+        self._order.goes_on(self._outputs.index(log), *(one.position for one in self._outputs))
         log.write(data)
 
     def _ordered(self) -> None:
@@ -227,6 +232,7 @@ class Supervisor:
         if not self._told and self._end is None:
             self._told = ending.tell(self._pid)
             self._walltime = self._told and cause == "walltime"
+            self._cause = cause if self._told else ""
 
     def _kill(self) -> None:
         if self._end is None and not self._told:
@@ -283,6 +289,7 @@ class Supervisor:
                 told=self._talk.left or (self._told and not (self._killed and number != signal.SIGKILL)),
                 walltime=self._walltime,
                 lost=self._interrupted,
+                cause=self._cause,
             )
         )
 
@@ -291,6 +298,8 @@ class Supervisor:
             os.unlink("control.sock")
         ending.remove_cgroups(self._spec["cgroups"])
         while True:
+            for log in self._outputs:
+                log.settle()
             try:
                 files.put(".", "exit.json", result)
             except FileNotFoundError:  # the folder was deleted

@@ -1,0 +1,22 @@
+"""Why a file system takes nothing at present, in a sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+LEAST_FREE = 1 << 16
+"""With fewer bytes than this no step can be stored."""
+
+
+def lacks(path: Path) -> str:
+    """What keeps this folder from being written to; empty if nothing that can be seen does."""
+    try:
+        found = os.statvfs(path)
+    except OSError as error:
+        return f"{path} cannot be reached: {(error.strerror or str(error)).lower()}"
+    if found.f_flag & os.ST_RDONLY:
+        return f"{path} is read-only"
+    if found.f_bavail * found.f_frsize < LEAST_FREE or (found.f_files and not found.f_favail):
+        return f"no space left on {path}"
+    return ""
