@@ -53,6 +53,7 @@ ROLES = {
     "submit": USER,
     **dict.fromkeys(("cancel", "suspend", "resume", "checkpoint"), OWNER),
     **dict.fromkeys(("drain", "undrain", "cluster", "audit", "chain", "tokens", "make", "revoke"), ADMIN),
+    **dict.fromkeys(("orphans", "end_orphan", "forget_orphan", "acknowledge"), ADMIN),
     "snapshot": "admin, viewer of all",
     **dict.fromkeys(("plan", "diff"), WIDE),
     **dict.fromkeys(("listed", "one", "why", "logs", "queues", "nodes", "decisions", "decision", "events"), ANY),

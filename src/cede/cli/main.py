@@ -28,7 +28,7 @@ SECTIONS = {
         *("submit", "ps", "status", "logs", "wait", "why", "cancel", "suspend", "resume", "checkpoint"),
     ),
     "Commands about a running server": (
-        *("top", "queues", "nodes", "events", "decisions", "snapshot", "export", "token", "audit"),
+        *("top", "queues", "nodes", "events", "decisions", "snapshot", "export", "token", "audit", "orphans"),
     ),
 }
 """In the order of the help. Each is a module here with a Typer named `app`; one that is not there is not offered."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from cede.model.times import parse_duration
+from cede.model.times import SECOND, parse_duration
 
 Duration = Annotated[int, BeforeValidator(parse_duration)]
 """Microseconds, written as in a cluster file: seconds, or 30s, 10m, 1h30m."""
@@ -68,6 +68,8 @@ class ServerConfig(Part):
     checkpoints: Literal["asked", "worth"] = "asked"
     """When a workload that goes on is asked for a checkpoint."""
     max_body: int = Field(1_000_000, ge=1000, le=2**40)
+    compare_every: Duration = 30 * SECOND
+    """How often what the store says is under way is compared with what runs."""
     log_limit: int = Field(64 * 2**20, ge=4096, le=2**50)
     assumed_checkpoint_age: Duration | None = None
     """How old a checkpoint a silent workload is taken to have, while no workload publishes any."""

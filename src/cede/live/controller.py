@@ -19,21 +19,23 @@ from cede.engine.drive.facts import Fact, Restarted, SetAside, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
+from cede.engine.drive.orders import Order
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import Backfill, Ways
 from cede.live.blame import find_culprit, in_words, name_of
 from cede.live.dispatch import Dispatch
+from cede.live.errors import UnavailableError
 from cede.live.executors.executor import Executor, Report
 from cede.live.hashes import settings_hash
 from cede.live.metrics import Metrics
+from cede.live.reconcile import Reconciler, Standing
 from cede.live.sensitive import Sensitive
-from cede.live.store.errors import StaleError, StoreError, TakenError
+from cede.live.store.errors import StaleError, StoreError, TakenError, UnwritableError
 from cede.live.store.records import Asked, Entry, Event, Saved
 from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.live.view import ClusterState, describe
 from cede.model.cluster import ClusterFile
-from cede.model.errors import CedeError
 from cede.model.lifecycle import FINAL, PRESENT
 from cede.model.times import SECOND, show_duration
 
@@ -43,19 +45,16 @@ log = logging.getLogger("cede.controller")
 
 ATTEMPTS = 3
 RETRY_S = 1.0
-MOST_TRIES = 60
+"""Between two tries to store what was seen; there is no last one."""
 LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
 """After a step that took long to decide, more comes together before the next: deciding leaves time for the rest."""
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 """A loop that fails so often in so short a time will not come right by itself."""
 LONGEST_WAIT = 60 * SECOND
 """Nothing is waited for longer in one piece: no time that anybody gives is too long for that."""
+COMPARES_WITHIN_S = 60.0
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
-
-
-class UnavailableError(CedeError):
-    """What was asked for could not be made durable; nothing of it happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,6 @@ class _Ask:
     future: Future[Answer] | None = None
     stored: Future[None] | None = None
     """Of what was seen: there when it is in the store."""
-    tries: int = 0
 
 
 @dataclass(slots=True)
@@ -120,10 +118,11 @@ class Controller:
         assumed_age: int | None = None,
         backfill: Backfill = "off",
         worth: bool = False,
+        compare_s: float = 30.0,
     ) -> None:
         self._store = store
         self._executor = executor
-        self._dispatch = Dispatch(executor, store, clock.wall)
+        self._dispatch = Dispatch(executor, store, clock.wall, self._compare, compare_s)
         self._document = document
         self._clock = clock
         self._shifts = 0
@@ -133,6 +132,7 @@ class Controller:
         self._assumed_age = assumed_age
         self._ways = Ways(backfill=backfill, worth=worth)
         self._reporting = reporting or self.report
+        self.reconciler = Reconciler(store, executor, self._reporting)
         self._settings = settings_hash(document)
         self._sensitive = Sensitive(document)
         self._inbox: deque[_Ask | _Question] = deque()
@@ -146,6 +146,8 @@ class Controller:
         self._driver: Driver
         self._rebuilt = True
         """The driver was made from the store, and no step is stored yet that says so."""
+        self._doubtful = False
+        """The driver has seen a step that is not in the store, and must be made anew before the next."""
         self.adopted = 0
         """Workloads that were under way when the server began."""
         self._in_hand: list[_Ask | _Question] = []
@@ -178,6 +180,12 @@ class Controller:
         stored: Future[None] = Future()
         self._put(_Ask(fact, stored=stored))
         return stored
+
+    def problems(self) -> tuple[str, ...]:
+        """What keeps the scheduler from its work, or waits for an admin, in sentences; none while all is well."""
+        found = [self.problem, *self._executor.troubles(), self._store.trouble()]
+        found += [self._store.lineage.loss, self.reconciler.problem()]
+        return tuple(dict.fromkeys(one for one in found if one))
 
     def snapshot(self) -> Future[ClusterFile]:
         """The live state as a cluster file."""
@@ -221,9 +229,9 @@ class Controller:
         self._shifts = len(self._store.load_clock().shifts)
         self._load()
         self._executor.open(self._reporting)
-        present = {job.name: job.attempt for job in self._driver.jobs.values() if job.phase in PRESENT}
+        present, _ = self._in_force()
         self.adopted = len(present)
-        self._executor.adopt(present)
+        self.reconciler.compare(present)
         self._dispatch.start()
         self._dispatch.give(self._driver.outstanding(), {})
         self._wakes_at = self._clock.now()
@@ -266,6 +274,7 @@ class Controller:
             log.warning("%s", warning)
         self.warnings = saved.warnings
         self._rebuilt = True
+        self._doubtful = False
 
     def _driver_of(self, saved: Saved, jobs: Sequence[Job]) -> Driver:
         return Driver.restore(
@@ -311,6 +320,7 @@ class Controller:
             except BaseException as error:
                 log.critical("the scheduler's loop failed and is begun anew", exc_info=True)
                 deaths.append(time.monotonic())
+                self._doubtful = True
                 if len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < DEATHS_WITHIN_S:
                     self._died = f"the scheduler failed {MOST_DEATHS} times in a row: {in_words(error)}"
                     log.critical("%s", self._died)
@@ -339,13 +349,20 @@ class Controller:
             self._in_hand = items
             asks = [item for item in items if isinstance(item, _Ask)]
             try:
+                if self._doubtful:
+                    self._reload()
                 if asks or self._due():
                     self._take(asks)
+            except UnwritableError as error:
+                if self.problem != str(error):
+                    log.error("nothing can be stored: %s; what happens is kept in mind until it can", error)
+                self.problem = str(error)
+                self._recover(asks, UnavailableError(f"{error}; nothing of it happened", impaired=True))
             except Exception as error:
                 log.exception("a step failed")
                 if not self._set_aside_for(asks, error):
                     self.problem = "a step failed; the log says how"
-                    self._recover(asks)
+                    self._recover(asks, UnavailableError("it could not be stored; nothing of it happened"))
             self._in_hand = [item for item in items if isinstance(item, _Question)]
             for item in items:
                 if isinstance(item, _Question):
@@ -534,30 +551,37 @@ class Controller:
             log.error("not taken in: %r", ask.fact)
             ask.stored.set_result(None)
 
-    def _recover(self, asks: Sequence[_Ask]) -> None:
-        """The step is not in the store: forget it, tell who asked, and take in again what was seen."""
+    def _recover(self, asks: Sequence[_Ask], why: UnavailableError) -> None:
+        """The step is not in the store: forget it, tell who asked, and take in again what was seen, for ever."""
+        self._doubtful = True
         for ask in asks:
             if ask.future is not None and not ask.future.done():
-                ask.future.set_exception(UnavailableError("it could not be stored; nothing of it happened"))
+                ask.future.set_exception(why)
         seen = [ask for ask in asks if ask.future is None]
-        for ask in seen:
-            ask.tries += 1
-            if ask.tries > MOST_TRIES:
-                log.error("given up, it could not be taken in: %r", ask.fact)
-                if ask.stored is not None:
-                    ask.stored.set_exception(UnavailableError("it could not be stored"))
-        seen = [ask for ask in seen if ask.tries <= MOST_TRIES]
+        ends = time.monotonic() + RETRY_S
         with self._ready:
             self._inbox.extendleft(reversed(seen))
-            if not self._stopping:
-                self._ready.wait(RETRY_S)
+            while not self._stopping and (left := ends - time.monotonic()) > 0:
+                self._ready.wait(left)
         try:
             self._reload()
             self._dispatch.give(self._driver.outstanding(), {})
             self._wakes_at = self._clock.now()
-        except Exception:
-            log.exception("the store cannot be read")
+        except Exception as error:
+            log.error("the store cannot be read: %s", error)
             self._wakes_at = self._clock.now() + int(RETRY_S * 1e6)
+
+    def _compare(self) -> None:
+        """Records and reality are compared, and whoever did not get its orders gets them again."""
+        present, orders = self._call(self._in_force).result(COMPARES_WITHIN_S)
+        self.reconciler.compare(present)
+        self._metrics.compared(len(self.reconciler.orphans), self.reconciler.repaired)
+        self._dispatch.give(orders, {})
+
+    def _in_force(self) -> tuple[dict[str, Standing], list[Order]]:
+        jobs = self._driver.jobs.values()
+        present = {job.name: Standing(job.attempt, job.began is not None) for job in jobs if job.phase in PRESENT}
+        return present, self._driver.outstanding()
 
     # -- answers -----------------------------------------------------------------------------------------------
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.live.errors import UnavailableError
 from cede.live.executors.executor import Executor
 from cede.live.store.store import Store
 from cede.live.task import Task
 
 log = logging.getLogger("cede.dispatch")
+
+
+SOON_S = 2.0
+"""After a start, until records are compared with what runs for the first time."""
 
 
 class Dispatch:
@@ -22,10 +29,19 @@ class Dispatch:
     `wall` is what the wall clock shows at a time of the scheduler's: applications are told deadlines by that.
     """
 
-    def __init__(self, executor: Executor, store: Store, wall: Callable[[int], int]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        store: Store,
+        wall: Callable[[int], int],
+        compare: Callable[[], None] = lambda: None,
+        compare_s: float = 30.0,
+    ) -> None:
         self._executor = executor
         self._store = store
         self._wall = wall
+        self._compare = compare
+        self._compare_s = compare_s
         self._orders: queue.SimpleQueue[tuple[Order, Task | None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dispatch", daemon=True)
 
@@ -44,11 +60,25 @@ class Dispatch:
             self._orders.put((order, tasks.get(order.name)))
 
     def _run(self) -> None:
-        while (given := self._orders.get()) is not None:
+        again = time.monotonic() + min(SOON_S, self._compare_s)
+        while True:
             try:
-                self._carry_out(*given)
-            except Exception:
-                log.exception("an order was not carried out: %r", given[0])
+                given = self._orders.get(timeout=max(0.0, again - time.monotonic()))
+            except queue.Empty:
+                self._try(self._compare, "records were not compared with what runs")
+                again = time.monotonic() + self._compare_s
+                continue
+            if given is None:
+                return
+            self._try(partial(self._carry_out, *given), f"an order was not carried out: {given[0]!r}")
+
+    def _try(self, work: Callable[[], None], otherwise: str) -> None:
+        try:
+            work()
+        except (OSError, UnavailableError) as error:
+            log.error("%s: %s", otherwise, error)
+        except Exception:
+            log.exception("%s", otherwise)
 
     def _carry_out(self, order: Order, task: Task | None) -> None:
         match order:

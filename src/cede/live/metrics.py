@@ -68,6 +68,11 @@ class Metrics:
             "queue",
             "reason",
         )
+        self._impaired = Gauge("cede_impaired", "Problems that health tells of", registry=self.registry)
+        self._orphans = Gauge("cede_orphans", "Attempts that no record accounts for", registry=self.registry)
+        self._repairs = Gauge(
+            "cede_repaired_records", "Records that differed from what was found since the start", registry=self.registry
+        )
         self._submissions = self._counter("cede_submissions_total", "Workloads submitted")
         self._starts = self._counter("cede_starts_total", "Attempts that began to run")
         build = Gauge("cede_build_info", "Always 1", ["version", "python"], registry=self.registry)
@@ -81,8 +86,14 @@ class Metrics:
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(name, text, labels, buckets=buckets, registry=self.registry)
 
-    def exposition(self) -> bytes:
-        """All series in Prometheus' text format."""
+    def compared(self, orphans: int, repaired: int) -> None:
+        """What came of comparing the records with what runs."""
+        self._orphans.set(orphans)
+        self._repairs.set(repaired)
+
+    def exposition(self, problems: int = 0) -> bytes:
+        """All series in Prometheus' text format, with how many problems there are now."""
+        self._impaired.set(problems)
         return generate_latest(self.registry)
 
     def set_aside(self, count: int) -> None:

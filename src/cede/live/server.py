@@ -162,6 +162,7 @@ class LiveServer:
         saved = store.load_clock()
         clock = SchedulerClock(self._machine, saved.mark, saved.shifts, saved.last)
         document = self._document(store)
+        store.compare(clock.wall_now())
         listener = _listener(self.config)
         first = first_token(store, os.environ, clock.wall_now())
         secret = kept_secret(place.path)
@@ -184,6 +185,8 @@ class LiveServer:
             broker_address=address,
             broker_hint=broker.hint,
             broker_token=broker.token,
+            stamp=lambda: store.stamp,
+            when=clock.when,
         )
         controller = self.controller = Controller(
             store,
@@ -196,6 +199,7 @@ class LiveServer:
             worth=self.config.checkpoints == "worth",
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
+            compare_s=self.config.compare_every / 1e6,
         )
         made.set()
         try:

@@ -53,10 +53,12 @@ def test_a_repeated_launch_starts_nothing(stand: Stand) -> None:
     for _ in range(5):
         stand.launch("job", wanted)
     stand.wait(Exited, "job")
+    once = [Began("job", 1), Exited("job", 1, code=0)]
+    assert stand.facts == once
     stand.launch("job", wanted)
 
     assert starts(stand, "job") == 1
-    assert stand.facts == [Began("job", 1), Exited("job", 1, code=0)]
+    assert stand.facts == once * 2, "how it ended is told again: whoever asks may not have heard of it"
 
 
 def test_another_attempt_is_another_start(stand: Stand) -> None:
@@ -257,16 +259,25 @@ def test_a_start_that_was_only_half_written_down_counts_as_one(stand: Stand) -> 
     assert starts(stand, "job") == 1
 
 
-def test_an_attempt_that_nobody_wants_any_more_is_ended(stand: Stand) -> None:
+def test_an_attempt_that_is_not_listed_is_left_alone_and_found(stand: Stand) -> None:
     stand.run("wanted", task("sleep", "100"))
-    stand.run("unwanted", task("sleep", "100"))
-    stand.restart({"wanted": 1, "unwanted": 2, "never": 1})
+    stand.run("unknown", task("sleep", "100"))
+    stand.restart({"wanted": 1})
 
-    until(lambda: (files.get(str(stand.folder("unwanted")), "exit.json") or {}).get("signal") == 9)
-    assert procfs.look(stand.pid("wanted")) is not None
-    assert [fact for fact in stand.facts if isinstance(fact, Exited) and fact.name != "unwanted"] == []
+    found = {(trace.name, trace.attempt, trace.running) for trace in stand.executor.survey(["wanted"])}
+    assert found == {("wanted", 1, True), ("unknown", 1, True)}
+    assert procfs.look(stand.pid("unknown")) is not None
+    assert [fact for fact in stand.facts if isinstance(fact, Exited)] == []
+    stand.executor.kill(Kill("unknown", 1))
+    assert stand.wait(Exited, "unknown").signal == 9
+    assert [trace.running for trace in stand.executor.survey(["wanted"])] == [False, True]
     stand.terminate("wanted")
     assert stand.wait(Exited, "wanted").told
+
+
+def test_of_what_was_never_begun_there_is_no_trace(stand: Stand) -> None:
+    assert stand.executor.adopt({"never": 1}) == ["never"]
+    assert stand.executor.survey([]) == []
 
 
 def test_after_many_restarts_each_end_is_reported(stand: Stand) -> None:

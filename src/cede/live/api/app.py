@@ -13,21 +13,21 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from cede import __version__
-from cede.live.api import admin, cluster, decisions, events, logs, stories, system, whatif, workloads
+from cede.live.api import admin, cluster, decisions, events, logs, orphans, stories, system, whatif, workloads
 from cede.live.api.arrival import unusable
 from cede.live.api.hub import Hub
 from cede.live.api.limits import BoundedBodies
 from cede.live.api.problems import ProblemDocument, RefusedError, invalid, refusal, response
-from cede.live.api.rules import BUSY, FAILED, NO_METHOD, NO_PATH, UNREADABLE
+from cede.live.api.rules import BUSY, FAILED, IMPAIRED, NO_METHOD, NO_PATH, UNREADABLE
 from cede.live.api.server import Server
-from cede.live.store.errors import StoreError
+from cede.live.store.errors import StoreError, UnwritableError
 from cede.model.errors import InputError, shown_text
 
 log = logging.getLogger("cede.api")
 
 PREFIX = "/api/v1"
 _PARAMETER = re.compile(r"\{\w+\}")
-_PARTS = (workloads, stories, logs, cluster, decisions, whatif, events, admin, system)
+_PARTS = (workloads, stories, logs, cluster, decisions, whatif, events, admin, orphans, system)
 
 
 def create_app(server: Server) -> FastAPI:
@@ -77,6 +77,8 @@ def _refusal_of(request: Request, error: Exception) -> RefusedError:
             return unusable(request, error)
         case HTTPException():
             return _routed(request, error)
+        case UnwritableError():
+            return refusal(503, IMPAIRED, why=f"{error}; nothing of it happened")
         case StoreError():
             log.error("%s %s: %s", request.method, request.url.path, error)
             return refusal(503, BUSY, why="the store did not answer")

@@ -99,7 +99,7 @@ _MEANINGS: Final = {
     422: "What was sent cannot be used; `errors` names the places.",
     429: "The caller has too much of this under way.",
     500: "The server failed; its log says more.",
-    503: "The server is too busy to answer in time.",
+    503: "The server is too busy to answer in time, or something keeps it from its work.",
 }
 
 

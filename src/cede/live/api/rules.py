@@ -40,6 +40,13 @@ NOTHING_TO_CERTIFY = RULES.refuses(
 )
 ONE_AT_A_TIME = RULES.refuses("one-at-a-time", "{caller} already has {most} of these under way")
 BUSY = RULES.refuses("busy", "the server is busy: {why}")
+IMPAIRED = RULES.refuses("impaired", "impaired: {why}")
+ORPHANED = RULES.refuses(
+    "orphan-in-the-way",
+    "there are files of a workload called {name} that no record knows; an admin decides about them with `cede orphans`",
+)
+ORPHAN_RUNS = RULES.refuses("orphan-runs", "{name} still runs; end it first")
+ORPHAN_RECORDED = RULES.refuses("orphan-recorded", "{name} has a record, and its files are kept with it")
 FAILED = RULES.refuses("internal", "the server failed at this; its log says more")
 
 NOTHING_ANSWERS = RULES.warns(

@@ -25,6 +25,7 @@ from cede.live.config import ServerConfig
 from cede.live.controller import Answer, ClusterState
 from cede.live.executors.executor import Executor
 from cede.live.metrics import Metrics
+from cede.live.reconcile import Reconciler
 from cede.live.store.records import Asked, Event
 from cede.live.store.store import Store
 from cede.live.task import Task
@@ -48,9 +49,12 @@ class Scheduler(Protocol):
 
     def at_stake(self, name: str) -> Future[Stake | None]: ...
 
+    def problems(self) -> tuple[str, ...]:
+        """What keeps it from its work, or waits for an admin; none while all is well."""
+
     @property
-    def problem(self) -> str:
-        """What keeps it from its work; empty while all is well."""
+    def reconciler(self) -> Reconciler:
+        """Who knows what runs without a record."""
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -89,7 +93,7 @@ class Server:
     _ground: Ground | None = None
 
     def __post_init__(self) -> None:
-        self.names = Names(self.store.taken)
+        self.names = Names(lambda name: self.store.taken(name) or self.executor.holds(name))
         self.tokens = KnownTokens(self.store)
 
     @property

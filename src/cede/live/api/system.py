@@ -27,11 +27,12 @@ _KEPT_S = 1.0
 
 
 class Health(View):
-    status: Literal["ok", "impaired"] = Field(description="impaired: it runs, and its log says what is wrong.")
+    status: Literal["ok", "impaired"] = Field(description="impaired: it runs, and `problems` says what is wrong.")
     version: str
     alarms: int = Field(
         description="Workloads that are set aside, and what else waits for an admin; `/server` says it."
     )
+    problems: list[str] = Field(description="What keeps it from its work, or waits for an admin.")
 
 
 class You(View):
@@ -76,9 +77,9 @@ async def health(server: Here, request: Request) -> Health:
     """Needs no token."""
     pulse: Pulse = request.app.state.pulse
     await pulse.check()
-    alarms = len(server.controller.alarms)
-    status: Literal["ok", "impaired"] = "impaired" if server.controller.problem or alarms else "ok"
-    return Health(status=status, version=__version__, alarms=alarms)
+    problems, alarms = list(server.controller.problems()), len(server.controller.alarms)
+    status: Literal["ok", "impaired"] = "impaired" if problems or alarms else "ok"
+    return Health(status=status, version=__version__, alarms=alarms, problems=problems)
 
 
 @router.get("/server", responses=declared(401), summary="About the server, and you")
@@ -91,7 +92,7 @@ async def about(server: Here, caller: Whoever) -> About:
         doctrine=state.doctrine,
         edition=state.edition,
         state_version=state.version,
-        problem="; ".join(one for one in (server.controller.problem, *server.controller.alarms) if one),
+        problem="; ".join((*server.controller.problems(), *server.controller.alarms)),
         notices=[*notices, *server.notices],
         you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )
@@ -105,4 +106,5 @@ async def about(server: Here, caller: Whoever) -> About:
     summary="Measurements for Prometheus",
 )
 async def metrics(server: Here) -> Response:
-    return Response(await run_in_threadpool(server.metrics.exposition), media_type=CONTENT_TYPE_LATEST)
+    text = await run_in_threadpool(server.metrics.exposition, len(server.controller.problems()) + len(server.controller.alarms))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

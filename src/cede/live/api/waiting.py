@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from cede.live.api.problems import refusal
-from cede.live.api.rules import BUSY, ONE_AT_A_TIME
-from cede.live.controller import UnavailableError
+from cede.live.api.rules import BUSY, IMPAIRED, ONE_AT_A_TIME
+from cede.live.errors import UnavailableError
 
 ANSWERS_WITHIN_S = 30.0
 MOST_AT_ONCE = 2
@@ -27,7 +27,7 @@ async def in_time(future: Future[T], limit_s: float = ANSWERS_WITHIN_S) -> T:
     except TimeoutError:
         raise refusal(503, BUSY, why=f"no answer came within {limit_s:g} s; it may still be carried out") from None
     except UnavailableError as error:
-        raise refusal(503, BUSY, why=str(error)) from None
+        raise refusal(503, IMPAIRED if error.impaired else BUSY, why=str(error)) from None
 
 
 class Trials:

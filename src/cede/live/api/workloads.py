@@ -16,7 +16,7 @@ from cede.live.api.bodies import Submission, SuspendBody
 from cede.live.api.failures import with_failure
 from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
-from cede.live.api.rules import ENDED, RULES
+from cede.live.api.rules import ENDED, ORPHANED, RULES
 from cede.live.api.server import Here, Server
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
@@ -74,6 +74,8 @@ async def _named(server: Server, caller: Caller, body: Submission) -> WorkloadVi
 
 async def _submit(server: Server, caller: Caller, body: Submission, asked: Asked, name: str) -> WorkloadView:
     order = ordered(server, server.ground, caller, body, name)
+    if server.executor.holds(name) and not await run_in_threadpool(server.store.taken, name):
+        raise refusal(409, ORPHANED, name=name)
     try:
         answer = await server.ask(order.submit, asked, order.task)
     except RefusedError as refused:

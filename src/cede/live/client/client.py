@@ -343,8 +343,24 @@ class Client:
 
     # -- the server --------------------------------------------------------------------------------------------
 
-    def health(self) -> dict[str, str]:
-        return cast(dict[str, str], self._wire.get("/health"))
+    def health(self) -> results.Health:
+        return cast(results.Health, self._wire.get("/health"))
+
+    def orphans(self) -> results.Orphans:
+        """What runs, or ran, without a record, and what the store has lost."""
+        return cast(results.Orphans, self._wire.get("/orphans"))
+
+    def end_orphan(self, name: str) -> results.Orphans:
+        """All processes of work without a record are killed."""
+        return cast(results.Orphans, self._wire.send("POST", f"/orphans/{quoted(name)}/end"))
+
+    def forget_orphan(self, name: str) -> results.Orphans:
+        """The files of work without a record are deleted."""
+        return cast(results.Orphans, self._wire.send("DELETE", f"/orphans/{quoted(name)}"))
+
+    def acknowledge_loss(self) -> results.Orphans:
+        """Health tells no more of what the store has lost."""
+        return cast(results.Orphans, self._wire.send("POST", "/store/acknowledge"))
 
     def server(self) -> results.Server:
         """What the server is, and whom it takes this client for."""

@@ -210,6 +210,34 @@ class Token(TypedDict, total=False):
     token: str
 
 
+class Health(TypedDict):
+    """`status` is ok or impaired, and `problems` says what is wrong."""
+
+    status: str
+    version: str
+    problems: list[str]
+
+
+class Orphan(TypedDict):
+    """An attempt that no record accounts for."""
+
+    name: str
+    attempt: int
+    running: bool
+    nodes: list[str]
+    account: str
+    began: str | None
+    why: str
+
+
+class Orphans(TypedDict):
+    """`loss` is what the store has lost, until somebody acknowledges it."""
+
+    orphans: list[Orphan]
+    store: str
+    loss: str
+
+
 class Server(TypedDict):
     """About the server, and whom it takes the caller for."""
 

@@ -59,8 +59,6 @@ def _in_the_way(code: int, path: Path) -> str:
     kind = code & 0xFF  # the rest says more of the same
     if kind == sqlite3.SQLITE_FULL:
         return f"no space left on {path.parent}"
-    if code == sqlite3.SQLITE_READONLY_DBMOVED or (kind in _READ_ONLY and not path.exists()):
-        return f"{path} was moved or deleted"
     if kind in _BROKEN and (reason := lacks(path.parent)):
         return reason
     if kind in _READ_ONLY:

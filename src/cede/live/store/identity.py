@@ -82,6 +82,6 @@ def _loss(found: Stamp, seen: Stamp) -> str:
     return f"the store was set back: it is at step {found.version}, from before it was set back the last time"
 
 
-def _lineage(row: Row[Any]) -> Lineage:
+def _lineage(row: Row[*tuple[Any, ...]]) -> Lineage:
     forks = tuple(Fork(*each) for each in json.loads(row.forks))
     return Lineage(Stamp(row.identity, row.generation, row.version), forks, row.loss)

@@ -67,6 +67,7 @@ class Store:
         self._turn = threading.Lock()
         self.path = Path(writer.url.database or "")
         self._seen: identity.Seen | None = None
+        self._inode = 0
 
     @classmethod
     def open(cls, url: str) -> Store:
@@ -77,6 +78,7 @@ class Store:
             migrate(writer)
             with store._writes() as connection:
                 store.lineage = identity.lineage(connection)
+            store._inode = store.path.stat().st_ino
         except BaseException:
             store.close()
             raise
@@ -114,6 +116,16 @@ class Store:
             self.lineage = identity.compare(connection, self._seen.read(), at)
         self._seen.write(self.lineage.stamp)
         return self.lineage
+
+    def trouble(self) -> str:
+        """What is wrong with the file, though it may not have been noticed in writing; empty if nothing is."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return f"{self.path} was moved or deleted while it is in use"
+        if self._inode not in (0, found.st_ino):
+            return f"{self.path} was replaced while it is in use: what is written goes to the former one"
+        return ""
 
     def acknowledge(self) -> None:
         """What is missing is known to somebody, and is not told any more."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
 from cede.live.executors.executor import Failure, LogPage, OutputPage, Report, Trace
-from cede.live.executors.local.folders import Folders
+from cede.live.executors.local.folders import NAME, Folders
 from cede.live.executors.local.gang import Member, When, by_the_wall, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
 from cede.live.executors.local.guard import files
@@ -174,10 +174,11 @@ class LocalExecutor:
         )
 
     def holds(self, name: str) -> bool:
-        return self._folders.job(name).exists()
+        return bool(NAME.fullmatch(name)) and self._folders.job(name).exists()
 
     def troubles(self) -> Sequence[str]:
-        return [self._no_room] if self._no_room else []
+        found = lacks(self._folders.data) or self._no_room
+        return [found] if found else []
 
     def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
         folder = self._folders.member(name, attempt, member)

@@ -101,7 +101,7 @@ class Zygote:
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         self._reap()
-        while self._forked:
+        while self._forked or procfs.children(os.getpid()):
             poll.poll()
             self._reap()
 

@@ -1,0 +1,132 @@
+"""Records against reality: what the store says is under way, and what supervisors, exit records and folders say.
+
+What differs is repaired where it is clear what happened, and told. Work without a record is nobody's to end: it is
+listed, and an admin decides.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cede.engine.drive.facts import Exited, Fact
+from cede.engine.drive.orders import Kill
+from cede.live.executors.executor import Executor, Trace
+from cede.live.store.store import Store
+from cede.model.lifecycle import FINAL, PRESENT
+
+log = logging.getLogger("cede.reconcile")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the driver knows of a workload that has its room."""
+
+    attempt: int
+    began: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """An attempt that no record accounts for. `why` says how that is known."""
+
+    trace: Trace
+    why: str
+    recorded: bool = False
+    """There is a record of its workload, which knows nothing of this attempt."""
+
+
+class Reconciler:
+    """Called from any thread; `compare` from the one that carries out orders, so that none comes between."""
+
+    def __init__(self, store: Store, executor: Executor, report: Callable[[Fact], object]) -> None:
+        self._store = store
+        self._executor = executor
+        self._report = report
+        self._lock = threading.Lock()
+        self.orphans: tuple[Orphan, ...] = ()
+        self.repaired = 0
+        """How often a record differed from what was found, and was put right."""
+
+    def compare(self, present: Mapping[str, Standing]) -> None:
+        """Whatever is under way by these records is watched, or its end is reported; whatever else runs is judged."""
+        without = self._executor.adopt({name: standing.attempt for name, standing in present.items()})
+        for name in without:
+            if present[name].began:
+                log.warning("%s: its record says that it runs, and nothing of it is there", name)
+                self.repaired += 1
+                self._report(Exited(name, present[name].attempt, lost=True))
+        self.look()
+
+    def look(self) -> None:
+        """`orphans` are those that there are now."""
+        with self._lock:
+            names = self._store.names()
+            found = [self._judge(trace, names) for trace in self._executor.survey(names)]
+            orphans = tuple(orphan for orphan in found if orphan is not None)
+            for orphan in orphans:
+                if orphan not in self.orphans:
+                    log.warning("%s, attempt %d: %s", orphan.trace.name, orphan.trace.attempt, orphan.why)
+            self.orphans = orphans
+
+    def problem(self) -> str:
+        """In a sentence; empty if there are no orphans."""
+        if not self.orphans:
+            return ""
+        running = sum(orphan.trace.running for orphan in self.orphans)
+        count = len(self.orphans)
+        counted = "1 workload has no record" if count == 1 else f"{count} workloads have no record"
+        return f"{counted}, and {running} of them run: `cede orphans list` names them"
+
+    def find(self, name: str) -> Orphan | None:
+        """The newest orphan of this name."""
+        return next((orphan for orphan in reversed(self.orphans) if orphan.trace.name == name), None)
+
+    def end(self, orphan: Orphan) -> None:
+        """Its processes are killed."""
+        self._executor.kill(Kill(orphan.trace.name, orphan.trace.attempt))
+        self.look()
+
+    def forget(self, orphan: Orphan) -> None:
+        """Its files are deleted."""
+        self._executor.forget(orphan.trace.name)
+        self.look()
+
+    def _judge(self, trace: Trace, names: frozenset[str]) -> Orphan | None:
+        """What is wrong with this attempt; none if nothing is, or no longer is."""
+        try:
+            record = self._store.workload(trace.name) if trace.name in names else None
+        except Exception:  # it is on record, however unreadable: that is told elsewhere
+            log.exception("%s: its record cannot be read, so that nothing is done about it", trace.name)
+            return None
+        lineage = self._store.lineage
+        remembered = lineage.remembers(trace.stamp)
+        if record is None:
+            if trace.running or not remembered:
+                return Orphan(trace, _without_record(trace, remembered))
+            if trace.stamp is not None:  # its record was deleted by retention, which did not come to its files
+                self._executor.forget(trace.name)
+            return None
+        job = record.job
+        if not trace.running or (job.phase in PRESENT and job.attempt == trace.attempt):
+            return None
+        if trace.stamp is not None and trace.stamp.identity != lineage.stamp.identity:
+            words = f"another store started it, and here is a workload of its name, which is {job.phase}"
+            return Orphan(trace, words, recorded=True)
+        if job.attempt < trace.attempt:
+            then = "it stays as it is" if job.phase in FINAL else "the record takes it over when it is given its room"
+            words = f"it runs, and its record is {job.phase} and knows {job.attempt or 'no'} attempts; {then}"
+            return Orphan(trace, words, recorded=True)
+        log.warning("%s: attempt %d runs, and its record says that it is over: it is ended", trace.name, trace.attempt)
+        self.repaired += 1
+        self._executor.kill(Kill(trace.name, trace.attempt))
+        return None
+
+
+def _without_record(trace: Trace, remembered: bool) -> str:
+    runs = "runs" if trace.running else "ended"
+    if remembered:
+        return f"it {runs}, and the store has no record of it"
+    return f"it {runs}, and the store knows nothing of it: it was started after the copy that is here now"

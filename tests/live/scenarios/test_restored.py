@@ -1,0 +1,182 @@
+"""A store that is not what it was: restored from a copy, cut, or another one."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from cede.live.client.errors import ClientError
+from tests.live.serving import Live, alive, cluster_of, serving, until
+
+
+def copy_store(data: Path, to: Path) -> None:
+    """As the guide says: SQLite's own backup."""
+    with closing(sqlite3.connect(data / "cede.db")) as source, closing(sqlite3.connect(to)) as target:
+        source.backup(target)
+
+
+def put_back(data: Path, copy: Path) -> None:
+    remove_store(data)
+    shutil.copy(copy, data / "cede.db")
+
+
+def remove_store(data: Path) -> None:
+    for name in ("cede.db", "cede.db-wal", "cede.db-shm"):
+        (data / name).unlink(missing_ok=True)
+
+
+def pid_of(live: Live, name: str) -> int:
+    return int(live.said(name, "pid ").split("pid ")[1].split()[0])
+
+
+STAYS = "echo pid $$; exec sleep 300"
+
+
+def test_work_that_a_restored_store_knows_nothing_of_is_left_alone_until_an_admin_decides(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("before", STAYS, cpu=1)
+        live.wait("before", "running")
+        copy_store(data, copy)
+        live.shell("after", STAYS, cpu=1)
+        pids = {name: pid_of(live, name) for name in ("before", "after")}
+        live.shell("short", "true", cpu=1)
+        live.completed("short")
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        loss, orphans = live.client.health()["problems"]
+        assert "the store was set back" in loss
+        assert "steps are missing" in loss
+        assert orphans.startswith("2 workloads have no record, and 1 of them run")
+        found = {one["name"]: one["running"] for one in live.client.orphans()["orphans"]}
+        assert found == {"after": True, "short": False}
+        assert all(alive(pid) for pid in pids.values())
+        assert live.wait("before", "running")["attempt"] == 1
+        for name in found:
+            with pytest.raises(ClientError, match="no record knows") as caught:
+                live.shell(name, "true", cpu=1)
+            assert caught.value.status == 409
+        with pytest.raises(ClientError, match="still runs"):
+            live.client.forget_orphan("after")
+
+        live.client.end_orphan("after")
+        until(lambda: not alive(pids["after"]))
+        until(lambda: not any(one["running"] for one in live.client.orphans()["orphans"]))
+        for name in found:
+            live.client.forget_orphan(name)
+        assert live.client.acknowledge_loss()["orphans"] == []
+        assert live.client.health() | {"version": ""} == {"status": "ok", "version": "", "problems": []}
+        assert alive(pids["before"])
+        live.shell("after", "true", cpu=1)
+        live.completed("after")
+        whats = [one["what"] for one in live.client.audit()]
+        assert {"notice", "end orphan", "forget orphan", "acknowledge loss"} <= set(whats)
+        live.stop()
+        live.start()
+        assert live.client.health()["status"] == "ok"
+
+
+def test_jobs_that_went_on_after_the_copy_was_made_have_the_end_they_had(tmp_path: Path) -> None:
+    """One was running and was cancelled, another waited for its room and ran: the copy knows neither."""
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("first", STAYS)
+        live.wait("first", "running")
+        live.shell("second", "exit 4")
+        live.shell("third", STAYS)
+        copy_store(data, copy)
+        live.client.cancel("first")
+        assert live.end("second")["exit_code"] == 4
+        then = live.client.job("second")
+        live.wait("third", "running")
+        pid = pid_of(live, "third")
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        assert live.end("first")["state"] == "cancelled"
+        now = live.end("second")
+        assert (now["state"], now["exit_code"], now["attempt"]) == ("failed", 4, 1)
+        assert (now["began"], now["ended"]) == (then["began"], then["ended"])
+        assert live.wait("third", "running")["attempt"] == 1
+        assert alive(pid)
+        assert live.log("third").count("pid") == 1
+
+
+def test_a_store_that_lost_half_of_its_log_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(data, cluster_of("n1")) as live:
+        for number in range(12):
+            live.shell(f"job-{number}", STAYS if number == 11 else "exec sleep 300", cpu="0.1", requests=None)
+        live.wait("job-11", "running")
+        pid = pid_of(live, "job-11")
+        main, log = ((data / name).read_bytes() for name in ("cede.db", "cede.db-wal"))
+        live.stop()
+        remove_store(data)
+        (data / "cede.db").write_bytes(main)
+        (data / "cede.db-wal").write_bytes(log[: len(log) // 2])
+        live.start()
+
+        assert "steps are missing" in live.client.health()["problems"][0]
+        assert "job-11" in {one["name"] for one in live.client.orphans()["orphans"]}
+        assert alive(pid)
+        for one in live.client.orphans()["orphans"]:
+            live.client.end_orphan(one["name"])
+
+
+def test_another_store_ends_nothing_of_the_one_before(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("job", STAYS, cpu=1)
+        pid = pid_of(live, "job")
+        live.stop()
+        remove_store(data)
+        live.start()
+
+        assert "the store is another one" in live.client.health()["problems"][0]
+        assert [(one["name"], one["running"]) for one in live.client.orphans()["orphans"]] == [("job", True)]
+        time.sleep(0.5)
+        assert alive(pid)
+        live.client.end_orphan("job")
+        until(lambda: not alive(pid))
+
+
+def test_a_record_of_something_that_is_gone_without_a_trace_is_put_right(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("job", STAYS, cpu=1, requeue="never")
+        live.wait("job", "running")
+        supervisor = int((data / "jobs" / "job" / "attempts" / "1" / "0" / "lock").read_text().split()[0])
+        live.stop()
+        os.kill(supervisor, signal.SIGKILL)
+        until(lambda: not alive(supervisor))
+        shutil.rmtree(data / "jobs" / "job")
+        live.start()
+
+        assert live.end("job")["rule"] == "live.node-failure"
+
+
+def test_a_job_ended_when_it_did_though_the_server_was_away(tmp_path: Path) -> None:
+    data, go = tmp_path / "data", tmp_path / "go"
+    with serving(data, cluster_of("n1")) as live:
+        live.runs("job", f"echo ready; until [ -e {go} ]; do sleep 0.05; done", cpu=1)
+        live.stop()
+        go.touch()
+        until((record := data / "jobs" / "job" / "attempts" / "1" / "0" / "exit.json").exists)
+        ended = record.stat().st_mtime
+        time.sleep(3)  # the time between is what the test is about
+        live.start()
+
+        found = live.completed("job")
+        assert found["ended"] is not None
+        assert datetime.fromisoformat(found["ended"]).timestamp() <= ended + 0.5
+        last = live.events("job")[-1]
+        assert (last["signal"], last["at"]) == ("complete", found["ended"])
