@@ -35,6 +35,7 @@ CONFIGURATION = {
     "checkpoints": "when a workload that goes on is asked for a checkpoint: on request (asked), or also when the "
     "doctrine finds one worth what it costs (worth; only Lattice does)",
     "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while nobody publishes any",
+    "compare_every": "how often what the store says is under way is compared with what runs",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
 }
 

@@ -21,6 +21,7 @@ from cede.engine.drive.facts import (
     Restarted,
     Resume,
     SetNode,
+    Stuck,
     Submit,
     Suspend,
 )
@@ -128,7 +129,7 @@ FACTS = st.one_of(
     st.builds(Suspend, NAMES, TEXTS, st.booleans()),
     st.builds(Resume, NAMES, TEXTS),
     st.builds(AskCheckpoint, NAMES, TEXTS),
-    st.builds(Began, **OF_ATTEMPT),
+    st.builds(Began, **OF_ATTEMPT, at=st.none() | TIMES),
     st.builds(
         Exited,
         **OF_ATTEMPT,
@@ -138,7 +139,10 @@ FACTS = st.one_of(
         lost=st.booleans(),
         walltime=st.booleans(),
         error=TEXTS,
+        cause=TEXTS,
+        at=st.none() | TIMES,
     ),
+    st.builds(Stuck, **OF_ATTEMPT, why=TEXTS),
     st.builds(Heard, **OF_ATTEMPT, hint=NUMBERS, progress=SHARES),
     st.builds(Checkpointed, **OF_ATTEMPT, hint=NUMBERS, leaves=st.booleans()),
     st.builds(CheckpointFailed, **OF_ATTEMPT, hint=NUMBERS, why=TEXTS),

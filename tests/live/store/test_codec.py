@@ -36,6 +36,9 @@ def test_facts_are_read_as_they_were_written(facts: list[Fact]) -> None:
     read = codec.parse_facts(codec.dump_facts(facts))
 
     assert read == facts
+    for kept, fact in zip(read, facts, strict=True):
+        assert getattr(kept, "at", None) == getattr(fact, "at", None)
+        assert getattr(kept, "cause", None) == getattr(fact, "cause", None)
     assert [type(fact) for fact in read] == [type(fact) for fact in facts]
 
 
