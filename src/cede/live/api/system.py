@@ -106,5 +106,7 @@ async def about(server: Here, caller: Whoever) -> About:
     summary="Measurements for Prometheus",
 )
 async def metrics(server: Here) -> Response:
-    text = await run_in_threadpool(server.metrics.exposition, len(server.controller.problems()) + len(server.controller.alarms))
+    text = await run_in_threadpool(
+        server.metrics.exposition, len(server.controller.problems()) + len(server.controller.alarms)
+    )
     return Response(text, media_type=CONTENT_TYPE_LATEST)
