@@ -73,7 +73,8 @@ def test_work_that_a_restored_store_knows_nothing_of_is_left_alone_until_an_admi
         for name in found:
             live.client.forget_orphan(name)
         assert live.client.acknowledge_loss()["orphans"] == []
-        assert live.client.health() | {"version": ""} == {"status": "ok", "version": "", "problems": []}
+        health = live.client.health()
+        assert (health["status"], health["problems"]) == ("ok", [])
         assert alive(pids["before"])
         live.shell("after", "true", cpu=1)
         live.completed("after")

@@ -211,10 +211,11 @@ class Token(TypedDict, total=False):
 
 
 class Health(TypedDict):
-    """`status` is ok or impaired, and `problems` says what is wrong."""
+    """`status` is ok or impaired, and `problems` says what is wrong; `alarms` is how many workloads are set aside."""
 
     status: str
     version: str
+    alarms: int
     problems: list[str]
 
 
