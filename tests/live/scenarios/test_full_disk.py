@@ -9,6 +9,8 @@ import pytest
 from cede.live.client.errors import ClientError
 from tests.live.serving import Live, cluster_of, serving, until
 
+pytestmark = pytest.mark.slow
+
 LONG_S = 65.0
 """Longer than a server may have been patient once."""
 
@@ -75,7 +77,6 @@ def test_what_ends_while_the_disk_is_full_is_known_when_there_is_room_again(disk
         live.completed("more")
 
 
-@pytest.mark.slow
 def test_the_end_of_a_job_is_kept_in_mind_for_as_long_as_it_cannot_be_stored(disk: Path, tmp_path: Path) -> None:
     """Only the store is on the disk that is full: how the job ended is written down at once."""
     data, go = disk / "data", tmp_path / "go"

@@ -35,6 +35,8 @@ def pid_of(live: Live, name: str) -> int:
     return int(live.said(name, "pid ").split("pid ")[1].split()[0])
 
 
+pytestmark = pytest.mark.slow
+
 STAYS = "echo pid $$; exec sleep 300"
 
 
