@@ -28,8 +28,9 @@ error.
 
 **Roles.** An admin sees and touches everything. A user sees its own workloads and those of its projects, and touches
 its own. A viewer sees the workloads of its projects, or all if it has none, and touches nothing. What a caller may not
-see is for it as if it were not there: 404. In the tables below, *any* is whoever has a token, *owner* the owner of the
-workload; an admin may do everything.
+see is for it as if it were not there: 404, and where a decision or a plan names it, a name like `hidden-3f9a0c12b47e`.
+In the tables below, *any* is whoever has a token, *owner* the owner of the workload, or whoever asks with that
+very token; an admin may do everything.
 
 **Refusals** are problem documents (RFC 9457, `application/problem+json`): `status`, `title`, `detail` in a sentence,
 `rule` with the name of a [rule](rules.md#live), and `errors` with the places of a body that are wrong, each with
@@ -40,7 +41,8 @@ for the next page. It is null on the last.
 
 **Events** are a page, or a stream of server-sent events if the query has `follow=true` or the request accepts
 `text/event-stream`. Each message has the event's number as its id; a client that comes back with `Last-Event-ID` misses
-nothing. A stream ends after an hour; the client comes back by itself.
+nothing. A stream ends after an hour; the client comes back by itself. A message of type `closed` ends one
+early and says by which rule.
 
 **Logs** are bytes. `Cede-Log-Next` says where to go on, `Cede-Log-Ended` whether nothing more will come. With `wait`
 the answer comes when there is something, or after so many seconds.
@@ -54,6 +56,7 @@ ROLES = {
     **dict.fromkeys(("cancel", "suspend", "resume", "checkpoint"), OWNER),
     **dict.fromkeys(("drain", "undrain", "cluster", "audit", "chain", "tokens", "make", "revoke"), ADMIN),
     **dict.fromkeys(("orphans", "end_orphan", "forget_orphan", "acknowledge"), ADMIN),
+    "renew": OWNER,
     "snapshot": "admin, viewer of all",
     **dict.fromkeys(("plan", "diff"), WIDE),
     **dict.fromkeys(("listed", "one", "why", "logs", "queues", "nodes", "decisions", "decision", "events"), ANY),

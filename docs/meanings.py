@@ -15,10 +15,16 @@ TIMES = {
 }
 
 CONFIGURATION = {
-    "host": "where to listen. Anything but loopback lets others try tokens, and nothing here encrypts",
+    "host": "where to listen. Anything but loopback needs TLS, or `insecure`",
     "port": "0 takes a free one",
     "data": "the data directory; else `$CEDE_DATA`, else `/var/lib/cede` for root, `$XDG_STATE_HOME/cede` or "
     "`~/.local/state/cede` for others",
+    "tls_cert": "the server's certificate, and those above it, in one PEM file: with it the server speaks https",
+    "tls_key": "the key of the certificate; else in the same file",
+    "insecure": "listen beyond this machine without TLS: every token can be read on the way",
+    "connections": "how many there may be at once, never more than half of the files that the process may open; "
+    "without it 4096",
+    "token_lifetime": "how long a new token stands, unless whoever makes it says otherwise; ten years at most",
     **{f"times.{key}": meaning for key, meaning in TIMES.items()},
     **{f"queues.NAME.{key}": "the same, for the workloads of this queue" for key in TIMES},
     "users[].name": "whose tokens this is about; it counts more than what a token says",

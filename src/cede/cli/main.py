@@ -60,6 +60,7 @@ class _Modules(MutableMapping[str, Any]):
                 raise KeyError(name)
             command = typer.main.get_command(import_module(_module(name)).app)
             command.name = name
+            _let_trust(command)
             self._made[name] = command
         return self._made[name]
 
@@ -83,6 +84,16 @@ def _module(name: str) -> str:
 def _is_there(name: str) -> bool:
     spec = find_spec(_module(name))
     return spec is not None and spec.origin is not None
+
+
+def _let_trust(command: Any) -> None:
+    """Whatever asks a server can be told whose certificates to trust."""
+    for one in getattr(command, "commands", {}).values():
+        _let_trust(one)
+    if any(option.name == "url" for option in command.params):
+        from cede.cli.live.connection import trusting
+
+        command.params += typer.main.get_command(trusting).params
 
 
 class _Commands(TyperGroup):

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from cede.model.times import SECOND, parse_duration
 
+DAY = 86400 * SECOND
 Duration = Annotated[int, BeforeValidator(parse_duration)]
 """Microseconds, written as in a cluster file: seconds, or 30s, 10m, 1h30m."""
 
@@ -59,6 +60,16 @@ class ServerConfig(Part):
     host: str = "127.0.0.1"
     port: int = Field(8642, ge=0, le=65535)
     data: Path | None = None
+    tls_cert: Path | None = None
+    """The certificate of the server, and those above it, in one PEM file; with it the server speaks https."""
+    tls_key: Path | None = None
+    """Its key; none: in the same file."""
+    insecure: bool = False
+    """Whether it may listen beyond this machine without TLS: tokens and work are then read by whoever is in between."""
+    connections: int | None = Field(None, ge=20, le=100_000)
+    """How many there may be; none: 4096, and never more than half of the files that the process may open."""
+    token_lifetime: Annotated[Duration, Field(gt=0, le=3650 * DAY)] = 90 * DAY
+    """How long a new token stands, unless whoever makes it says otherwise."""
     times: Times = Times()
     queues: dict[str, Times] = Field(default_factory=dict)
     users: tuple[User, ...] = ()
@@ -75,7 +86,7 @@ class ServerConfig(Part):
     """How old a checkpoint a silent workload is taken to have, while no workload publishes any."""
 
 
-RELOADED = ("times", "queues", "users", "retention", "log_limit")
+RELOADED = ("times", "queues", "users", "retention", "log_limit", "token_lifetime")
 """Keys that a running server reads again when it is told to (SIGHUP): the others take a restart."""
 
 

@@ -440,7 +440,7 @@ class Controller:
         """Those that are left when submissions whose names were used before are answered: only the store knows them."""
         left = []
         for ask in asks:
-            if isinstance(ask.fact, Submit) and self._store.taken(ask.fact.workload.name):
+            if isinstance(ask.fact, Submit) and self._is_taken(ask.fact.workload.name, ask.task):
                 rule, name = rules.NAME_TAKEN, ask.fact.workload.name
                 if ask.asked is not None:
                     self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.wall_now())
@@ -449,6 +449,12 @@ class Controller:
             else:
                 left.append(ask)
         return left
+
+    def _is_taken(self, name: str, task: Task | None) -> bool:
+        """Whether there is a record of this name, or its owner calls another workload so."""
+        if self._store.taken(name):
+            return True
+        return task is not None and self._store.called(task.owner, task.called or name) is not None
 
     def _entry(self, step: Step, asks: Sequence[_Ask], mark: Mark | None) -> Entry:
         refused = {refusal.fact for refusal in step.refusals}

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -17,6 +17,8 @@ VARIABLE = "CEDE_DATA"
 NOTE = "server.json"
 OF_ROOT = Path("/var/lib/cede")
 """Where every account can pass through: jobs under other accounts reach their own folders in it."""
+OWN = ("server.*", "cede.db*", "local.token", "broker.*")
+"""What lies in the directory beside the folders of jobs."""
 
 
 def data_directory(given: str | Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
@@ -38,6 +40,8 @@ class Note:
     url: str
     token: str
     pid: int
+    certificate: str | None = None
+    """That of a server that speaks https: from here it is known by it, whatever name is on it."""
 
 
 class Place:
@@ -52,7 +56,8 @@ class Place:
         """The directory, made if need be; an error if another server has it."""
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = (path / "server.lock").open("a+")
+            _keep_from_others(path)
+            lock = os.fdopen(os.open(path / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+")
         except OSError as error:
             raise CedeError(f"{path}: cannot be used for data: {(error.strerror or str(error)).lower()}") from None
         try:
@@ -67,7 +72,7 @@ class Place:
 
     def announce(self, note: Note) -> None:
         """Leave word of the server, for this account only."""
-        text = json.dumps({"url": note.url, "token": note.token, "pid": note.pid})
+        text = json.dumps(asdict(note))
         fresh = self.path / f"{NOTE}.new"
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(text)
@@ -80,10 +85,20 @@ class Place:
         self._lock.close()
 
 
+def _keep_from_others(path: Path) -> None:
+    """The server's own files are for its account alone. Whoever can read a file can lock it, and jobs of other accounts
+    pass through here; an older server may have left some open."""
+    for kind in OWN:
+        for file in path.glob(kind):
+            if file.is_file() and not file.is_symlink():
+                file.chmod(file.stat().st_mode & 0o700)
+
+
 def read_note(path: Path) -> Note | None:
     """The word left by the server of this directory, if one runs or was killed."""
     try:
         found = json.loads((path / NOTE).read_text())
-        return Note(str(found["url"]), str(found["token"]), int(found["pid"]))
+        certificate = found.get("certificate")
+        return Note(str(found["url"]), str(found["token"]), int(found["pid"]), certificate)
     except (OSError, ValueError, KeyError, TypeError):
         return None

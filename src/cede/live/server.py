@@ -6,14 +6,18 @@ import asyncio
 import getpass
 import logging
 import os
+import pwd
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -24,9 +28,11 @@ from cede.engine.clock import Machine, SchedulerClock
 from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
 from cede.live.api.app import close_app, create_app
+from cede.live.api.connections import Gate, Line, connection_limit, tls_context
 from cede.live.api.rules import INVALID
 from cede.live.api.server import Server
 from cede.live.api.tokens import first_token, hash_of, new_token
+from cede.live.api.wrong_tokens import LOOPBACK, address_of
 from cede.live.broker import criu
 from cede.live.broker.secret import kept_secret
 from cede.live.broker.service import Broker
@@ -42,7 +48,8 @@ from cede.live.store.store import Store
 from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
 from cede.model.document import parse_document
-from cede.model.errors import CedeError, InputError, Problem
+from cede.model.errors import CedeError, InputError, Problem, shown
+from cede.model.lifecycle import PRESENT
 from cede.model.quantities import NANO
 from cede.model.resources import is_gpu
 
@@ -147,7 +154,21 @@ class LiveServer:
         if self._wake is not None:
             self._wake()
 
+    def _tls(self) -> ssl.SSLContext | None:
+        """What it needs to speak https, if it shall."""
+        cert, key = self.config.tls_cert, self.config.tls_key
+        if cert is None:
+            return None
+        try:
+            return tls_context(str(cert), None if key is None else str(key))
+        except OSError as error:
+            why = error.reason if isinstance(error, ssl.SSLError) else (error.strerror or str(error)).lower()
+            files = str(cert) if key is None else f"{cert} and {key}"
+            raise CedeError(f"{files}: no certificate and key that TLS can use: {why}") from None
+
     def _serve(self, told: Callable[[Ready], None]) -> None:
+        check_exposure(self.config)
+        self._tls()
         place = Place.take(self.config.data or data_directory())
         try:
             store = Store.open(f"sqlite:///{place.path / 'cede.db'}")
@@ -177,7 +198,7 @@ class LiveServer:
                 broker.forget(fact.name, fact.attempt)
             return stored
 
-        broker = Broker(report, secret)
+        broker = Broker(report, secret, partial(_owners_of_jobs, store))
         address = broker.open(place.path, shared=os.geteuid() == 0)
         executor = LocalExecutor(
             place.path,
@@ -214,7 +235,9 @@ class LiveServer:
             notices = (*executor.notices(), *lacking)
             local = _local_token(store, place.path, clock.wall_now())
             host, port = listener.getsockname()[:2]
-            url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            scheme = "http" if self.config.tls_cert is None else "https"
+            url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+            server.wrong_tokens.right(LOOPBACK, hash_of(local))
             self.ready = Ready(url, place.path, first, local, notices, controller.adopted)
             asyncio.run(self._answer(server, listener, place, told))
             if self._dead:
@@ -233,9 +256,12 @@ class LiveServer:
         self._wake = lambda: loop.call_soon_threadsafe(asked.set)
         if self._reloads.is_set() or self._stopped.is_set():  # it came while nobody could be woken
             asked.set()
+        tls = self._tls()
+        gate = Gate(connection_limit(self.config.connections))
         config = uvicorn.Config(
             app,
-            http="h11",
+            # Typed as a class; whatever makes a protocol will do.
+            http=cast(type[asyncio.Protocol], partial(Line, gate, tls)),
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -250,7 +276,8 @@ class LiveServer:
             self._uvicorn.should_exit = True
         elif self._uvicorn.started:
             assert self.ready is not None, "it is up"
-            place.announce(Note(self.ready.url, self.ready.local_token, os.getpid()))
+            certificate = None if self.config.tls_cert is None else str(self.config.tls_cert.absolute())
+            place.announce(Note(self.ready.url, self.ready.local_token, os.getpid(), certificate))
             told(self.ready)
         keeping = asyncio.create_task(self._housekeeping(server))
         watching = asyncio.create_task(self._watch(server))
@@ -338,6 +365,21 @@ def check_no_workloads(document: ClusterFile) -> None:
         raise InputError([Problem("workloads", found, "submit them")])
 
 
+def check_exposure(config: ServerConfig) -> None:
+    """An InputError if others than this machine could reach the server, and everything could be read on the way."""
+    if config.tls_key is not None and config.tls_cert is None:
+        raise InputError([Problem("tls_key", "there is a key, but no certificate", "give tls_cert too")])
+    if config.tls_cert is not None or config.insecure or is_loopback(config.host):
+        return
+    message = f"{shown(config.host)} is reached from other machines, and without TLS all tokens can be read on the way"
+    hint = "give a certificate with --tls-cert and --tls-key, or say --insecure"
+    raise InputError([Problem("host", message, hint)])
+
+
+def is_loopback(host: str) -> bool:
+    return host == "localhost" or address_of(host) == LOOPBACK
+
+
 class _Uvicorn(uvicorn.Server):
     """Leaves signals to the process that runs it."""
 
@@ -359,6 +401,15 @@ def _listener(config: ServerConfig) -> socket.socket:
             f"cannot listen at {config.host} port {config.port}: {why} (--port 0 takes a free one)"
         ) from None
     return made
+
+
+def _owners_of_jobs(store: Store) -> set[int]:
+    """The ids of the accounts whose jobs are under way."""
+    found: set[int] = set()
+    for account in store.accounts(PRESENT):
+        with suppress(KeyError):  # one that this machine no longer has
+            found.add(pwd.getpwnam(account).pw_uid)
+    return found
 
 
 def _gpus(document: ClusterFile) -> dict[str, int]:

@@ -19,6 +19,8 @@ class Task(BaseModel):
     cwd: str
     owner: str
     """The Cede user it belongs to."""
+    called: str = ""
+    """What its owner calls it; empty: by the name of its record."""
     account: str | None = None
     """The unix account it runs as; none: that of the server."""
     protocol: Protocol = "none"

@@ -43,7 +43,8 @@ def test_a_body_that_never_arrives_is_given_up(running: Running, monkeypatch: py
     monkeypatch.setattr(limits, "ARRIVES_WITHIN_S", 0.2)
     address = urlsplit(running.url)
     with socket.create_connection((address.hostname or "", address.port or 0), timeout=DEADLINE_S) as line:
-        line.sendall(b"POST /api/v1/workloads HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        known = f"Authorization: Bearer {running.tokens['alice']}".encode()
+        line.sendall(b"POST /api/v1/workloads HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n" + known + b"\r\n\r\n{")
         head = line.recv(100)
 
     assert head.startswith(b"HTTP/1.1 408 ")

@@ -76,6 +76,10 @@ def _verified(client: Client, *, json: bool) -> int:
     elif found["intact"]:
         records = "1 record" if found["records"] == 1 else f"{found['records']} records"
         console().print(text(f"{records}, each as it was written. The last has the hash {found['head']}"))
+        if found["decisions"]:
+            decisions = "1 decision" if found["decisions"] == 1 else f"{found['decisions']} decisions"
+            told = f"{decisions} with their victims, the same. The last has the hash {found['decision_head']}"
+            console().print(text(told))
     else:
-        console().print(text(f"broken at record {found['broken']}: ", "bold red") + text(found["why"]))
+        console().print(text(f"broken at {found['what']} {found['broken']}: ", "bold red") + text(found["why"]))
     return 0 if found["intact"] else 1

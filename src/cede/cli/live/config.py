@@ -100,5 +100,5 @@ def rights(users: Sequence[User]) -> str:
 
 
 def folder_of(data: str | None) -> Path | None:
-    """The data directory that was typed, as an absolute path."""
+    """A path that was typed, as an absolute one."""
     return None if data is None else Path(data).expanduser().absolute()

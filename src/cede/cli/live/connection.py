@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from cede.live.client import Client, ClientError
 
 MOST_NAMES = 1000
+_CA: ContextVar[str | None] = ContextVar("ca", default=None)
+"""The certificates that the command of this moment was told to trust."""
 NAMED = re.compile(r"no (?P<what>workload|node) called (?P<name>\S+)")
 """What the server says of a name it does not know."""
 NOT_FOUND = 404
@@ -28,6 +31,30 @@ Data = Annotated[
 ]
 
 
+def trust(value: str | None) -> str | None:
+    """Called for every command that asks a server, whether or not it was told whom to trust."""
+    _CA.set(value)
+    return value
+
+
+trusting = typer.Typer(add_completion=False)
+
+
+@trusting.command()
+def _trusting(
+    ca: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Certificates (PEM) to trust of an https server; else $CEDE_CA, else the system's.",
+            expose_value=False,
+            callback=trust,
+        ),
+    ] = None,
+) -> None:
+    """No command: its option is one of every command that asks a server."""
+
+
 @contextmanager
 def connected(
     url: str | None, token: str | None, data: str | None, places: Callable[[str], str] | None = None
@@ -39,7 +66,7 @@ def connected(
     from cede.live.client import Client, ClientError
 
     try:
-        client = Client(url, token, data=data)
+        client = Client(url, token, data=data, ca=_CA.get())
     except ClientError as error:
         raise CedeError(error.detail) from None
     with client:

@@ -38,6 +38,15 @@ def serve(
     port: Annotated[
         int | None, typer.Option(metavar="N", min=0, max=65535, help="Its port; 0 takes a free one; else 8642.")
     ] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Its certificate (PEM); with it the server speaks https.")
+    ] = None,
+    tls_key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The key of the certificate; else in the same file.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this machine without TLS: others can read every token.")
+    ] = False,
     nodes: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=1000, help="Present this machine as N logical nodes.")
     ] = None,
@@ -60,9 +69,11 @@ def serve(
     from cede.live.server import LiveServer
 
     _log(log_level)
+    over = {"host": host, "port": port, "data": folder_of(data), "insecure": insecure or None}
+    over |= {"tls_cert": folder_of(tls_cert), "tls_key": folder_of(tls_key)}
 
     def read() -> ServerConfig:
-        return read_config(config, account or (), host=host, port=port, data=folder_of(data))
+        return read_config(config, account or (), **over)
 
     settings = read()
     document = _document(cluster, nodes, max_size)

@@ -6,17 +6,19 @@ viewer sees the workloads of its projects, or all if it names none, and touches 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from cede.live.api.problems import RefusedError, refusal
-from cede.live.api.rules import NO_TOKEN, NOT_VISIBLE, NOT_YOURS, ROLE, WRONG_TOKEN
+from cede.live.api.problems import refusal
+from cede.live.api.rules import NOT_VISIBLE, NOT_YOURS, ROLE
 from cede.live.api.server import Here, Server
 from cede.live.store.records import Asked, Record, Token
+from cede.live.store.store import Store
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token of this server.")
 _SHOWN = 60
@@ -31,6 +33,10 @@ class Caller:
     projects: tuple[str, ...] = ()
     account: str | None = None
     tenant: str | None = None
+    token: int = 0
+    """Which token it has shown."""
+    expires: int | None = None
+    """When that stands for nobody any more."""
 
     @property
     def admin(self) -> bool:
@@ -48,9 +54,11 @@ class Caller:
         return self.name, self.projects
 
     def sees(self, record: Record) -> bool:
-        if self.sees_all or record.job.workload.project in self.projects:
-            return True
-        return record.task.owner == self.name
+        return self.sees_what(record.task.owner, record.job.workload.project)
+
+    def sees_what(self, owner: str, project: str | None) -> bool:
+        """Whether it may see what belongs to this owner and this project."""
+        return self.sees_all or project in self.projects or owner == self.name
 
     def touches(self, record: Record) -> bool:
         return self.admin or (self.role == "user" and record.task.owner == self.name)
@@ -75,27 +83,15 @@ class Caller:
 def caller_of(server: Server, token: Token) -> Caller:
     """Whoever holds this token. What the configuration says of a user counts more than what the token says."""
     user = next((user for user in server.config.users if user.name == token.name), None)
+    known = (token.id, token.expires)
     if user is None:
-        return Caller(token.name, token.role, token.projects)
-    return Caller(user.name, user.role, user.projects, user.account, user.tenant)
+        return Caller(token.name, token.role, token.projects, None, None, *known)
+    return Caller(user.name, user.role, user.projects, user.account, user.tenant, *known)
 
 
-Given = Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]
-
-
-async def authenticated(server: Here, given: Given) -> Caller:
-    """The caller; who has no valid token is refused."""
-    if given is None:
-        raise _unknown(refusal(401, NO_TOKEN))
-    token = await server.tokens.holder(given.credentials)
-    if token is None:
-        raise _unknown(refusal(401, WRONG_TOKEN))
-    return caller_of(server, token)
-
-
-def _unknown(refused: RefusedError) -> RefusedError:
-    refused.headers["WWW-Authenticate"] = 'Bearer realm="cede"'
-    return refused
+async def authenticated(server: Here, request: Request, _given: Annotated[Any, Depends(BEARER)]) -> Caller:
+    """The caller, whose token was looked at where the request came in."""
+    return caller_of(server, request.state.token)
 
 
 Whoever = Annotated[Caller, Depends(authenticated)]
@@ -103,11 +99,34 @@ Whoever = Annotated[Caller, Depends(authenticated)]
 
 async def visible(server: Server, caller: Caller, name: str) -> Record:
     """The workload, if the caller may see it; one that may not be seen is as unknown as one that is not there."""
-    record = await run_in_threadpool(server.store.workload, name)
-    if record is None or not caller.sees(record):
+    record = await run_in_threadpool(found, server, caller, name)
+    if record is None:
         shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
         raise refusal(404, NOT_VISIBLE, name=shown, caller=caller.name)
     return record
+
+
+def found(server: Server, caller: Caller, name: str) -> Record | None:
+    """The workload that the caller means, if it may see it: its own of this name, then one with this name, then
+    OWNER.NAME. Who sees all sees names that are there once, and means those first."""
+    for key in _meant(server.store, caller, name):
+        record = server.store.workload(key)
+        if record is not None and caller.sees(record):
+            return record
+    return None
+
+
+def _meant(store: Store, caller: Caller, name: str) -> Iterator[str]:
+    """The names of records that this name may stand for."""
+    if caller.sees_all:
+        yield name
+    if (own := store.called(caller.name, name)) is not None:
+        yield own
+    if not caller.sees_all:
+        yield name
+    for at, letter in enumerate(name):
+        if letter == "." and (key := store.called(name[:at], name[at + 1 :])) is not None:
+            yield key
 
 
 async def touchable(server: Server, caller: Caller, name: str, what: str) -> Record:

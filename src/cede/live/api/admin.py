@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.live.api.access import Whoever
-from cede.live.api.bodies import TokenBody
+from cede.live.api.bodies import RenewBody, TokenBody
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import declared, refusal
-from cede.live.api.rules import NOTHING
-from cede.live.api.server import Here
+from cede.live.api.rules import CLOSED_REVOKED, NEVER_EXPIRES, NOTHING
+from cede.live.api.server import Here, Server
 from cede.live.api.tokens import hash_of, new_token
-from cede.live.api.values import Label
+from cede.live.api.values import Label, parse_lifetime
 from cede.live.api.views import (
     AuditList,
     ChainView,
@@ -27,8 +28,11 @@ from cede.live.api.views import (
     shown_moment,
     token_view,
 )
+from cede.live.store.records import Token
 
 router = APIRouter(tags=["admin"])
+
+Number = Annotated[int, Path(ge=1, le=MOST_NUMBER)]
 
 
 class Wanted(Numbered):
@@ -50,11 +54,18 @@ async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()
 
 @router.get("/audit/chain", responses=declared(401, 403), summary="Whether the audit trail is as it was written")
 async def chain(server: Here, caller: Whoever) -> ChainView:
-    """Walks all of it: each record has the hash of the one before it, and the store knows the last."""
+    """Walks all of it, and all decisions: each has the hash of the one before it, and the store knows the last."""
     caller.needs("admin", "checking the audit trail")
     found = await run_in_threadpool(server.store.check_audit)
     return ChainView(
-        intact=found.broken is None, records=found.count, head=found.head, broken=found.broken, why=found.why
+        intact=found.broken is None,
+        records=found.count,
+        head=found.head,
+        decisions=found.decisions,
+        decision_head=found.decision_head,
+        broken=found.broken,
+        what=found.what,
+        why=found.why,
     )
 
 
@@ -76,9 +87,10 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
     known = next((user for user in server.config.users if user.name == body.user), None)
     role = body.role or ("user" if known is None else known.role)
     token, now = new_token(), server.clock.wall_now()
-    add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now)
+    expires = now + _lifetime(server, body.expires_in)
+    add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now, expires)
     number = await run_in_threadpool(add)
-    await run_in_threadpool(server.note, asked)
+    await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
     return NewToken(
         id=number,
         user=body.user,
@@ -86,19 +98,54 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
         projects=body.projects,
         at=shown_moment(now),
         revoked=False,
+        expires=shown_moment(expires),
         token=token,
     )
 
 
+@router.post(
+    "/tokens/{number}/renew",
+    responses=declared(400, 401, 403, 404, 408, 409, 413, 422),
+    summary="Let a token stand for longer",
+)
+async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody | None = None) -> TokenView:
+    """For admins, and for whoever asks with that very token. One that expired is renewed too; a revoked one is not."""
+    asked = caller.asks("renew token", str(number))
+    async with server.asked_for(asked):
+        if number != caller.token:
+            caller.needs("admin", "renewing a token of others")
+        found = await run_in_threadpool(_in_force, server, number)
+        if found.expires is None:
+            raise refusal(409, NEVER_EXPIRES, number=number)
+        expires = server.clock.wall_now() + _lifetime(server, None if body is None else body.expires_in)
+        await run_in_threadpool(server.store.renew, number, expires)
+        server.tokens.clear()
+    await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
+    return token_view(replace(found, expires=expires))
+
+
+def _in_force(server: Server, number: int) -> Token:
+    found = next((one for one in server.store.tokens() if one.id == number and not one.revoked), None)
+    if found is None:
+        raise refusal(404, NOTHING, what="token in force", name=number)
+    return found
+
+
+def _lifetime(server: Server, wanted: Any) -> int:
+    """For how long a token stands, in microseconds."""
+    return server.config.token_lifetime if wanted is None else parse_lifetime(wanted)
+
+
 @router.delete("/tokens/{number}", responses=declared(401, 403, 404, 422), summary="Revoke a token")
-async def revoke(server: Here, caller: Whoever, number: Annotated[int, Path(ge=1, le=MOST_NUMBER)]) -> TokenView:
-    """From now on it stands for nobody."""
+async def revoke(server: Here, caller: Whoever, number: Number) -> TokenView:
+    """From now on it stands for nobody, and event streams that were opened with it end."""
     asked = caller.asks("revoke token", str(number))
     async with server.asked_for(asked):
         caller.needs("admin", "revoking tokens")
         if not await run_in_threadpool(server.store.revoke, number):
             raise refusal(404, NOTHING, what="token in force", name=number)
         server.tokens.clear()
+        server.closes_streams_of(number, CLOSED_REVOKED)
     await run_in_threadpool(server.note, asked)
     found = await run_in_threadpool(server.store.tokens)
     return next(token_view(token) for token in found if token.id == number)

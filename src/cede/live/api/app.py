@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from cede import __version__
 from cede.live.api import admin, cluster, decisions, events, logs, orphans, stories, system, whatif, workloads
 from cede.live.api.arrival import unusable
+from cede.live.api.door import Door
 from cede.live.api.hub import Hub
 from cede.live.api.limits import BoundedBodies
 from cede.live.api.problems import ProblemDocument, RefusedError, invalid, refusal, response
@@ -48,6 +49,8 @@ def create_app(server: Server) -> FastAPI:
         app.include_router(part.router, prefix=PREFIX)
     app.include_router(system.router, include_in_schema=False)
     app.add_middleware(BoundedBodies, limit=server.config.max_body)
+    app.add_middleware(Door, server=server)
+    server.closes_streams_of = app.state.hub.revoke
     _refuse_in_our_words(app)
     _describe(app)
     return app

@@ -9,7 +9,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
-from cede.live.api.bodies import DrainBody, PlanBody, Submission, SuspendBody, TokenBody, WhatIfBody
+from cede.live.api.bodies import DrainBody, PlanBody, RenewBody, Submission, SuspendBody, TokenBody, WhatIfBody
 from cede.live.api.problems import RefusedError, invalid, refusal
 from cede.live.api.rules import UNREADABLE
 from cede.live.api.values import NAME, NAME_IN_WORDS
@@ -23,6 +23,7 @@ _BODIES: dict[str, type[BaseModel]] = {
     "plan": PlanBody,
     "diff": WhatIfBody,
     "tokens": TokenBody,
+    "renew": RenewBody,
 }
 """By the end of the path, for hints at the nearest key."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from cede.live.api.values import NAME, Argument, Body, Duration, Folder, Label, Requests, Variables, Walltime
+from cede.live.api.values import NAME, Argument, Body, Duration, Folder, Label, Lifetime, Requests, Variables, Walltime
 from cede.model.values import Integer, Maybe, Reads, number, whole
 from cede.model.workloads import CheckpointMode, Kind, Placement
 
@@ -135,3 +135,10 @@ class TokenBody(Body):
         None, description="Default: what the configuration says of the user, else user."
     )
     projects: list[Label] = Field(default_factory=list, max_length=1000)
+    expires_in: Maybe[Lifetime] = Field(None, description="How long it stands; default: what the configuration says.")
+
+
+class RenewBody(Body):
+    """How to renew a token."""
+
+    expires_in: Maybe[Lifetime] = Field(None, description="From now on; default: what the configuration says.")

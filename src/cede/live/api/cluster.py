@@ -12,6 +12,7 @@ from cede.live.api.access import Caller, Whoever, authenticated
 from cede.live.api.bodies import DrainBody
 from cede.live.api.problems import declared
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.values import Quantities, View, amounts
 from cede.live.api.views import shown_moment
 from cede.live.api.waiting import in_time
@@ -90,20 +91,13 @@ def _queue(queue: Queue) -> QueueView:
 async def nodes(server: Here, caller: Whoever) -> NodeList:
     """`workloads` names those that the caller may see; `others` counts the rest."""
     state = await in_time(server.controller.describe())
-    seen = None
-    if not caller.sees_all:
-        names = {name for node in state.nodes for name in node.workloads}
-        seen = await run_in_threadpool(_seen, server, caller, names)
-    return NodeList(now=shown_moment(server.clock.wall(state.now)), nodes=[_node(node, seen) for node in state.nodes])
+    sight = Sight(server, caller)
+    views = await run_in_threadpool(lambda: [_node(node, sight) for node in state.nodes])
+    return NodeList(now=shown_moment(server.clock.wall(state.now)), nodes=views)
 
 
-def _seen(server: Server, caller: Caller, names: set[str]) -> set[str]:
-    records = ((name, server.store.workload(name)) for name in sorted(names))
-    return {name for name, record in records if record is not None and caller.sees(record)}
-
-
-def _node(node: Node, seen: set[str] | None) -> NodeView:
-    shown = [name for name in node.workloads if seen is None or name in seen]
+def _node(node: Node, sight: Sight) -> NodeView:
+    shown = [sight.name(name) for name in node.workloads if sight.sees(name)]
     return NodeView(
         name=node.name,
         state=node.state,
@@ -140,7 +134,7 @@ async def _set(server: Server, caller: Caller, fact: SetNode, what: str, detail:
         caller.needs("admin", f"to {what} a node")
         await server.ask(fact, asked)
     state = await in_time(server.controller.describe())
-    return next(_node(node, None) for node in state.nodes if node.name == fact.node)
+    return next(_node(node, Sight(server, caller)) for node in state.nodes if node.name == fact.node)
 
 
 @router.get("/snapshot", responses=declared(401, 403), summary="The live state as a cluster file")

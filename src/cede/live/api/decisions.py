@@ -15,12 +15,13 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.engine.cluster import Cluster
-from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.access import Whoever, visible
 from cede.live.api.certifying import Seconds, decided
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import Responses, declared, refusal
 from cede.live.api.rules import NOTHING, NOTHING_TO_CERTIFY
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.values import Label
 from cede.live.api.views import DecisionList, DecisionView, decision_view
 from cede.live.store.records import DecisionRecord
@@ -44,27 +45,30 @@ class Wanted(Numbered):
 
 @router.get("/decisions", responses=declared(401, 404, 422), summary="List decisions")
 async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> DecisionList:
-    """Oldest first. A caller sees those about workloads it may see; a decision is for both sides, so it names all."""
-    if wanted.workload is not None:
-        await visible(server, caller, wanted.workload)
-    found, following = await run_in_threadpool(_page, server, caller, wanted)
-    return DecisionList(decisions=[decision_view(record, server.clock) for record in found], next=following)
+    """Oldest first. A caller sees those about workloads it may see; others that they name are hidden in them."""
+    about = None if wanted.workload is None else (await visible(server, caller, wanted.workload)).job.name
+    sight = Sight(server, caller)
+
+    def work() -> DecisionList:
+        found, following = _page(server, sight, wanted, about)
+        return DecisionList(decisions=[decision_view(record, sight) for record in found], next=following)
+
+    return await run_in_threadpool(work)
 
 
-def _page(server: Server, caller: Caller, wanted: Wanted) -> tuple[list[DecisionRecord], int | None]:
+def _page(server: Server, sight: Sight, wanted: Wanted, about: str | None) -> tuple[list[DecisionRecord], int | None]:
     """The page, and where the next begins."""
-    known: dict[str, bool] = {}
     found: list[DecisionRecord] = []
     after, looked_at = wanted.after, 0
     while looked_at < MOST_LOOKED_AT:
-        read = partial(server.store.decisions, after=after, workload=wanted.workload)
+        read = partial(server.store.decisions, after=after, workload=about)
         records = read(limit=wanted.limit + 1)
         for record in records[: wanted.limit]:
             if len(found) == wanted.limit:
                 return found, after
             after = record.number
             looked_at += 1
-            if wanted.workload is not None or _concerns(server, caller, record, known):
+            if about is not None or _concerns(sight, record):
                 found.append(record)
         if len(records) <= wanted.limit:
             return found, None
@@ -73,25 +77,20 @@ def _page(server: Server, caller: Caller, wanted: Wanted) -> tuple[list[Decision
     return found, after
 
 
-def _concerns(server: Server, caller: Caller, record: DecisionRecord, known: dict[str, bool]) -> bool:
-    if caller.sees_all:
-        return True
-    names = {*record.victims, *(() if record.claimant is None else (record.claimant,))}
-    for name in names:
-        if name not in known:
-            found = server.store.workload(name)
-            known[name] = found is not None and caller.sees(found)
-    return any(known[name] for name in names)
+def _concerns(sight: Sight, record: DecisionRecord) -> bool:
+    names = (*record.victims, *(() if record.claimant is None else (record.claimant,)))
+    return sight.caller.sees_all or any(sight.sees(name) for name in names)
 
 
 @router.get("/decisions/{number}", responses=declared(401, 403, 404, 422, 429), summary="Look at a decision")
 async def decision(server: Here, caller: Whoever, number: Number, certify: Seconds = None) -> DecisionView:
     """With `certify` its victims are compared with all that could have gone; so it is for those who may plan."""
+    sight = Sight(server, caller)
     record = await run_in_threadpool(server.store.decision, number)
-    if record is None or not await run_in_threadpool(_concerns, server, caller, record, {}):
+    if record is None or not await run_in_threadpool(_concerns, sight, record):
         raise refusal(404, NOTHING, what="decision", name=number)
     if certify is None:
-        return decision_view(record, server.clock)
+        return await run_in_threadpool(decision_view, record, sight)
     caller.needs_sight("planning")
     if not record.victims:
         raise refusal(422, NOTHING_TO_CERTIFY, number=number)
@@ -101,7 +100,8 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     def work() -> Decision:
         return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, record.kept, certify)
 
-    return decision_view(replace(record, decision=await server.trials.run(caller.name, work)), server.clock)
+    proven = replace(record, decision=await server.trials.run(caller.name, work))
+    return await run_in_threadpool(decision_view, proven, sight)
 
 
 @router.get(

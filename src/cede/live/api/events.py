@@ -19,20 +19,20 @@ from cede.live.api.access import Caller, Whoever, visible
 from cede.live.api.hub import Hub, Reader
 from cede.live.api.paging import MOST_NUMBER, Paging
 from cede.live.api.problems import declared
-from cede.live.api.rules import CLOSED_SLOW
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.values import Label
 from cede.live.api.views import EventList, event_view
 from cede.live.store.records import Event
+from cede.model.times import SECOND
 
 router = APIRouter(tags=["events"])
 
 HEARTBEAT_S = 15.0
 LONGEST_S = 3600.0
-"""A stream ends after this, so that nobody reads on with a token that was revoked; readers come back by themselves."""
+"""A stream ends after this; readers come back by themselves."""
 STREAM = "text/event-stream"
 _PAGE = 500
-_MOST_KNOWN = 10_000
 
 
 class Wanted(Paging):
@@ -50,7 +50,8 @@ class Wanted(Paging):
 _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A page, or a stream. Each message of a stream has the event's number as id and the event as "
-        "data. A message of type `closed` ends a stream whose reader was too slow.",
+        "data. A message of type `closed` ends a stream early, and says by which rule: its reader was too slow, its "
+        "token was revoked, or others must be let in.",
         "content": {STREAM: {"schema": {"type": "string"}}},
     }
 }
@@ -70,8 +71,7 @@ async def events(
     last_event_id: Annotated[str | None, Header(max_length=100)] = None,
 ) -> Response:
     """A stream goes on after the event that the header Last-Event-ID names, or after `after`."""
-    if wanted.workload is not None:
-        await visible(server, caller, wanted.workload)
+    about = None if wanted.workload is None else (await visible(server, caller, wanted.workload)).job.name
     follow = wanted.follow
     if follow if follow is not None else STREAM in request.headers.get("accept", ""):
         resumed = last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit()
@@ -79,18 +79,19 @@ async def events(
         hub: Hub = request.app.state.hub
         # Entered here, so that a refusal is still an answer of its own.
         stack = ExitStack()
-        reader = stack.enter_context(hub.reading(caller.name))
-        return _Streamed(stack, _Stream(server, caller, reader, wanted.workload).frames(after))
+        reader = stack.enter_context(hub.reading(caller.name, caller.token))
+        return _Streamed(stack, _Stream(server, caller, reader, about).frames(after))
     found = await run_in_threadpool(
         partial(
             server.store.events,
             after=wanted.after or 0,
             limit=wanted.limit + 1,
-            name=wanted.workload,
+            name=about,
             visible_to=caller.sight,
         )
     )
-    views = [event_view(event, server.clock) for event in found[: wanted.limit]]
+    sight = Sight(server, caller)
+    views = await run_in_threadpool(lambda: [event_view(event, sight) for event in found[: wanted.limit]])
     page = EventList(events=views, next=views[-1].number if len(found) > wanted.limit else None)
     return JSONResponse(page.model_dump(mode="json"))
 
@@ -115,33 +116,38 @@ class _Stream:
         self._caller = caller
         self._reader = reader
         self._workload = workload
-        self._seen: dict[str, bool] = {}
+        self._sight = Sight(server, caller)
 
     async def frames(self, after: int | None) -> AsyncIterator[str]:
         yield "retry: 1000\n\n"
         loop = asyncio.get_running_loop()
         ends = loop.time() + LONGEST_S
+        if self._caller.expires is not None:
+            ends = min(ends, loop.time() + (self._caller.expires - self._server.clock.wall_now()) / SECOND)
         last = -1 if after is None else after
         if after is not None:
             async for event in self._missed(after):
+                if self._reader.closed:
+                    break
                 last = event.sequence
-                yield self._frame(event)
-        while loop.time() < ends:
+                yield await self._frame(event)
+        while (left := ends - loop.time()) > 0:
             try:
-                async with asyncio.timeout(HEARTBEAT_S):
+                async with asyncio.timeout(min(left, HEARTBEAT_S)):
                     events = await self._reader.next()
             except TimeoutError:
                 yield ": still here\n\n"
                 continue
+            self._sight.forget()
             for event in events:
+                if self._reader.closed:
+                    break
                 if event.sequence > last and await self._wants(event):
                     last = event.sequence
-                    yield self._frame(event)
-            if self._reader.slow:
-                told = {"rule": CLOSED_SLOW.id, "why": CLOSED_SLOW.because()}
-                yield f"event: closed\ndata: {json.dumps(told)}\n\n"
-                return
+                    yield await self._frame(event)
             if self._reader.closed:
+                if (why := self._reader.why) is not None:
+                    yield f"event: closed\ndata: {json.dumps({'rule': why.id, 'why': why.because()})}\n\n"
                 return
 
     async def _missed(self, after: int) -> AsyncIterator[Event]:
@@ -165,14 +171,11 @@ class _Stream:
         name = event.transition.name
         if self._workload is not None:
             return name == self._workload
-        if self._caller.sees_all:
-            return True
-        if name not in self._seen:
-            if len(self._seen) >= _MOST_KNOWN:
-                self._seen.clear()
-            record = await run_in_threadpool(self._server.store.workload, name)
-            self._seen[name] = record is not None and self._caller.sees(record)
-        return self._seen[name]
+        return self._caller.sees_all or await run_in_threadpool(self._sight.sees, name)
 
-    def _frame(self, event: Event) -> str:
-        return f"id: {event.sequence}\ndata: {event_view(event, self._server.clock).model_dump_json()}\n\n"
+    async def _frame(self, event: Event) -> str:
+        if self._caller.sees_all:
+            view = event_view(event, self._sight)
+        else:
+            view = await run_in_threadpool(event_view, event, self._sight)
+        return f"id: {event.sequence}\ndata: {view.model_dump_json()}\n\n"

@@ -47,6 +47,8 @@ class Ground:
             priorities=self.priorities,
         )
         self._offered = {split_flavor(name)[0] for node in document.nodes for name in node.capacity}
+        self.names = frozenset(names | parents | {node.name for node in document.nodes})
+        """Of queues and nodes."""
         leaves = sorted(names - parents)
         if len(leaves) == 1:
             self.default_queue: str | None = leaves[0]

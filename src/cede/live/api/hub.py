@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from cede.live.api.problems import refusal
-from cede.live.api.rules import BUSY, ONE_AT_A_TIME
+from cede.live.api.rules import BUSY, CLOSED_CROWDED, CLOSED_SLOW, ONE_AT_A_TIME
 from cede.live.api.server import Scheduler
 from cede.live.store.records import Event
+from cede.model.rules import Rule
 
 MOST_READERS = 200
 MOST_OF_ONE = 20
@@ -21,27 +22,36 @@ MOST_UNREAD = 2000
 class Reader:
     """One who reads, and the events that wait for it. Only the event loop touches it."""
 
-    def __init__(self) -> None:
+    def __init__(self, caller: str = "", token: int = 0) -> None:
+        self.caller = caller
+        self.token = token
         self._unread: deque[Event] = deque()
         self._wake = asyncio.Event()
-        self.slow = False
         self.closed = False
+        self.why: Rule | None = None
+        """Why it was closed, if it shall be told."""
+
+    @property
+    def slow(self) -> bool:
+        return self.why is CLOSED_SLOW
 
     def put(self, events: Sequence[Event]) -> None:
         if len(self._unread) + len(events) > MOST_UNREAD:
-            self.slow = True
-            self._unread.clear()
-        if not self.slow:
+            self.close(CLOSED_SLOW)
+        if not self.closed:
             self._unread.extend(events)
         self._wake.set()
 
-    def close(self) -> None:
-        self.closed = True
+    def close(self, why: Rule | None = None) -> None:
+        """Nothing more comes, and what has not been read is not read any more."""
+        if not self.closed:
+            self.closed, self.why = True, why
+            self._unread.clear()
         self._wake.set()
 
     async def next(self) -> list[Event]:
-        """What has come since the last time, at least one unless the reader is too slow or closed."""
-        while not self._unread and not self.slow and not self.closed:
+        """What has come since the last time, at least one unless the reader is closed."""
+        while not self._unread and not self.closed:
             self._wake.clear()
             await self._wake.wait()
         events = list(self._unread)
@@ -54,28 +64,46 @@ class Hub:
 
     def __init__(self, controller: Scheduler) -> None:
         self._controller = controller
-        self._readers: dict[Reader, str] = {}
+        self._readers: dict[Reader, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
     @contextmanager
-    def reading(self, caller: str) -> Iterator[Reader]:
-        """A reader of all events from now on."""
-        if len(self._readers) >= MOST_READERS or self._closed:
-            raise refusal(503, BUSY, why="too many read the events" if not self._closed else "it is stopping")
-        if Counter(self._readers.values())[caller] >= MOST_OF_ONE:
+    def reading(self, caller: str, token: int) -> Iterator[Reader]:
+        """A reader of all events from now on. When there are as many as there may be, whoever has the most loses its
+        oldest, so that many streams of some keep nobody out."""
+        if self._closed:
+            raise refusal(503, BUSY, why="it is stopping")
+        counts = Counter(reader.caller for reader in self._readers)
+        if counts[caller] >= MOST_OF_ONE:
             raise refusal(429, ONE_AT_A_TIME, caller=caller, most=MOST_OF_ONE)
+        if len(self._readers) >= MOST_READERS:
+            self._make_room(counts, caller)
         self._loop = asyncio.get_running_loop()
         if not self._readers:
             self._controller.subscribe(self._heard)
-        reader = Reader()
-        self._readers[reader] = caller
+        reader = Reader(caller, token)
+        self._readers[reader] = None
         try:
             yield reader
         finally:
-            del self._readers[reader]
+            self._readers.pop(reader, None)
             if not self._readers:
                 self._controller.unsubscribe(self._heard)
+
+    def _make_room(self, counts: Counter[str], caller: str) -> None:
+        crowd, most = max(counts.items(), key=lambda one: (one[1], one[0]))
+        if most <= counts[caller] + 1:
+            raise refusal(503, BUSY, why=f"{len(self._readers)} read the events, nobody more than {most} times")
+        oldest = next(reader for reader in self._readers if reader.caller == crowd)
+        oldest.close(CLOSED_CROWDED)
+        del self._readers[oldest]
+
+    def revoke(self, token: int, why: Rule) -> None:
+        """End every stream that was opened with this token; called from the event loop."""
+        for reader in self._readers:
+            if reader.token == token:
+                reader.close(why)
 
     def _heard(self, events: Sequence[Event]) -> None:
         """Called by the controller, from its thread."""

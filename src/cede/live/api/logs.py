@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.access import Caller, Whoever, found, visible
 from cede.live.api.paging import MOST_NUMBER, Parameters
 from cede.live.api.problems import declared, invalid, refusal
 from cede.live.api.rules import SENSITIVE_OUTPUT
@@ -111,11 +111,12 @@ def _framed(piece: Piece) -> bytes:
 
 async def _readable(server: Server, caller: Caller, name: str, wanted: Wanted) -> Record:
     """The workload, if the caller may read what it wrote; who else wants to read of sensitive work is on record."""
-    record = await run_in_threadpool(server.store.workload, name)
+    record = await run_in_threadpool(found, server, caller, name)
+    record = record or await run_in_threadpool(server.store.workload, name)
     if record is None or record.task.owner == caller.name or not server.ground.sensitive(record.job.workload):
         return await visible(server, caller, name)
     place = f"attempt {wanted.attempt or record.job.attempt}, member {wanted.member}, {wanted.stream}"
-    asked = caller.asks("read output", name, f"{place}, from byte {wanted.offset}")
+    asked = caller.asks("read output", record.job.name, f"{place}, from byte {wanted.offset}")
     async with server.asked_for(asked):
         await visible(server, caller, name)
         if not caller.admin:

@@ -1,11 +1,25 @@
-"""Names for workloads that were given none."""
+"""Names of workloads: what those get that were given none, and what the record of one is called."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 
 MOST_STEMS = 10_000
+
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def keys_of(owner: str, name: str) -> Iterator[str]:
+    """What the record of an owner's workload may be called, best first, without end: NAME, OWNER.NAME, OWNER.NAME.2."""
+    yield name
+    qualified = f"{_NOT_IN_NAMES.sub('-', owner).lstrip('._-') or 'user'}.{name}"
+    yield qualified
+    for number in count(2):
+        yield f"{qualified}.{number}"
 
 
 class Names:

@@ -89,7 +89,7 @@ def response(refused: RefusedError) -> JSONResponse:
 
 _MEANINGS: Final = {
     400: "The body cannot be read, or a priority is outside what the doctrine knows.",
-    401: "No token, or one that is unknown or revoked.",
+    401: "No token, or one that is unknown, expired or revoked, or too many of those.",
     403: "The caller's role, project or policy does not allow it.",
     404: "There is no such thing that the caller may see.",
     405: "The path does not take this method.",

@@ -8,6 +8,14 @@ RULES = RuleSet("live")
 
 NO_TOKEN = RULES.refuses("no-token", "this needs a token: send it as `Authorization: Bearer TOKEN`")
 WRONG_TOKEN = RULES.refuses("wrong-token", "the token is unknown, or was revoked")
+EXPIRED_TOKEN = RULES.refuses(
+    "expired-token", "the token of {name} expired at {at}; an admin makes another, or renews it"
+)
+MANY_WRONG = RULES.refuses(
+    "many-wrong-tokens", "{most} wrong tokens came from this address within {within} s; try again later"
+)
+MANY_LINES = RULES.refuses("many-connections", "{most} connections are open with this token, which is the most")
+FULL = RULES.refuses("full", "all {most} connections for those with a token are in use; try again later")
 ROLE = RULES.refuses("role", "{name} is a {role}; {what} takes {needed}")
 NOT_VISIBLE = RULES.refuses("not-visible", "there is no workload called {name} that {caller} may see")
 NOT_YOURS = RULES.refuses("not-yours", "{name} belongs to {owner}; only its owner and an admin may {what} it")
@@ -35,6 +43,7 @@ ENDED = RULES.refuses("ended", "{name} is {phase} already")
 NO_PATH = RULES.refuses("no-such-path", "there is nothing at {path}")
 NO_METHOD = RULES.refuses("no-such-method", "{path} takes {allowed}, not {method}")
 NOTHING = RULES.refuses("unknown", "there is no {what} called {name}")
+NEVER_EXPIRES = RULES.refuses("never-expires", "token {number} does not expire: there is nothing to renew")
 NOTHING_TO_CERTIFY = RULES.refuses(
     "nothing-to-certify", "decision {number} has no victims: there is nothing to certify"
 )
@@ -58,4 +67,6 @@ NO_GPU_HERE = RULES.warns(
     "it asks for {resource}, and no GPU was found on this machine (through NVML): "
     "CUDA_VISIBLE_DEVICES will hold numbers of devices that are not there",
 )
+CLOSED_CROWDED = RULES.warns("crowded-out", "others must be let in, and whoever had the most streams lost its oldest")
+CLOSED_REVOKED = RULES.warns("revoked", "the token of this stream was revoked")
 CLOSED_SLOW = RULES.warns("slow-reader", "events came faster than they were read; go on from the last one read")

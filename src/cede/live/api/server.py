@@ -21,15 +21,19 @@ from cede.live.api.names import Names
 from cede.live.api.problems import RefusedError
 from cede.live.api.tokens import KnownTokens
 from cede.live.api.waiting import Trials, in_time
+from cede.live.api.wrong_tokens import WrongTokens
 from cede.live.config import ServerConfig
 from cede.live.controller import Answer, ClusterState
 from cede.live.executors.executor import Executor
 from cede.live.metrics import Metrics
 from cede.live.reconcile import Reconciler
-from cede.live.store.records import Asked, Event
+from cede.live.store.records import Asked, Event, Token
 from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile
+from cede.model.rules import Rule
+
+MOST_OWNERS = 1000
 
 
 class Scheduler(Protocol):
@@ -88,12 +92,16 @@ class Server:
     notices: tuple[str, ...] = ()
     """What the machine does not allow, beside what the executor says."""
     trials: Trials = field(default_factory=Trials)
-    names: Names = field(init=False)
+    mask: bytes = field(default_factory=lambda: os.urandom(16))
+    """What names that may not be seen are replaced with follows from it."""
     tokens: KnownTokens = field(init=False)
+    wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
+    closes_streams_of: Callable[[int, Rule], None] = lambda _token, _why: None
+    """Ends the event streams of a token, for this reason; called from the event loop."""
     _ground: Ground | None = None
+    _names: dict[str, Names] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.names = Names(lambda name: self.store.taken(name) or self.executor.holds(name))
         self.tokens = KnownTokens(self.store)
 
     @property
@@ -103,6 +111,17 @@ class Server:
         if self._ground is None or self._ground.document is not document:
             self._ground = Ground(document)
         return self._ground
+
+    def names_of(self, owner: str) -> Names:
+        """The names that this owner's workloads get by themselves: nobody else's count."""
+        if owner not in self._names:
+            if len(self._names) >= MOST_OWNERS:
+                self._names.clear()
+            self._names[owner] = Names(lambda name: self.store.called(owner, name) is not None)
+        return self._names[owner]
+
+    def expired(self, token: Token) -> bool:
+        return token.expires is not None and token.expires <= self.clock.wall_now()
 
     async def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Answer:
         """What the controller answers, once that is durable; a refusal is raised."""

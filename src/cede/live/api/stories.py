@@ -10,14 +10,14 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.doctrines.parts.doctrine import BRISK
-from cede.engine.clock import SchedulerClock
 from cede.engine.cluster import Cluster
 from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
-from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.access import Whoever, visible
 from cede.live.api.failures import with_failure
 from cede.live.api.problems import RefusedError, declared
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.values import View
 from cede.live.api.views import (
     DecisionView,
@@ -66,15 +66,17 @@ class WhyView(View):
 
 @router.get("/workloads/{name}/why", responses=declared(401, 404, 422), summary="Tell a workload's story")
 async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
-    record = await visible(server, caller, name)
-    story = await run_in_threadpool(server.store.story, name)
-    record = story.record or record
+    key = (await visible(server, caller, name)).job.name
+    sight = Sight(server, caller)
+    story = await run_in_threadpool(server.store.story, key)
+    if (record := story.record) is None:
+        record = await visible(server, caller, name)  # or it is gone by now
     told = sorted(story.told, key=_place)
-    view = workload_view(record, caller, server.clock)
-    decision, not_asked = await _in_its_way(server, caller, record)
+    view = await run_in_threadpool(workload_view, record, sight)
+    decision, not_asked = await _in_its_way(server, sight, record)
     return WhyView(
-        workload=await with_stake(server, await with_failure(server, caller, record, view)),
-        story=[_told(name, one, server.clock) for one in told[-MOST_TOLD:]],
+        workload=await with_stake(server, record, await with_failure(server, caller, record, view)),
+        story=await run_in_threadpool(lambda: [_told(key, one, sight) for one in told[-MOST_TOLD:]]),
         left_out=max(0, len(told) - MOST_TOLD),
         lost_gpu_hours=round(sum(one.transition.lost_gpu_hours for one in told if isinstance(one, Event)), DIGITS),
         stands_in_its_way=None if decision is None else decision.to_dict(),
@@ -83,7 +85,7 @@ async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
 
 
 async def _in_its_way(
-    server: Server, caller: Caller, record: Record
+    server: Server, sight: Sight, record: Record
 ) -> tuple[Decision | None, Literal["", "busy", "parked", "set aside"]]:
     if record.job.phase not in WAITING:
         return None, ""
@@ -92,16 +94,18 @@ async def _in_its_way(
     if record.job.parked:
         return None, "parked"
     document, kept = await in_time(server.controller.moment())
+    document, kept = await run_in_threadpool(sight.moment, document, kept)
+    name = await run_in_threadpool(sight.name, record.job.name)
 
     def work() -> Decision | None:
         try:
-            made = plan(Cluster(document), only=record.job.name, misses=True, effort=BRISK, kept=kept)
-            return made.of(record.job.name)
+            made = plan(Cluster(document), only=name, misses=True, effort=BRISK, kept=kept)
+            return made.of(name)
         except InputError:
             return None  # it waits no more
 
     try:
-        return await server.trials.run(caller.name, work), ""
+        return await server.trials.run(sight.caller.name, work), ""
     except RefusedError:
         return None, "busy"
 
@@ -111,39 +115,44 @@ def _place(one: Event | DecisionRecord) -> tuple[int, bool]:
     return one.version, not (isinstance(one, Event) and one.transition.before is None)
 
 
-def _told(name: str, one: Event | DecisionRecord, clock: SchedulerClock) -> Told:
+def _told(name: str, one: Event | DecisionRecord, sight: Sight) -> Told:
     if isinstance(one, Event):
-        event = event_view(one, clock)
-        return Told(at=event.at, sentence=_happened(one), rule=event.rule, event=event)
-    rule, sentence = _decided(name, one)
-    decision = decision_view(one, clock)
-    return Told(at=decision.at, sentence=sentence, rule=rule, decision=decision)
+        view = event_view(one, sight)
+        return Told(at=view.at, sentence=_happened(one, view.why), rule=view.rule, event=view)
+    rule, sentence = _decided(name, one, sight)
+    made = decision_view(one, sight)
+    return Told(at=made.at, sentence=sentence, rule=rule, decision=made)
 
 
-def _happened(event: Event) -> str:
+def _happened(event: Event, why: str) -> str:
     moved = event.transition
     move = f"{moved.after}" if moved.before in (None, moved.after) else f"{moved.before} to {moved.after}"
     words = SENTENCES[moved.signal] if isinstance(moved.signal, Signal) else moved.signal
     lost = f"; {gpu_hours_in_words(moved.lost_gpu_hours)} lost" if moved.lost_gpu_hours else ""
-    return f"{move}: {moved.why or words}{lost}"
+    return f"{move}: {why or words}{lost}"
 
 
-def _decided(name: str, record: DecisionRecord) -> tuple[str, str]:
+def _decided(name: str, record: DecisionRecord, sight: Sight) -> tuple[str, str]:
     """The rule that concerned this workload, and the decision as seen from its side."""
+    why = sight.text(record.why, record.rule)
     if record.claimant != name:
         victim = next((one for one in record.decision.victims if one.workload == name), None)
         rule = record.rule if victim is None else victim.rule or record.rule
         cost = "" if victim is None else _at_the_cost_of([victim])
-        return rule, f"decision {record.number}: it gives way to {record.claimant or 'nobody'}{cost}: {record.why}"
+        return (
+            rule,
+            f"decision {record.number}: it gives way to {sight.maybe(record.claimant) or 'nobody'}{cost}: {why}",
+        )
     parts = [f"decision {record.number}: {record.action}"]
     if record.victims:
         more = f" and {len(record.victims) - _SHOWN} more" if len(record.victims) > _SHOWN else ""
-        parts.append(f"evicting {', '.join(record.victims[:_SHOWN])}{more}{_at_the_cost_of(record.decision.victims)}")
+        shown = ", ".join(sight.names(record.victims[:_SHOWN]))
+        parts.append(f"evicting {shown}{more}{_at_the_cost_of(record.decision.victims)}")
     if record.decision.nodes:
         nodes = list(dict.fromkeys(record.decision.nodes))
         more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
         parts.append(f"on {', '.join(nodes[:_SHOWN])}{more}")
-    return record.rule, f"{' '.join(parts)}: {record.why}"
+    return record.rule, f"{' '.join(parts)}: {why}"
 
 
 def _at_the_cost_of(victims: Sequence[Victim]) -> str:

@@ -56,14 +56,14 @@ class Order:
     """What may help if it is refused for what it asks for."""
 
 
-def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, name: str) -> Order:
-    """What is to be submitted under this name; whatever stands against it is raised as a refusal."""
+def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, key: str, name: str = "") -> Order:
+    """What is to be submitted as `key`, and what its owner calls it; whatever stands against it is a refusal."""
     caller.needs("user", "submitting")
     if body.kind == "system":
         caller.needs("admin", "submitting system work")
     account = _account(server, caller)
     _check_environment(body.env or {})
-    workload = _workload(ground, caller, body, name)
+    workload = _workload(ground, caller, body, key)
     if (breach := ground.breach(workload)) is not None:
         raise breach
     protocol, answers, warnings = _protocol(server, body.checkpoint)
@@ -77,7 +77,7 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, na
         answers=answers,
         sensitive=ground.sensitive(workload),
     )
-    task = _task(server, caller, body, workload, terms, protocol, account)
+    task = _task(server, caller, body, workload, terms, protocol, account, name)
     return Order(
         Submit(workload, terms), task, (*warnings, *ground.warnings(workload, gpus=server.gpus)), ground.meant(workload)
     )
@@ -184,6 +184,7 @@ def _task(
     terms: Terms,
     protocol: Protocol,
     account: str | None,
+    name: str,
 ) -> Task:
     env = dict(body.env or {})
     asked = body.checkpoint
@@ -196,6 +197,7 @@ def _task(
         env=env,
         cwd=body.cwd,
         owner=caller.name,
+        called="" if name == workload.name else name,
         account=account,
         protocol=protocol,
         hint_signal="SIGUSR1" if asked is None else asked.signal,

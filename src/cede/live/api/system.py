@@ -15,6 +15,7 @@ from cede import __version__
 from cede.live.api.access import Whoever, authenticated
 from cede.live.api.problems import Responses, declared
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.values import View
 from cede.live.api.views import shown_moment
 from cede.live.api.waiting import in_time
@@ -86,13 +87,14 @@ async def health(server: Here, request: Request) -> Health:
 async def about(server: Here, caller: Whoever) -> About:
     state = await in_time(server.controller.describe())
     notices = await run_in_threadpool(server.executor.notices)
+    problem = "; ".join((*server.controller.problems(), *server.controller.alarms))
     return About(
         version=__version__,
         now=shown_moment(server.clock.wall_now()),
         doctrine=state.doctrine,
         edition=state.edition,
         state_version=state.version,
-        problem="; ".join((*server.controller.problems(), *server.controller.alarms)),
+        problem=await run_in_threadpool(Sight(server, caller).text, problem),
         notices=[*notices, *server.notices],
         you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )

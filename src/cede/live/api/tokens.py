@@ -39,12 +39,12 @@ class KnownTokens:
         self._store = store
         self._known: dict[str, tuple[Token, float]] = {}
 
-    async def holder(self, token: str) -> Token | None:
-        """Whom the token stands for; none if it is unknown or revoked.
+    async def holder(self, digest: str) -> Token | None:
+        """Whom the token with this hash stands for; none if it is unknown or revoked.
 
         It is looked for by its hash: how long that takes says nothing about the token.
         """
-        digest, now = hash_of(token), time.monotonic()
+        now = time.monotonic()
         known = self._known.get(digest)
         if known is not None and now < known[1]:
             return known[0]

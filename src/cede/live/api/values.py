@@ -21,6 +21,8 @@ MOST_VARIABLES = 1000
 MOST_CHARACTERS = 100_000
 """Of one argument or one value: what Linux gives a new process is bounded."""
 MOST_PATH = 4096
+LONGEST_LIFETIME = 3650 * 86400 * SECOND
+"""Of a token that expires."""
 INTERVAL = "CEDE_CHECKPOINT_INTERVAL"
 """The variable that tells an application how often to write a checkpoint by itself, in seconds."""
 
@@ -62,6 +64,14 @@ def parse_walltime(raw: object) -> int:
     found = parse_duration(raw)
     if not found:
         raise ValueError(f"{shown(raw)} is no time to run in; leave it out for work that has no end")
+    return found
+
+
+def parse_lifetime(raw: object) -> int:
+    """How long a token stands for its user."""
+    found = parse_duration(raw)
+    if not 0 < found <= LONGEST_LIFETIME:
+        raise ValueError(f"{shown(raw)} is no time for a token to stand: more than none, and at most ten years")
     return found
 
 
@@ -117,6 +127,7 @@ Requests = Annotated[
 """For one member, as in a cluster file: {"cpu": 2, "memory": "4Gi"}."""
 Duration = Annotated[Any, Reads(_checked(parse_duration), _DURATION)]
 Walltime = Annotated[Any, Reads(_checked(parse_walltime), _WALLTIME)]
+Lifetime = Annotated[Any, Reads(_checked(parse_lifetime), _WALLTIME)]
 Variables = Annotated[
     dict[str, str],
     Reads(

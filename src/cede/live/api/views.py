@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cede.engine.clock import SchedulerClock
 from cede.engine.drive.losses import Stake
-from cede.live.api.access import Caller
+from cede.live.api.sight import Sight
 from cede.live.api.values import INTERVAL, Quantities, View, amounts, moment
 from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, Token
 from cede.model.lifecycle import Phase
@@ -184,12 +183,15 @@ class AuditList(View):
 
 
 class ChainView(View):
-    """Whether the audit trail is as it was written."""
+    """Whether the audit trail and the decisions are as they were written."""
 
     intact: bool
     records: int = Field(description="How many are as they were written, up to the first that is not.")
     head: str = Field(description="The hash of the last record that was written; note it elsewhere.")
-    broken: int | None = Field(description="The number of the first record that is wrong or missing.")
+    decisions: int = Field(description="How many decisions are as they were written, with their victims.")
+    decision_head: str = Field(description="The hash of the last decision; note it elsewhere.")
+    broken: int | None = Field(description="The number of the first record, or decision, that is wrong or missing.")
+    what: Literal["record", "decision"] = Field(description="Which of the two that is.")
     why: str = Field(description="What is wrong with it; empty if all is well.")
 
 
@@ -202,6 +204,7 @@ class TokenView(View):
     projects: list[str]
     at: str
     revoked: bool
+    expires: str | None = Field(description="When it stands for nobody any more; null: it does not expire.")
 
 
 class TokenList(View):
@@ -217,23 +220,21 @@ def shown_moment(us: int) -> str:
     return moment(us) or ""
 
 
-def workload_view(
-    record: Record, caller: Caller, clock: SchedulerClock, *, whole: bool = False, warnings: tuple[str, ...] = ()
-) -> WorkloadView:
+def workload_view(record: Record, sight: Sight, *, whole: bool = False, warnings: tuple[str, ...] = ()) -> WorkloadView:
     """The workload as this caller may see it; `whole`: with its environment, if it may."""
 
     def at(us: int | None) -> str | None:
         try:
-            return None if us is None else moment(clock.wall(us))
+            return None if us is None else moment(sight.clock.wall(us))
         except (ValueError, TypeError):  # its record is wrong, and must not keep others from theirs
             return None
 
-    job, task = record.job, record.task
+    job, task, caller = record.job, record.task, sight.caller
     entry = job.workload
     asked = entry.checkpoint
     takes = job.takes if job.takes is not None or asked is None else asked.time
     return WorkloadView(
-        name=job.name,
+        name=sight.name(job.name),
         queue=entry.queue,
         user=task.owner,
         project=entry.project,
@@ -271,9 +272,9 @@ def workload_view(
         exit_code=job.exit_code,
         exit_signal=job.exit_signal,
         rule=job.rule,
-        why=job.why,
-        waits_for=list(job.waits_for),
-        claimant=None if job.leaving is None else job.leaving.claimant,
+        why=sight.text(job.why, job.rule),
+        waits_for=sight.names(job.waits_for),
+        claimant=None if job.leaving is None else sight.maybe(job.leaving.claimant),
         deadline=at(job.deadline),
         command=list(task.command),
         cwd=task.cwd,
@@ -302,41 +303,41 @@ def _interval(seconds: str | None) -> str | None:
         return None
 
 
-def event_view(event: Event, clock: SchedulerClock) -> EventView:
+def event_view(event: Event, sight: Sight) -> EventView:
     moved = event.transition
     return EventView(
         number=event.sequence,
-        at=shown_moment(clock.wall(moved.at)),
+        at=shown_moment(sight.clock.wall(moved.at)),
         clock=moved.at,
-        workload=moved.name,
+        workload=sight.name(moved.name),
         attempt=moved.attempt,
         signal=str(moved.signal),
         before=moved.before,
         after=moved.after,
         rule=moved.rule,
-        why=moved.why,
+        why=sight.text(moved.why, moved.rule),
         decision=moved.decision,
-        claimant=moved.claimant,
+        claimant=sight.maybe(moved.claimant),
         by=moved.by,
         lost_gpu_hours=moved.lost_gpu_hours,
     )
 
 
-def decision_view(record: DecisionRecord, clock: SchedulerClock) -> DecisionView:
+def decision_view(record: DecisionRecord, sight: Sight) -> DecisionView:
     return DecisionView(
         number=record.number,
-        at=shown_moment(clock.wall(record.at)),
-        workload=record.claimant,
+        at=shown_moment(sight.clock.wall(record.at)),
+        workload=sight.maybe(record.claimant),
         action=record.action,
-        victims=list(record.victims),
+        victims=sight.names(record.victims),
         rule=record.rule,
-        why=record.why,
+        why=sight.text(record.why, record.rule),
         doctrine=record.doctrine,
         edition=record.edition,
         settings_hash=record.settings_hash,
         cluster_hash=record.cluster_hash,
         cluster=f"/api/v1/decisions/{record.number}/cluster" if record.cluster_hash else None,
-        decision=record.decision.to_dict(),
+        decision=sight.decision(record.decision.to_dict()),
     )
 
 
@@ -365,4 +366,5 @@ def token_view(token: Token) -> TokenView:
         projects=list(token.projects),
         at=shown_moment(token.at),
         revoked=token.revoked,
+        expires=moment(token.expires),
     )

@@ -1,7 +1,7 @@
 """Paths of questions: what would be decided now, or with changes. Nothing is changed by asking.
 
-Plans name the workloads of all: whom a decision would touch is for both sides to know. So they are for users and
-admins, and for viewers of everything.
+Plans are about the workloads of all, so they are for users and admins, and for viewers of everything. Whoever may not
+see all asks about a cluster in which the names of the others are hidden.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 
 from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.cluster import Cluster
@@ -22,6 +23,7 @@ from cede.live.api.bodies import PlanBody, WhatIfBody
 from cede.live.api.certifying import Seconds
 from cede.live.api.problems import declared, invalid
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.waiting import in_time
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
@@ -66,7 +68,8 @@ async def diff(server: Here, caller: Whoever, body: WhatIfBody, certify: Seconds
 
 async def _moment(server: Server, caller: Caller) -> tuple[ClusterFile, Kept]:
     caller.needs_sight("planning")
-    return await in_time(server.controller.moment())
+    document, kept = await in_time(server.controller.moment())
+    return await run_in_threadpool(Sight(server, caller).moment, document, kept)
 
 
 async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:

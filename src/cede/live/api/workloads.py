@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal
 
@@ -11,18 +12,20 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Fact, Resume, Suspend
 from cede.engine.drive.rules import NAME_TAKEN
-from cede.live.api.access import Caller, Whoever, touchable, visible
+from cede.live.api.access import Caller, Whoever, found, touchable, visible
 from cede.live.api.bodies import Submission, SuspendBody
 from cede.live.api.failures import with_failure
+from cede.live.api.names import keys_of
 from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
 from cede.live.api.rules import ENDED, ORPHANED, RULES
 from cede.live.api.server import Here, Server
+from cede.live.api.sight import Sight
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
 from cede.live.api.views import WorkloadList, WorkloadView, stake_view, workload_view
 from cede.live.api.waiting import in_time
-from cede.live.store.records import Asked, Record
+from cede.live.store.records import Record
 from cede.model.errors import Problem, shown
 from cede.model.lifecycle import FINAL, PRESENT, Phase
 
@@ -51,50 +54,65 @@ class Filters(Paging):
     summary="Submit a workload",
 )
 async def submit(server: Here, caller: Whoever, body: Submission, response: Response) -> WorkloadView:
-    """Answered when the submission is durable. `warnings` says what will not go as it seems to be meant."""
+    """Answered when the submission is durable. `warnings` says what will not go as it seems to be meant.
+
+    A name is the owner's own: whether somebody else uses it makes no difference.
+    """
     asked = caller.asks("submit", body.name or stem_of(body.command[0]))
     async with server.asked_for(asked):
-        made = await (_submit(server, caller, body, asked, body.name) if body.name else _named(server, caller, body))
+        made = await (_submit(server, caller, body, body.name) if body.name else _named(server, caller, body))
     response.headers["Location"] = f"/api/v1/workloads/{made.name}"
     return made
 
 
 async def _named(server: Server, caller: Caller, body: Submission) -> WorkloadView:
-    """Submitted under a name that nobody has used; somebody may be faster, but not for ever."""
+    """Submitted under a name that its owner has not used; another submission may be faster, but not for ever."""
     stem = stem_of(body.command[0])
     for last in (*[False] * (_TRIES - 1), True):
-        name = await run_in_threadpool(server.names.fresh, stem)
+        name = await run_in_threadpool(server.names_of(caller.name).fresh, stem)
         try:
-            return await _submit(server, caller, body, caller.asks("submit", name), name)
+            return await _submit(server, caller, body, name)
         except RefusedError as refused:
             if last or refused.rule != NAME_TAKEN.id:
                 raise
     raise AssertionError("the last try returns or raises")
 
 
-async def _submit(server: Server, caller: Caller, body: Submission, asked: Asked, name: str) -> WorkloadView:
-    order = ordered(server, server.ground, caller, body, name)
-    if server.executor.holds(name) and not await run_in_threadpool(server.store.taken, name):
-        raise refusal(409, ORPHANED, name=name)
-    try:
-        answer = await server.ask(order.submit, asked, order.task)
-    except RefusedError as refused:
-        if not refused.rule.startswith(f"{RULES.doctrine}."):  # a doctrine found no place for it
-            refused.detail += order.hint
-        raise
-    assert answer.job is not None, "a submission that is not refused has a record"
-    warnings = (*order.warnings, *answer.warnings)
-    return workload_view(Record(answer.job, order.task), caller, server.clock, whole=True, warnings=warnings)
+async def _submit(server: Server, caller: Caller, body: Submission, name: str) -> WorkloadView:
+    """Submitted as NAME if that is free, else as OWNER.NAME: its owner calls it NAME all the same."""
+    for key in keys_of(caller.name, name):
+        if await run_in_threadpool(server.store.called, caller.name, name) is not None:
+            raise refusal(409, NAME_TAKEN, name=name)
+        if await run_in_threadpool(server.store.taken, key):
+            continue
+        if server.executor.holds(key):  # a folder without a record, which is for an admin to decide about
+            if body.name and caller.sees_all:
+                raise refusal(409, ORPHANED, name=key)
+            continue
+        order = ordered(server, server.ground, caller, body, key, name)
+        try:
+            answer = await server.ask(order.submit, caller.asks("submit", key), order.task)
+        except RefusedError as refused:
+            if refused.rule == NAME_TAKEN.id:
+                continue  # somebody was faster; if it was the owner, that is found above
+            if not refused.rule.startswith(f"{RULES.doctrine}."):  # a doctrine found no place for it
+                refused.detail += order.hint
+            raise
+        assert answer.job is not None, "a submission that is not refused has a record"
+        record = Record(answer.job, order.task)
+        return await _view(server, caller, record, (*order.warnings, *answer.warnings))
+    raise AssertionError("there is always another key")
 
 
 @router.get("/workloads", responses=declared(401, 422), summary="List workloads")
 async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query()]) -> WorkloadList:
     """By submission. A caller sees what its role and its projects allow."""
+    place = None
     if wanted.after is not None:
-        place = await run_in_threadpool(server.store.workload, wanted.after)
-        if place is None or not caller.sees(place):
+        place = await run_in_threadpool(found, server, caller, wanted.after)
+        if place is None:
             raise invalid([Problem("after", f"there is no workload {shown(wanted.after)} to go on after")])
-    found = await run_in_threadpool(
+    records = await run_in_threadpool(
         partial(
             server.store.workloads,
             phases=wanted.state,
@@ -102,25 +120,32 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
             users=wanted.user or None,
             projects=wanted.project or None,
             visible_to=caller.sight,
-            after=wanted.after,
+            after=None if place is None else place.job.name,
             limit=wanted.limit + 1,
             newest_first=wanted.order == "newest",
         )
     )
-    views = [workload_view(record, caller, server.clock) for record in found[: wanted.limit]]
-    return WorkloadList(workloads=views, next=views[-1].name if len(found) > wanted.limit else None)
+    sight = Sight(server, caller)
+    views = await run_in_threadpool(lambda: [workload_view(record, sight) for record in records[: wanted.limit]])
+    return WorkloadList(workloads=views, next=views[-1].name if len(records) > wanted.limit else None)
 
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 422), summary="Look at a workload")
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
     record = await visible(server, caller, name)
-    view = workload_view(record, caller, server.clock, whole=True)
-    return await with_stake(server, await with_failure(server, caller, record, view))
+    view = await with_failure(server, caller, record, await _view(server, caller, record))
+    return await with_stake(server, record, view)
 
 
-async def with_stake(server: Server, view: WorkloadView) -> WorkloadView:
+async def _view(server: Server, caller: Caller, record: Record, warnings: tuple[str, ...] = ()) -> WorkloadView:
+    """All that this caller may see of the workload."""
+    shown = partial(workload_view, record, Sight(server, caller), whole=True, warnings=warnings)
+    return await run_in_threadpool(shown)
+
+
+async def with_stake(server: Server, record: Record, view: WorkloadView) -> WorkloadView:
     """Of one that runs, with what its preemption would cost now."""
-    if view.state not in PRESENT or (stake := await in_time(server.controller.at_stake(view.name))) is None:
+    if view.state not in PRESENT or (stake := await in_time(server.controller.at_stake(record.job.name))) is None:
         return view
     return view.model_copy(update={"at_stake": stake_view(stake)})
 
@@ -131,32 +156,42 @@ _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
 @router.post("/workloads/{name}/cancel", responses=_CHANGES, summary="End a workload for good")
 async def cancel(server: Here, caller: Whoever, name: Named) -> WorkloadView:
     """One that runs is told to go, and is killed if it has not gone when its grace period is over."""
-    return await _change(server, caller, name, "cancel", Cancel(name, caller.name))
+    return await _change(server, caller, name, "cancel", Cancel)
 
 
 @router.post("/workloads/{name}/suspend", responses=_CHANGES, summary="Keep a workload from running")
 async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody | None = None) -> WorkloadView:
     """It leaves with a checkpoint if it can write one, and waits until it is resumed."""
     force = body is not None and body.force
-    return await _change(server, caller, name, "suspend", Suspend(name, caller.name, force), "force" if force else "")
+    return await _change(server, caller, name, "suspend", partial(Suspend, force=force), "force" if force else "")
 
 
 @router.post("/workloads/{name}/resume", responses=_CHANGES, summary="Let a suspended workload queue again")
 async def resume(server: Here, caller: Whoever, name: Named) -> WorkloadView:
-    return await _change(server, caller, name, "resume", Resume(name, caller.name))
+    return await _change(server, caller, name, "resume", Resume)
 
 
 @router.post("/workloads/{name}/checkpoint", responses=_CHANGES, summary="Ask a workload for a checkpoint")
 async def checkpoint(server: Here, caller: Whoever, name: Named) -> WorkloadView:
     """It goes on running; `checkpoint.last` tells when the checkpoint is written."""
-    return await _change(server, caller, name, "checkpoint", AskCheckpoint(name, caller.name))
+    return await _change(server, caller, name, "checkpoint", AskCheckpoint)
 
 
-async def _change(server: Server, caller: Caller, name: str, what: str, fact: Fact, detail: str = "") -> WorkloadView:
+async def _change(
+    server: Server, caller: Caller, name: str, what: str, fact: Callable[[str, str], Fact], detail: str = ""
+) -> WorkloadView:
+    """What came of asking for this change of the workload; the trail has it under the name that is there once."""
     asked = caller.asks(what, name, detail)
     async with server.asked_for(asked):
         record = await touchable(server, caller, name, what)
+        key = record.job.name
         if record.job.phase in FINAL:
             raise refusal(409, ENDED, name=name, phase=record.job.phase)
-        answer = await server.ask(fact, asked)
-    return workload_view(Record(answer.job or record.job, record.task), caller, server.clock, whole=True)
+        try:
+            answer = await server.ask(fact(key, caller.name), caller.asks(what, key, detail))
+        except RefusedError as refused:
+            if not caller.sees_all:
+                sight = Sight(server, caller)
+                refused.detail = await run_in_threadpool(sight.text, refused.detail, refused.rule)
+            raise
+    return await _view(server, caller, Record(answer.job or record.job, record.task))

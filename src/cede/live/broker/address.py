@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from cede.checkpoint.files import replace
 
 SOCKET = "broker.sock"
+BEHIND = "broker.own"
+"""The broker's own socket, behind the entrance that applications know."""
 PORT = "broker.port"
 LOOPBACK = "127.0.0.1"
 LONGEST = 107
@@ -20,6 +23,14 @@ def socket_in(folder: Path) -> Path | None:
     return path if len(bytes(path)) <= LONGEST else None
 
 
+def behind(folder: Path) -> Path:
+    """A socket that only this account can open: in the data directory, or in a short one where that is too deep."""
+    path = folder.absolute() / BEHIND
+    if len(bytes(path)) <= LONGEST:
+        return path
+    return Path(tempfile.mkdtemp(prefix="cede-")) / BEHIND
+
+
 def kept_port(folder: Path) -> int:
     """The port of the last run, or 0: any."""
     with suppress(OSError, ValueError):
@@ -28,4 +39,4 @@ def kept_port(folder: Path) -> int:
 
 
 def keep_port(folder: Path, port: int) -> None:
-    replace(folder / PORT, str(port).encode())
+    replace(folder / PORT, str(port).encode(), mode=0o600)

@@ -16,7 +16,7 @@ from cede.live.broker.attempts import Attempts, Estimate, Sender
 from cede.live.broker.secret import proves
 from cede.model.times import SECOND
 
-MOST_NAME = 100
+MOST_NAME = 220
 MOST_WHY = 500
 MOST_MEMBERS = 100_000
 MOST_SECONDS = 366 * 24 * 3600.0

@@ -14,9 +14,10 @@ import grpc
 from cede.checkpoint.wire import checkpoint_pb2 as pb
 from cede.checkpoint.wire.methods import REQUESTS, SERVICE, Request
 from cede.engine.drive.orders import Hint
-from cede.live.broker.address import LOOPBACK, keep_port, kept_port, socket_in
+from cede.live.broker.address import behind, socket_in
 from cede.live.broker.attempts import Estimate
 from cede.live.broker.calls import Calls, RefusedError
+from cede.live.broker.entrance import Entrance, Owners
 from cede.live.broker.secret import token
 from cede.live.executors.executor import Report
 from cede.model.errors import CedeError
@@ -41,7 +42,9 @@ class Broker:
     Every method may be called from any thread.
     """
 
-    def __init__(self, report: Report, secret: bytes) -> None:
+    def __init__(self, report: Report, secret: bytes, owners: Owners = tuple) -> None:
+        """`owners` tells whose jobs are under way: none but those, and this account, may connect."""
+        self._owners = owners
         self._secret = secret
         self._calls = Calls(secret, report)
         self._streams: dict[Key, dict[int, Stream]] = {}
@@ -111,13 +114,16 @@ class Broker:
 
     async def _serve(self, folder: Path, shared: bool, ready: Future[str]) -> None:
         try:
+            own = behind(folder)
+            own.unlink(missing_ok=True)
             server = grpc.aio.server(options=OPTIONS)
             server.add_generic_rpc_handlers((self._handler(),))
-            address = _bound(server, folder)
+            server.add_insecure_port(f"unix:{own}")
             await server.start()
+            own.chmod(0o600)
+            entrance = Entrance(own, self._owners)
             path = socket_in(folder)
-            if path is not None:
-                path.chmod(0o666 if shared else 0o600)
+            address = await (entrance.open_port(folder) if path is None else entrance.open_at(path, shared=shared))
         except BaseException as error:
             ready.set_exception(error)
             return
@@ -127,7 +133,11 @@ class Broker:
         for streams in self._streams.values():
             for stream in streams.values():
                 stream.put_nowait(None)
+        await entrance.close()
         await server.stop(STOP_S)
+        own.unlink(missing_ok=True)
+        if own.parent != folder.absolute():
+            own.parent.rmdir()
 
     def _handler(self) -> grpc.GenericRpcHandler:
         methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
@@ -187,17 +197,3 @@ class Broker:
 
 def _notice(order: Hint) -> pb.Notice:
     return pb.Notice(hint=pb.Hint(hint=order.hint, leaving=order.leaving, deadline_us=order.deadline or 0))
-
-
-def _bound(server: grpc.aio.Server, folder: Path) -> str:
-    """The address that the server listens on now."""
-    path = socket_in(folder)
-    if path is not None:
-        server.add_insecure_port(f"unix:{path}")
-        return f"unix:{path}"
-    try:
-        port = server.add_insecure_port(f"{LOOPBACK}:{kept_port(folder)}")
-    except RuntimeError:  # somebody else has it now
-        port = server.add_insecure_port(f"{LOOPBACK}:0")
-    keep_port(folder, port)
-    return f"{LOOPBACK}:{port}"

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from cede.live.client import results
 from cede.live.client.errors import ClientError
-from cede.live.client.finding import find
+from cede.live.client.finding import find, trusted
 from cede.live.client.wire import Wire, given, quoted
 from cede.model.lifecycle import FINAL
 
@@ -42,9 +42,11 @@ class Client:
         token: str | None = None,
         *,
         data: str | Path | None = None,
+        ca: str | Path | None = None,
         timeout_s: float = 60.0,
     ) -> None:
-        self._wire = Wire(*find(url, token, data), timeout_s)
+        """`ca` is a PEM file with the certificates to trust in place of the system's; else $CEDE_CA."""
+        self._wire = Wire(*find(url, token, data), timeout_s, trusted(url, data, ca))
 
     @property
     def url(self) -> str:
@@ -373,10 +375,22 @@ class Client:
     def tokens(self) -> list[results.Token]:
         return cast(list[results.Token], self._wire.get("/tokens")["tokens"])
 
-    def make_token(self, user: str, *, role: str | None = None, projects: Sequence[str] = ()) -> results.Token:
-        """A new token, shown this once."""
-        body = {"user": user, "role": role, "projects": list(projects)}
+    def make_token(
+        self,
+        user: str,
+        *,
+        role: str | None = None,
+        projects: Sequence[str] = (),
+        expires_in: float | str | None = None,
+    ) -> results.Token:
+        """A new token, shown this once; `expires_in` is how long it stands, by default what the server says."""
+        body = {"user": user, "role": role, "projects": list(projects), "expires_in": expires_in}
         return cast(results.Token, self._wire.send("POST", "/tokens", body))
+
+    def renew_token(self, number: int, *, expires_in: float | str | None = None) -> results.Token:
+        """Let a token stand for so long from now on; an admin any, everybody its own."""
+        body = given({"expires_in": expires_in})
+        return cast(results.Token, self._wire.send("POST", f"/tokens/{number}/renew", body))
 
     def revoke_token(self, number: int) -> results.Token:
         return cast(results.Token, self._wire.send("DELETE", f"/tokens/{number}"))

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from cede.live.client.errors import ClientError
+from cede.live.client.trust import Trust
 from cede.live.place import OF_ROOT, data_directory, read_note
 
 
@@ -32,3 +33,15 @@ def _of_root(folder: Path) -> str:
     if folder == OF_ROOT or not OF_ROOT.is_dir():
         return ""
     return f" (one of root keeps its data in {OF_ROOT}; others reach it by CEDE_URL and CEDE_TOKEN)"
+
+
+def trusted(url: str | None, data: str | Path | None, ca: str | Path | None) -> Trust | None:
+    """Whom to trust beside the system: certificates that were given, else the very one that a server left here."""
+    given = ca or os.environ.get("CEDE_CA")
+    if given:
+        return Trust(Path(given))
+    address = url or (None if data is not None else os.environ.get("CEDE_URL"))
+    left = read_note(data_directory(data))
+    if left is None or left.certificate is None or address not in (None, left.url):
+        return None
+    return Trust(Path(left.certificate), pinned=True)

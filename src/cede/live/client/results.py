@@ -194,6 +194,9 @@ class AuditChain(TypedDict):
     intact: bool
     records: int
     head: str
+    decisions: int
+    decision_head: str
+    what: str
     broken: int | None
     why: str
 
@@ -207,6 +210,7 @@ class Token(TypedDict, total=False):
     projects: list[str]
     at: str
     revoked: bool
+    expires: str | None
     token: str
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from cede.live.client.errors import ClientError, error_of
+from cede.live.client.trust import Trust
 
 PREFIX = "/api/v1"
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -25,7 +26,7 @@ _SILENCE_S = 40.0
 class Wire:
     """One server, reached with one token."""
 
-    def __init__(self, url: str, token: str, timeout_s: float) -> None:
+    def __init__(self, url: str, token: str, timeout_s: float, trust: Trust | None = None) -> None:
         self._timeout_s = timeout_s = min(timeout_s, _LONGEST_WAIT_S)
         # A proxy of the environment cannot know this machine's own addresses.
         beyond = urlsplit(url).hostname not in _LOCAL
@@ -35,7 +36,7 @@ class Wire:
             timeout=timeout_s,
             trust_env=beyond,
             # Reading the certificates of the system takes longer than most questions.
-            verify=url.startswith("https:"),
+            verify=url.startswith("https:") if trust is None or not url.startswith("https:") else trust.context(),
         )
         self.url = url
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, insert, select
 
 from cede.engine.drive.step import Made
-from cede.live.store import codec
+from cede.live.store import codec, decision_chain
 from cede.live.store.records import Entry
 from cede.live.store.tables import CLUSTERS, DECISIONS, VICTIMS, column
 from cede.model.cluster import ClusterFile
@@ -37,14 +37,11 @@ def keep_decisions(connection: Connection, entry: Entry, version: int) -> None:
         _decision_row(one, version, entry.settings_hash, hashes.get(id(one.cluster), entry.cluster_hash))
         for one in made
     ]
+    victims = {one.number: {column(victim.workload): None for victim in one.decision.victims} for one in made}
+    decision_chain.link(connection, rows, victims)
     connection.execute(_ADD_DECISION, rows)
-    victims = [
-        {"name": name, "number": one.number}
-        for one in made
-        for name in {column(victim.workload): None for victim in one.decision.victims}
-    ]
-    if victims:
-        connection.execute(_ADD_VICTIM, victims)
+    if named := [{"name": name, "number": number} for number, names in victims.items() for name in names]:
+        connection.execute(_ADD_VICTIM, named)
     for digest, body in files.items():
         if connection.execute(_HAS_CLUSTER, {"which": digest}).first() is None:
             connection.execute(_ADD_CLUSTER, [{"hash": digest, "body": body}])

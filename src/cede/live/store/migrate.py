@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from cede.live.store.errors import NewerError, in_our_words
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest revision among the migrations."""
 FOLDER = Path(__file__).with_name("migrations")
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 from cede.engine.clock import Mark, Shift
 from cede.live.store import codec
 from cede.live.store.errors import UnknownError
-from cede.live.store.records import Record, Saved, SavedClock
+from cede.live.store.records import Named, Record, Saved, SavedClock
 from cede.live.store.tables import (
     CLOCK_SHIFTS,
     CONFIGURATIONS,
@@ -32,6 +32,8 @@ Viewer = tuple[str, tuple[str, ...]]
 """A user and the user's projects: they see what is theirs."""
 
 _RECORD = select(WORKLOADS.c.job, WORKLOADS.c.task)
+_AT_ONCE = 500
+"""Names of one question to the database."""
 _LIVE = [str(phase) for phase in Phase if phase not in FINAL]
 
 
@@ -98,6 +100,32 @@ def taken(connection: Connection, name: str) -> bool:
 
 def names(connection: Connection) -> frozenset[str]:
     return frozenset(connection.execute(select(WORKLOADS.c.name)).scalars())
+
+
+def called(connection: Connection, owner: str, name: str) -> str | None:
+    """The name of the record of the workload that this owner calls so."""
+    own = WORKLOADS.c.owner == column(owner), WORKLOADS.c.called == column(name)
+    return connection.execute(select(WORKLOADS.c.name).where(*own)).scalar()
+
+
+def named(connection: Connection, names: Collection[str] | None) -> tuple[Named, ...]:
+    """Whose these workloads are, as far as there are such; without names, those that have not ended."""
+    columns = WORKLOADS.c
+    wanted = select(columns.name, columns.owner, columns.called, columns.project)
+    if names is None:
+        return tuple(Named(*row) for row in connection.execute(wanted.where(columns.phase.in_(_LIVE))))
+    rest, found = sorted({column(name) for name in names}), []
+    while rest:
+        chosen, rest = rest[:_AT_ONCE], rest[_AT_ONCE:]
+        found += [Named(*row) for row in connection.execute(wanted.where(columns.name.in_(chosen)))]
+    return tuple(found)
+
+
+def accounts(connection: Connection, phases: Collection[Phase]) -> frozenset[str]:
+    """Whose rights the workloads in these phases have, as far as they are not the server's own."""
+    there = select(WORKLOADS.c.task).where(WORKLOADS.c.phase.in_([str(phase) for phase in phases]))
+    found = (codec.parse_task(task).account for task in connection.execute(there).scalars())
+    return frozenset(account for account in found if account is not None)
 
 
 def workloads(

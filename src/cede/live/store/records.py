@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from cede.engine.clock import Mark, Shift
 from cede.engine.drive.facts import Fact
@@ -180,14 +180,29 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Whether the audit trail is as it was written: how many records are, up to the first that is not."""
+    """Whether the audit trail and the decisions are as they were written: how many are, up to the first that is not."""
 
     count: int
     head: str
     """The hash of the last record that was written, as the store keeps it."""
     broken: int | None = None
-    """The first record that is wrong or missing; none if all is well."""
+    """The first record, or decision, that is wrong or missing; none if all is well."""
     why: str = ""
+    what: Literal["record", "decision"] = "record"
+    """Of which chain that is."""
+    decisions: int = 0
+    decision_head: str = "0" * 64
+    """The hash of the last decision that was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A workload with what decides who may see it, and under which name."""
+
+    name: str
+    owner: str
+    called: str
+    project: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +215,8 @@ class Token:
     projects: tuple[str, ...]
     at: int
     revoked: bool
+    expires: int | None = None
+    """When it stands for nobody any more; none: it does not expire."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 
 from cede.engine.drive.facts import Fact
 from cede.live.stamp import Stamp
-from cede.live.store import chain, history, identity, reading, retention, tokens, writing
+from cede.live.store import chain, decision_chain, history, identity, reading, retention, tokens, writing
 from cede.live.store.engines import open_engines
 from cede.live.store.errors import NewerError, StaleError, StoreError, TakenError, UnknownError, in_our_words
 from cede.live.store.migrate import migrate
@@ -25,6 +25,7 @@ from cede.live.store.records import (
     Entry,
     Event,
     Lineage,
+    Named,
     Pruned,
     Record,
     Saved,
@@ -42,6 +43,7 @@ __all__ = [
     "DecisionRecord",
     "Entry",
     "Event",
+    "Named",
     "NewerError",
     "Pruned",
     "Record",
@@ -191,6 +193,21 @@ class Store:
         with self._reads() as connection:
             return reading.taken(connection, name)
 
+    def called(self, owner: str, name: str) -> str | None:
+        """The workload that its owner calls so, ended or not, by the name of its record."""
+        with self._reads() as connection:
+            return reading.called(connection, owner, name)
+
+    def named(self, names: Collection[str] | None = None) -> tuple[Named, ...]:
+        """Who owns these workloads, and how they call them; of all that have not ended if no names are given."""
+        with self._reads() as connection:
+            return reading.named(connection, names)
+
+    def accounts(self, phases: Collection[Phase]) -> frozenset[str]:
+        """The unix accounts that workloads in these phases run as."""
+        with self._reads() as connection:
+            return reading.accounts(connection, phases)
+
     def workloads(
         self,
         *,
@@ -274,9 +291,14 @@ class Store:
             writing.note_audit(connection, asked, at)
 
     def check_audit(self) -> Chain:
-        """Whether the audit trail is as it was written, from the first record to the last."""
+        """Whether the audit trail and the decisions are as they were written, from the first to the last."""
         with self._reads() as connection:
-            return chain.check(connection)
+            found = chain.check(connection)
+            count, head, broken, why = decision_chain.check(connection)
+        known = replace(found, decisions=count, decision_head=head)
+        if found.broken is not None or broken is None:
+            return known
+        return replace(known, broken=broken, why=why, what="decision")
 
     def steps(self) -> Iterator[tuple[int, list[Fact]]]:
         """Every recorded step as its time and its facts, in order; refused ones too."""
@@ -290,10 +312,17 @@ class Store:
                 yield at, facts
             after = page[-1][0]
 
-    def add_token(self, digest: str, name: str, role: str, projects: Sequence[str], at: int) -> int:
-        """The id of a new token, of which only the SHA-256 is kept."""
+    def add_token(
+        self, digest: str, name: str, role: str, projects: Sequence[str], at: int, expires: int | None = None
+    ) -> int:
+        """The id of a new token, of which only the SHA-256 is kept; without `expires` it stands until it is revoked."""
         with self._writes() as connection:
-            return tokens.add_token(connection, digest, name, role, projects, at)
+            return tokens.add_token(connection, digest, name, role, projects, at, expires)
+
+    def renew(self, number: int, expires: int) -> bool:
+        """Whether the token with this id expires then: it must be in force, and expire at all."""
+        with self._writes() as connection:
+            return tokens.renew(connection, number, expires)
 
     def token(self, digest: str) -> Token | None:
         """Who the token with this hash stands for; none if it is not known or was revoked."""

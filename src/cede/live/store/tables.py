@@ -38,10 +38,12 @@ STATE = Table(
     Column("generation", BigInteger, nullable=False, server_default="1"),
     Column("forks", Text, nullable=False, server_default="[]"),
     Column("loss", Text, nullable=False, server_default=""),
+    Column("decision_last", BigInteger, nullable=False, server_default="0"),
+    Column("decision_head", String(64), nullable=False, server_default="0" * 64),
 )
 """One row: the version, the cluster without its workloads as it is now, what its doctrine remembers, the number and
-the hash of the last record of the audit trail, what all clocks showed at the last step; which store this is, where it
-was set back to an older copy of itself, and what an admin has not acknowledged of that."""
+the hash of the last record of the audit trail and of the last decision, what all clocks showed at the last step; which
+store this is, where it was set back to an older copy of itself, and what an admin has not acknowledged of that."""
 
 CLOCK_SHIFTS = Table(
     "clock_shifts",
@@ -73,6 +75,7 @@ WORKLOADS = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("submitted_in", BigInteger, nullable=False),
     Column("owner", Text, nullable=False),
+    Column("called", Text, nullable=False, server_default=""),
     Column("project", Text),
     Column("queue", Text),
     Column("phase", String(20), nullable=False),
@@ -81,8 +84,10 @@ WORKLOADS = Table(
     Column("task", Text, nullable=False),
     Index("workloads_by_phase", "phase", "queue"),
     Index("workloads_by_owner", "owner", "sequence"),
+    Index("workloads_called", "owner", "called", unique=True),
     sqlite_autoincrement=True,
 )
+"""`name` is the only one of its kind; `called` is what its owner calls it, whatever others have."""
 
 STEPS = Table(
     "steps",
@@ -122,6 +127,8 @@ DECISIONS = Table(
     Column("cluster_hash", String(64), nullable=False),
     Column("body", Text, nullable=False),
     Column("kept", Text),
+    Column("previous", String(64), nullable=False, server_default=""),
+    Column("hash", String(64), nullable=False, server_default=""),
     Index("decisions_by_claimant", "claimant", "number"),
     Index("decisions_by_cluster", "cluster_hash"),
 )
@@ -170,6 +177,7 @@ TOKENS = Table(
     Column("projects", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("revoked", Boolean, nullable=False),
+    Column("expires", BigInteger),
     sqlite_autoincrement=True,
 )
 

@@ -13,12 +13,22 @@ from cede.live.store.errors import TakenError
 from cede.live.store.records import Token
 from cede.live.store.tables import TOKENS, bounded, column
 
-_TOKEN = select(TOKENS.c.id, TOKENS.c.name, TOKENS.c.role, TOKENS.c.projects, TOKENS.c.at, TOKENS.c.revoked)
+_COLUMNS = ("id", "name", "role", "projects", "at", "revoked", "expires")
+_TOKEN = select(*(TOKENS.c[key] for key in _COLUMNS))
 
 
-def add_token(connection: Connection, digest: str, name: str, role: str, projects: Sequence[str], at: int) -> int:
-    """The new token's id."""
-    row = {"hash": digest, "name": column(name), "role": role, "projects": codec.text_of(list(projects)), "at": at}
+def add_token(
+    connection: Connection,
+    digest: str,
+    name: str,
+    role: str,
+    projects: Sequence[str],
+    at: int,
+    expires: int | None,
+) -> int:
+    """The new token's id; without a time it expires never."""
+    row = {"hash": digest, "name": column(name), "role": role, "at": at, "expires": expires}
+    row |= {"projects": codec.text_of(list(projects))}
     try:
         added: int = connection.execute(insert(TOKENS).values(**row, revoked=False).returning(TOKENS.c.id)).scalar_one()
     except IntegrityError:
@@ -39,6 +49,12 @@ def revoke(connection: Connection, which: int | str) -> int:
     return connection.execute(wanted).rowcount
 
 
+def renew(connection: Connection, number: int, expires: int) -> bool:
+    """Whether the token stands for its user until then: it must not be revoked, nor be one that never expires."""
+    chosen = TOKENS.c.id == bounded(number), TOKENS.c.revoked.is_(False), TOKENS.c.expires.is_not(None)
+    return connection.execute(update(TOKENS).where(*chosen).values(expires=expires)).rowcount == 1
+
+
 def tokens(connection: Connection) -> tuple[Token, ...]:
     """All there ever were, oldest first."""
     return tuple(_token(row) for row in connection.execute(_TOKEN.order_by(TOKENS.c.id)))
@@ -46,4 +62,4 @@ def tokens(connection: Connection) -> tuple[Token, ...]:
 
 def _token(row: Row[*tuple[Any, ...]]) -> Token:
     projects = tuple(codec.plain_of(row.projects))
-    return Token(row.id, row.name, row.role, projects, row.at, row.revoked)
+    return Token(row.id, row.name, row.role, projects, row.at, row.revoked, row.expires)

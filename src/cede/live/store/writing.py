@@ -122,6 +122,7 @@ def _keep_workloads(connection: Connection, entry: Entry, version: int, submitte
         else:
             task = entry.tasks[name]
             own = {"name": column(name), "submitted_in": version, "owner": column(task.owner)}
+            own |= {"called": column(task.called or name)}
             fresh.append(row | own | {"task": codec.dump_task(task)})
     if fresh:
         try:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from cede.live.executors.local.rights import Rights
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,219}")
+"""Room for a user's name, a dot, and what that user calls the job."""
 
 
 class Folders:

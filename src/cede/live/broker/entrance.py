@@ -1,0 +1,163 @@
+"""The entrance of the broker: applications of those who own jobs come in, so many at a time, and nobody else.
+
+gRPC does not tell who is at the other end of a socket, and takes connections without end. So the socket that
+applications know is held here: the kernel says whose process it is, and what it sends goes on to the broker's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import socket
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+
+from cede.live.broker.address import LOOPBACK, keep_port, kept_port
+
+MOST = 2048
+AT_ONCE = 65536
+OWNERS_FOR_S = 1.0
+"""Somebody who owns no job is not looked for again for so long."""
+_CREDENTIALS = struct.Struct("3i")
+Owners = Callable[[], Collection[int]]
+"""The ids of the accounts whose jobs are under way."""
+
+
+def line_limit() -> int:
+    """How many applications may be connected: each takes two files here, and one of the broker's."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if soft == resource.RLIM_INFINITY else max(16, min(MOST, soft // 8))
+
+
+class Entrance:
+    """Takes connections at one address and passes them on to a socket that only this account can open."""
+
+    def __init__(self, behind: Path, owners: Owners, most: int | None = None) -> None:
+        self._behind = behind
+        self._owners = owners
+        self._most = line_limit() if most is None else most
+        self._known: frozenset[int] = frozenset()
+        self._looked: dict[int, float] = {}
+        self._inside: Counter[int] = Counter()
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open_at(self, path: Path, *, shared: bool) -> str:
+        """The address of a unix socket."""
+        path.unlink(missing_ok=True)
+        self._server = await asyncio.start_unix_server(self._take, str(path), limit=AT_ONCE)
+        path.chmod(0o666 if shared else 0o600)
+        return f"unix:{path}"
+
+    async def open_port(self, folder: Path) -> str:
+        """The address of a port of this machine, where the path of a socket would be too long."""
+        try:
+            server = await asyncio.start_server(self._take, LOOPBACK, kept_port(folder), limit=AT_ONCE)
+        except OSError:  # somebody else has it now
+            server = await asyncio.start_server(self._take, LOOPBACK, 0, limit=AT_ONCE)
+        self._server = server
+        port = server.sockets[0].getsockname()[1]
+        keep_port(folder, port)
+        return f"{LOOPBACK}:{port}"
+
+    async def close(self) -> None:
+        """Nobody comes in any more, and whoever is inside is sent away."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "a connection is taken by a task of its own"
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        whose = owner_of(writer.get_extra_info("socket"))
+        try:
+            if whose is not None and await self._may_enter(whose):
+                self._inside[whose] += 1
+                try:
+                    await self._pass_on(reader, writer)
+                finally:
+                    self._inside[whose] -= 1
+                    self._inside += Counter()
+        except asyncio.CancelledError:
+            pass  # the broker is stopping
+        finally:
+            await _closed(writer)
+
+    async def _may_enter(self, whose: int) -> bool:
+        """Whether it owns a job, or is the server's own account, and leaves room for others."""
+        share = self._most if whose == os.geteuid() else max(1, self._most // 2)
+        if self._inside.total() >= self._most or self._inside[whose] >= share:
+            return False
+        if whose == os.geteuid() or whose in self._known:
+            return True
+        now = time.monotonic()
+        if now - self._looked.get(whose, -OWNERS_FOR_S) >= OWNERS_FOR_S:
+            if len(self._looked) > self._most:
+                self._looked.clear()
+            self._looked[whose] = now
+            self._known = frozenset(await asyncio.to_thread(self._owners))
+        return whose in self._known
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            inner_reader, inner_writer = await asyncio.open_unix_connection(str(self._behind), limit=AT_ONCE)
+        except OSError:
+            return  # the broker is stopping
+        both = [
+            asyncio.create_task(_copy(reader, inner_writer)),
+            asyncio.create_task(_copy(inner_reader, writer)),
+        ]
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in both:
+                task.cancel()
+            await _closed(inner_writer)
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError, asyncio.CancelledError):
+        while data := await reader.read(AT_ONCE):
+            writer.write(data)
+            await writer.drain()
+
+
+def owner_of(line: socket.socket) -> int | None:
+    """The id of the account whose process is at the other end, as the kernel has it; none if it does not say."""
+    if line.family == socket.AF_UNIX:
+        found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        return int(_CREDENTIALS.unpack(found)[1])
+    with suppress(OSError):
+        return _owner_of_port(line.getpeername(), line.getsockname())
+    return None
+
+
+def _owner_of_port(theirs: tuple[str, int], ours: tuple[str, int]) -> int | None:
+    """Whose socket of this machine is connected from there to here."""
+    wanted = [_hexed(*theirs), _hexed(*ours)]
+    with Path("/proc/net/tcp").open(encoding="ascii") as table:
+        for row in table:
+            columns = row.split()
+            if columns[1:3] == wanted:
+                return int(columns[7])
+    return None
+
+
+def _hexed(host: str, port: int) -> str:
+    """An address as the kernel's table writes it."""
+    return f"{int.from_bytes(socket.inet_aton(host), 'little'):08X}:{port:04X}"
