@@ -70,7 +70,7 @@ def test_a_gang_gives_way_to_a_gang_as_one(live: Live) -> None:
 
 def test_a_gang_is_suspended_only_when_every_member_has_saved(live: Live) -> None:
     one_silent = f"if [ $CEDE_RANK = 2 ]; then trap '' USR1; {SLEEPS}; else {SAVING}; fi"
-    live.shell("partly", one_silent, members=4, checkpoint=SAVES, times={"checkpoint_timeout": 1})
+    live.shell("partly", one_silent, members=4, checkpoint=SAVES, requeue="never", times={"checkpoint_timeout": 1})
     members_said(live, "partly", "ready")
     live.wait("partly", "running")
     live.preempt("partly")

@@ -19,16 +19,18 @@ def lose(live: Live, name: str) -> None:
     os.kill(int(said.split()[1]), signal.SIGKILL)
 
 
-def test_a_silent_victim_queues_again_if_its_policy_is_always(live: Live) -> None:
-    live.runs("always", SILENT, checkpoint=SAVES, requeue="always", times={"checkpoint_timeout": 1})
-    urgent = live.preempt("always", "sleep 0.2")
+def test_a_silent_victim_queues_again_unless_it_said_never(live: Live) -> None:
+    live.runs("silent", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 1})
+    urgent = live.preempt("silent", "sleep 0.2")
 
-    live.said("always", "ready", attempt=2)
+    live.said("silent", "ready", attempt=2)
     assert live.client.job(urgent)["state"] == "completed"
-    again = live.wait("always", "running")
+    again = live.wait("silent", "running")
     assert (again["requeues"], again["preempted"], again["attempt"]) == (1, 1, 2)
-    assert live.signals("always")[3:7] == ["hint", "evict", "fail", "requeue"]
-    assert "1 of at most 3 times" in next(e["why"] for e in live.events("always") if e["signal"] == "requeue")
+    assert live.signals("silent")[3:7] == ["hint", "evict", "fail", "requeue"]
+    assert "from the start, 1 of at most 3 times" in next(
+        e["why"] for e in live.events("silent") if e["signal"] == "requeue"
+    )
 
 
 def test_a_victim_whose_policy_is_never_ends_as_preempted_when_it_leaves_without_a_checkpoint(live: Live) -> None:

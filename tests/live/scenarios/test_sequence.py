@@ -41,7 +41,7 @@ def test_a_victim_that_is_slow_but_answers_is_given_more_time_once(live: Live) -
 
 
 def test_a_victim_that_answers_is_given_half_as_long_again_and_then_it_is_ended(live: Live) -> None:
-    live.runs("slower", SLOWLY, checkpoint=SAVES, times=ANSWERS)
+    live.runs("slower", SLOWLY, checkpoint=SAVES, requeue="never", times=ANSWERS)
     live.preempt("slower")
 
     ended = live.end("slower")
@@ -52,7 +52,7 @@ def test_a_victim_that_answers_is_given_half_as_long_again_and_then_it_is_ended(
 
 
 def test_a_silent_victim_is_told_to_go_and_has_failed(live: Live) -> None:
-    live.runs("silent", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 1})
+    live.runs("silent", SILENT, checkpoint=SAVES, requeue="never", times={"checkpoint_timeout": 1})
     live.preempt("silent")
 
     ended = live.end("silent")
@@ -65,7 +65,7 @@ def test_a_silent_victim_is_told_to_go_and_has_failed(live: Live) -> None:
 
 
 def test_a_silent_victim_that_ignores_the_signal_is_killed_after_its_grace(live: Live) -> None:
-    live.runs("deaf", DEAF, checkpoint=SAVES, times=HASTY)
+    live.runs("deaf", DEAF, checkpoint=SAVES, requeue="never", times=HASTY)
     live.preempt("deaf")
 
     ended = live.end("deaf")
@@ -99,7 +99,7 @@ def test_a_victim_without_checkpoints_that_ignores_the_signal_is_killed_after_it
 
 def test_a_deferral_is_granted_up_to_its_limit_and_then_the_victim_is_forced(live: Live) -> None:
     asks = answering('put defer "$hint 60"; sleep 300')
-    live.runs("busy", asks, checkpoint=SAVES, times=ANSWERS)
+    live.runs("busy", asks, checkpoint=SAVES, requeue="never", times=ANSWERS)
     live.preempt("busy")
 
     ended = live.end("busy")
@@ -111,7 +111,7 @@ def test_a_deferral_is_granted_up_to_its_limit_and_then_the_victim_is_forced(liv
 
 
 def test_a_victim_that_cannot_save_is_told_to_go_at_once_and_has_failed(live: Live) -> None:
-    live.runs("full", answering('put failed "$hint the disk is full"'), checkpoint=SAVES)
+    live.runs("full", answering('put failed "$hint the disk is full"'), checkpoint=SAVES, requeue="never")
     live.preempt("full")
 
     ended = live.end("full")

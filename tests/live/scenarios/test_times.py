@@ -36,7 +36,7 @@ def limits(live: Live, name: str) -> tuple[str, str]:
 
 def run(live: Live, name: str, script: str = SILENT, **more: Any) -> str:
     """It was preempted, said nothing, and had to be ended."""
-    live.runs(name, script, checkpoint=SAVES, **more)
+    live.runs(name, script, checkpoint=SAVES, requeue="never", **more)
     live.preempt(name, queue=more.get("queue"))
     ended = live.end(name)
     assert (ended["state"], ended["rule"]) == ("failed", "live.unresponsive")

@@ -36,7 +36,7 @@ def test_a_silent_victim_is_told_after_its_timeout_and_killed_after_its_grace() 
 
 
 @pytest.mark.parametrize(
-    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "failed"), ("always", "pending")]
+    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "pending"), ("always", "pending")]
 )
 def test_a_silent_victim_has_failed_and_queues_again_only_by_its_policy(requeue: Requeue, phase: str) -> None:
     world = silent(requeue=requeue)
@@ -46,6 +46,27 @@ def test_a_silent_victim_has_failed_and_queues_again_only_by_its_policy(requeue:
     assert "suspend" not in world.told("old")
     assert world.phase("new") == "starting"
     assert world.job("old").preempted == 1
+
+
+@pytest.mark.parametrize(("requeue", "fate"), [("never", "ended"), ("on_node_failure", "requeued")])
+def test_the_decision_says_what_becomes_of_a_victim_by_its_own_policy(requeue: Requeue, fate: str) -> None:
+    world = claimed(terms=terms(requeue=requeue))
+
+    assert [victim.fate for step in world.steps for made in step.decisions for victim in made.decision.victims] == [
+        fate
+    ]
+
+
+def test_a_silent_victim_goes_on_from_the_checkpoint_it_has() -> None:
+    world = claimed()
+    world.feed(Checkpointed("old", 1))
+    world.wait(600)
+    world.wait(30)
+    world.exit("old", after=1)
+
+    assert world.phase("old") == "pending"
+    assert any("from its checkpoint of" in one.why for one in world.steps[-1].transitions)
+    assert world.job("old").resumes
 
 
 def test_a_silent_victim_queues_again_no_more_often_than_its_cap() -> None:
@@ -156,7 +177,7 @@ def test_no_deferral_is_granted_to_one_that_was_told_to_go() -> None:
 
 
 def test_one_that_says_it_cannot_save_is_told_at_once_and_has_failed() -> None:
-    world = claimed()
+    world = claimed(terms=terms(requeue="never"))
 
     world.cannot_save("old", "disk full", after=5)
     assert world.phase("old") == "preempting"
@@ -167,8 +188,8 @@ def test_one_that_says_it_cannot_save_is_told_at_once_and_has_failed() -> None:
     assert world.phase("new") == "starting"
 
 
-def test_one_that_cannot_save_queues_again_if_its_policy_says_so() -> None:
-    world = claimed(terms=terms(requeue="always"))
+def test_one_that_cannot_save_queues_again() -> None:
+    world = claimed()
     world.cannot_save("old")
     world.exit("old")
 

@@ -19,7 +19,7 @@ from cede.engine.drive.roll import Roll, makes_way
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
 from cede.model.lifecycle import WAITING, Signal
-from cede.model.plan import Decision, Plan
+from cede.model.plan import ENDED, Decision, Plan
 from cede.model.times import about
 from cede.state.admission import admitted_parts
 
@@ -158,6 +158,7 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
     """Hold the claimant's room and send its victims away, all at once."""
     number = roll.next_decision
     victims = [roll.jobs[victim.workload] for victim in decision.victims]
+    decision = _with_own_fates(decision, victims)
     _record(roll, made, decision, number, moment)
     if job is not None:
         _place(job, decision, number)
@@ -182,6 +183,16 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
             reason=taken.reason,
         )
         send_away(roll, victim, leaving)
+
+
+def _with_own_fates(decision: Decision, victims: list[Job]) -> Decision:
+    """The decision as it will be: a victim whose own policy is never to queue again ends."""
+    if all(victim.terms.requeue != "never" for victim in victims):
+        return decision
+    taken = zip(decision.victims, victims, strict=True)
+    return replace(
+        decision, victims=tuple(replace(one, fate=ENDED) if job.terms.requeue == "never" else one for one, job in taken)
+    )
 
 
 def _place(job: Job, decision: Decision, number: int) -> None:

@@ -64,7 +64,7 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
         _left(roll, job, leaving)
         evicted = evicted or (cause == "walltime" and saved and leaving.claimant is not None)
     else:
-        _failed(roll, job, *_failure(fact), node=fact.lost)
+        _failed(roll, job, *_failure(fact), forced=fact.lost)
         evicted = evicted and not by_itself
     if evicted and leaving is not None and roll.ways.reasons:
         _tell_loss(roll, job, leaving, told)
@@ -127,25 +127,25 @@ def _left(roll: Roll, job: Job, leaving: Leaving) -> None:
             _over_walltime(roll, job)
     elif leaving.cause == "start":
         limit = show_duration(job.terms.start_timeout)
-        _failed(roll, job, rules.START_TIMEOUT, {"limit": limit}, node=True)
+        _failed(roll, job, rules.START_TIMEOUT, {"limit": limit}, forced=True)
     elif leaving.cause == "node":
-        _failed(roll, job, rules.NODE_DOWN, {"node": ", ".join(sorted(set(job.nodes)))}, node=True)
+        _failed(roll, job, rules.NODE_DOWN, {"node": ", ".join(sorted(set(job.nodes)))}, forced=True)
     elif leaving.timed_out and not leaving.saved:
         limit = about(roll.when - (leaving.hinted or roll.when))
-        _failed(roll, job, rules.UNRESPONSIVE, {"limit": limit}, node=False)
+        _failed(roll, job, rules.UNRESPONSIVE, {"limit": limit}, forced=True)
+    elif leaving.failed and not job.resumes:
+        _failed(roll, job, rules.CHECKPOINT_FAILED, {"why": leaving.failed}, forced=True)
     elif leaving.fate == ENDED or (job.terms.requeue == "never" and leaving.cause == "preempt"):
         why = "the doctrine ends what it preempts" if leaving.fate == ENDED else "its policy is never"
         roll.move(job, Signal.END, rules.PREEMPTED, claimant=leaving.claimant or "nobody", why=why)
     elif job.resumes:
         _suspended(roll, job)
-    elif leaving.failed:
-        _failed(roll, job, rules.CHECKPOINT_FAILED, {"why": leaving.failed}, node=False)
     else:
         roll.move(job, Signal.REQUEUE, rules.REQUEUED)
 
 
 def _over_walltime(roll: Roll, job: Job) -> None:
-    _failed(roll, job, rules.WALLTIME, {"limit": show_duration(job.workload.walltime or 0)}, node=False)
+    _failed(roll, job, rules.WALLTIME, {"limit": show_duration(job.workload.walltime or 0)}, forced=False)
 
 
 def _suspended(roll: Roll, job: Job) -> None:
@@ -163,13 +163,19 @@ def _failure(fact: Exited) -> tuple[Rule, dict[str, object]]:
     return rules.EXIT_CODE, {"code": fact.code}
 
 
-def _failed(roll: Roll, job: Job, rule: Rule, facts: dict[str, object], *, node: bool) -> None:
-    """A failure, and the way back into the queue if its policy has one."""
+def _failed(roll: Roll, job: Job, rule: Rule, facts: dict[str, object], *, forced: bool) -> None:
+    """A failure, and the way back into the queue if its policy has one.
+
+    `forced`: its node went away, or it had to make way. Who makes way without a checkpoint comes back like one that
+    never wrote any: declaring checkpoints is no reason to be ended.
+    """
     roll.move(job, Signal.FAIL, rule, **facts)
-    policy = job.terms.requeue
-    cancelled = job.leaving is not None and job.leaving.cause == "cancel"
-    wanted = not cancelled and (policy == "always" or (policy == "on_node_failure" and node))
+    policy, leaving = job.terms.requeue, job.leaving
+    for_good = leaving is not None and (leaving.cause == "cancel" or leaving.fate == ENDED)
+    wanted = not for_good and (policy == "always" or (policy == "on_node_failure" and forced))
     if not wanted or job.requeues >= job.terms.max_requeues:
         return
     job.requeues += 1
-    roll.move(job, Signal.REQUEUE, rules.AGAIN, policy=policy, count=job.requeues, most=job.terms.max_requeues)
+    origin = "from the start" if job.checkpoint is None else f"from its checkpoint of {to_the_second(job.checkpoint)}"
+    counted = {"count": job.requeues, "most": job.terms.max_requeues}
+    roll.move(job, Signal.REQUEUE, rules.AGAIN, policy=policy, origin=origin, **counted)
