@@ -14,9 +14,11 @@ AUTO_MINUTES = 5
 def checkpoint_minutes(site: Site, work: Work) -> Fraction | None:
     """How long it takes to save; none if it cannot."""
     mode, _, time = site.checkpoint(work)
-    if mode == "auto":
-        return Fraction(AUTO_MINUTES) if time is None else Fraction(time, MINUTE)
-    return Fraction(site.span("manual_checkpoint_time"), MINUTE) if mode == "manual" else None
+    if mode == "none":
+        return None
+    if time is not None:
+        return Fraction(time, MINUTE)
+    return Fraction(AUTO_MINUTES) if mode == "auto" else Fraction(site.span("manual_checkpoint_time"), MINUTE)
 
 
 def lost_minutes(site: Site, work: Work) -> Fraction:

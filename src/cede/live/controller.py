@@ -18,7 +18,7 @@ from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact, Restarted, SetAside, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.keeping import Kept
-from cede.engine.drive.losses import Stake, assumed_age, at_stake
+from cede.engine.drive.losses import Stake
 from cede.engine.drive.orders import Order
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import Backfill, Ways
@@ -595,12 +595,7 @@ class Controller:
         return self._driver.moment(self._clock.now())
 
     def _stake(self, name: str) -> Stake | None:
-        jobs, now = self._driver.jobs, self._clock.now()
-        job = jobs.get(name)
-        if job is None:
-            return None
-        assumed = assumed_age(jobs.values(), now)
-        return at_stake(self._driver.state, job, now, self._assumed_age if assumed is None else assumed)
+        return self._driver.at_stake(name, self._clock.now(), self._assumed_age)
 
     def _described(self) -> ClusterState:
         return describe(self._driver, self._version)

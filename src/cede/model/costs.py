@@ -10,8 +10,15 @@ SMALL = 1
 
 
 def in_words(minutes: float, gpu_hours: float) -> str:
-    """`375 min, 6 GPU-hours`; without GPUs only the first."""
-    return f"{amount(minutes)} min" + (f", {gpu_hours_in_words(gpu_hours)}" if gpu_hours else "")
+    """`375 min, 6 GPU-hours`; without GPUs only the first, and of less than a minute `1.1 s`."""
+    return (seconds_in_words(minutes) or f"{amount(minutes)} min") + (
+        f", {gpu_hours_in_words(gpu_hours)}" if gpu_hours else ""
+    )
+
+
+def seconds_in_words(minutes: float) -> str:
+    """A part of a minute in seconds; nothing of more than that, or of none."""
+    return f"{minutes * 60:.3g} s" if 0 < minutes < 1 else ""
 
 
 def gpu_hours_in_words(hours: float) -> str:

@@ -20,7 +20,8 @@ class Victim:
 
     `leaving`: it is being preempted already, so that this is no second eviction. `rule` is the rule by which this one
     goes, where that need not be the decision's. `cost` is what its going costs in minutes, `lost_gpu_hours` what is
-    thrown away; none where nobody worked it out.
+    thrown away; none where nobody worked it out. `saving` says how long a live one is expected to take to save its
+    work, and how that is known.
     """
 
     workload: str
@@ -30,11 +31,14 @@ class Victim:
     rule: str = ""
     cost: float | None = None
     lost_gpu_hours: float | None = None
+    saving: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "reason": self.reason, "fate": self.fate}
         if self.cost is not None:
             result |= {"cost": self.cost, "lost_gpu_hours": self.lost_gpu_hours}
+        if self.saving:
+            result["saving"] = self.saving
         return result | {"leaving": True} if self.leaving else result
 
 

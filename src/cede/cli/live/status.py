@@ -80,7 +80,8 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
     yield "checkpoint", _checkpoint(job, at)
     if stake := job["at_stake"]:
         cost = in_words(stake["cost"], stake["lost_gpu_hours"])
-        yield "at stake", f"{stake['lost']} of work; charged as {stake['charged']}; a preemption costs {cost}"
+        how = f" ({stake['saving']})" if stake["saving"] else ""
+        yield "at stake", f"{stake['lost']} of work; charged as {stake['charged']}; a preemption costs {cost}{how}"
     if job["preempted"] or job["requeues"]:
         yield "gave way", f"{job['preempted']} times, queued again after failing {job['requeues']} times"
     if job["exit_code"] is not None:

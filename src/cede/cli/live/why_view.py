@@ -34,7 +34,8 @@ def print_story(out: Console, found: Why) -> None:
     if stake := job["at_stake"]:
         cost = in_words(stake["cost"], stake["lost_gpu_hours"])
         out.print()
-        out.print(text(f"To preempt it now costs {cost}, with {stake['lost']} of work that it has not saved."))
+        how = f" ({stake['saving']})" if stake["saving"] else ""
+        out.print(text(f"To preempt it now costs {cost}{how}, with {stake['lost']} of work that it has not saved."))
     _print_obstacle(out, found)
 
 
@@ -91,7 +92,8 @@ def _fate(victim: dict[str, Any], rule: str) -> str:
     """What becomes of a victim; why, where that is more than the rule of the decision."""
     leaves = "is leaving already" if victim.get("leaving") else f"is {victim['fate']}"
     priced = victim.get("cost") is not None and not victim.get("leaving")
-    cost = f", at the cost of {in_words(victim['cost'], victim['lost_gpu_hours'])}" if priced else ""
+    how = f" ({victim['saving']})" if victim.get("saving") else ""
+    cost = f", at the cost of {in_words(victim['cost'], victim['lost_gpu_hours'])}{how}" if priced else ""
     return f"{victim['workload']} {leaves}{cost}" + ("" if victim["reason"] == rule else f": {victim['reason']}")
 
 

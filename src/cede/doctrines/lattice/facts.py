@@ -10,6 +10,7 @@ import numpy as np
 from cede.doctrines.lattice.settings import HIGHEST, SENSITIVE, Settings, vclusters_of
 from cede.doctrines.parts.candidates import Facts
 from cede.doctrines.parts.cost import PARTS, Costs, costs_of
+from cede.model.costs import seconds_in_words
 from cede.model.times import show_duration
 from cede.state.columns import NEVER, NONE, STATES
 from cede.state.state import State
@@ -19,7 +20,7 @@ Price = Callable[[int], str]
 
 def minutes(cost: int) -> str:
     """A cost as people read it."""
-    return f"{cost / PARTS:,.6g} min"
+    return seconds_in_words(cost / PARTS) or f"{cost / PARTS:,.6g} min"
 
 
 def facts_about(state: State, claimant: int, settings: Settings, price: Price | None = None) -> Facts:

@@ -111,7 +111,7 @@ def _minutes(state: State, rows: Rows, assumed: Assumed) -> tuple[Bools, Floats,
     """Who saves its work, for how long, what the others lose, and what their progress adds."""
     mode, own = state.work.checkpoint[rows], state.work.checkpoint_time[rows]
     saves: Bools = mode != NO_CHECKPOINT
-    takes = np.where(mode == MANUAL, assumed.manual, np.where(own == NEVER, assumed.auto, own))
+    takes = np.where(own == NEVER, np.where(mode == MANUAL, assumed.manual, assumed.auto), own)
     lost, bare = np.zeros(len(rows)), ~saves
     lost[bare] = _since(state, rows[bare], assumed) * gpu_nodes(state, rows[bare])
     return saves, np.where(saves, takes, 0) / MINUTE, lost, progress_of(*elapsed_of(state, rows))

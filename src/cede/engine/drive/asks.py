@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cede.engine.drive import rules
+from cede.engine.drive.checkpoint_times import saves
 from cede.engine.drive.facts import AskCheckpoint, Cancel, PutNode, PutQueue, Resume, SetAside, SetNode, Submit, Suspend
 from cede.engine.drive.holds import give_up, gone_nodes, release
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.leaving import ask_for_checkpoint, in_force, kill, saves, send_away, tell_to_go
+from cede.engine.drive.leaving import ask_for_checkpoint, in_force, kill, send_away, tell_to_go
 from cede.engine.drive.roll import Roll
 from cede.engine.events import NodeMarked, NodePut, QueuePut, apply
 from cede.model.errors import CedeError

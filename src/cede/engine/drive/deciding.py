@@ -19,7 +19,7 @@ from cede.engine.drive.roll import Roll, makes_way
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
 from cede.model.lifecycle import WAITING, Signal
-from cede.model.plan import ENDED, Decision, Plan
+from cede.model.plan import ENDED, Decision, Plan, Victim
 from cede.model.times import about
 from cede.state.admission import admitted_parts
 
@@ -203,10 +203,15 @@ def _place(job: Job, decision: Decision, number: int) -> None:
 def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: Moment | None = None) -> None:
     if roll.ways.reasons and decision.victims:
         (decision,) = priced(roll.state, (decision,))
+        decision = replace(decision, victims=tuple(_with_saving(roll, victim) for victim in decision.victims))
     if decision.victims or roll.ways.reasons:
         at_that_time = () if moment is None else moment
         roll.made(Made(number, roll.now, made.doctrine, made.edition, decision, *at_that_time))
     roll.next_decision = number + 1
+
+
+def _with_saving(roll: Roll, victim: Victim) -> Victim:
+    return replace(victim, saving=roll.checkpoint_times.of(roll.jobs[victim.workload]).words)
 
 
 def _wait(roll: Roll, job: Job, decision: Decision) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cede.engine.drive import asks, rules
@@ -32,7 +33,7 @@ from cede.engine.drive.facts import (
 )
 from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import Moment, kept_of, moment_of, recall
+from cede.engine.drive.keeping import Moment, kept_of, moment_of, recall, recall_measured
 from cede.engine.drive.leaving import (
     checkpoint_failed,
     checkpoint_overdue,
@@ -42,6 +43,7 @@ from cede.engine.drive.leaving import (
     kill,
     tell_to_go,
 )
+from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.orders import Order
 from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
 from cede.engine.drive.step import Refusal, Step
@@ -82,6 +84,7 @@ class Driver:
         """The driver that had these jobs under way when it was last heard of, and `kept` this in memory."""
         driver = cls(document, now, ways)
         roll = driver._roll
+        recall_measured(roll, kept or {})
         roll.lane = None  # everybody is seated in the columns, and the lane opened when they are
         for node, word in sorted((node_states or {}).items()):
             if node in roll.state.node_index:
@@ -144,6 +147,16 @@ class Driver:
             return moment_of(self._roll)
         finally:
             self._roll.state.now = before
+
+    def at_stake(self, name: str, now: int, age: int | None) -> Stake | None:
+        """What the eviction of this workload would throw away now; the silent are charged as if they had saved what is
+        the middle age of checkpoints here, or `age` where nobody published any. None if it is over."""
+        job = self.jobs.get(name)
+        if job is None:
+            return None
+        middle = assumed_age(self.jobs.values(), now)
+        stake = at_stake(self.state, job, now, age if middle is None else middle)
+        return replace(stake, saving=self._roll.checkpoint_times.of(job).words)
 
     def outstanding(self) -> list[Order]:
         """The orders in force, for an executor that may not have got them."""

@@ -1,4 +1,4 @@
-"""What a doctrine remembers from cycle to cycle and must not forget when the driver is made again."""
+"""What a doctrine remembers from cycle to cycle, and the driver beside its records: it outlives a restart."""
 
 from __future__ import annotations
 
@@ -11,23 +11,30 @@ from cede.engine.drive.roll import Roll
 from cede.model.cluster import ClusterFile
 from cede.state.snapshot import snapshot
 
+CHECKPOINT_TIMES = "checkpoint_times"
 Kept = Mapping[str, Any]
-"""Plain JSON under the doctrine's name; empty if there is nothing."""
+"""Plain JSON under the doctrine's name, and under names of the driver's own; empty if there is nothing."""
 Moment = tuple[ClusterFile, Kept]
 """A cluster file, and what the doctrine remembered that a file has no words for."""
 _IN_FILES = ("apps", "queues", "nodes")
 
 
 def kept_of(roll: Roll) -> dict[str, Any]:
-    """What must outlive a restart."""
+    """What must outlive a restart: what the doctrine remembers, and what the driver does beside its records."""
     found = _asked(roll, None)
-    return {roll.doctrine.name: found} if found else {}
+    measured = roll.checkpoint_times.measured
+    return ({roll.doctrine.name: found} if found else {}) | ({CHECKPOINT_TIMES: dict(measured)} if measured else {})
 
 
 def recall(roll: Roll, kept: Kept) -> None:
     """The doctrine remembers this and nothing else; what another doctrine left behind counts for nothing."""
     roll.memory.clear()
     roll.memory.update(recalled_of(roll.state, roll.doctrine, kept))
+
+
+def recall_measured(roll: Roll, kept: Kept) -> None:
+    """What was measured before; workloads are entered with it."""
+    roll.checkpoint_times.recall(kept.get(CHECKPOINT_TIMES, {}))
 
 
 def moment_of(roll: Roll) -> Moment:

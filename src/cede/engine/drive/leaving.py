@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cede.engine.drive import rules
+from cede.engine.drive.checkpoint_times import saves
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.roll import Roll
@@ -47,11 +48,6 @@ def send_away(roll: Roll, job: Job, leaving: Leaving) -> None:
         else:
             rule = rules.NOBODY_ANSWERS if saves(job) else None
         tell_to_go(roll, job, rule)
-
-
-def saves(job: Job) -> bool:
-    """Whether the workload says that it writes checkpoints."""
-    return job.workload.checkpoint is not None and job.workload.checkpoint.mode != "none"
 
 
 def ask_for_checkpoint(roll: Roll, job: Job, rule: Rule = rules.HINTED, **facts: object) -> None:

@@ -27,6 +27,8 @@ class Stake:
     lost: int
     charged: int
     price: Price
+    saving: str = ""
+    """How long it is expected to take to save its work and how that is known, in words; nothing if it saves none."""
 
 
 def assumed_age(jobs: Iterable[Job], now: int) -> int | None:

@@ -9,6 +9,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import choice_of
 from cede.engine.drive.account import Account
+from cede.engine.drive.checkpoint_times import CheckpointTimes
 from cede.engine.drive.job import Job
 from cede.engine.drive.lane import Lane
 from cede.engine.drive.orders import Order
@@ -53,6 +54,7 @@ class Roll:
         """Somebody came, or something changed, that the lane knows nothing of."""
         self._late: dict[str, Job] = {}
         self.memory: dict[str, Any] = {}
+        self.checkpoint_times = CheckpointTimes()
         self.jobs: dict[str, Job] = {}
         self.held: dict[str, Job] = {}
         self.next_decision = 1
@@ -130,7 +132,7 @@ class Roll:
                     state.forget(row)
                 continue
             if row is None:
-                row = state.submit(as_entered(job))
+                row = state.submit(self._as_entered(job))
             if job.phase not in WAITING and state.work.state[row] <= SUSPENDED:
                 state.start(row, [state.node_index[node] for node in job.nodes], at=job.started)
 
@@ -265,12 +267,16 @@ class Roll:
             lane.join(job, form, self.columns.static.default_priority if priority is None else priority)
             self.later(job)
             return
-        row = self.state.submit(as_entered(job))
+        row = self.state.submit(self._as_entered(job))
         self.dirty = True
         if lane is not None:
             self.turned = True
             form = lane.learn(self.state, job.workload)
             lane.join(job, form, int(self.state.work.priority[row]))
+
+    def _as_entered(self, job: Job) -> Workload:
+        self.checkpoint_times.follow(job)
+        return as_entered(job, self.checkpoint_times.of(job).takes)
 
     def settle_in(self, job: Job, *, held: bool) -> None:
         """A waiting workload takes the room its record names, or has it held."""
@@ -328,15 +334,25 @@ class Roll:
     def saved(self, job: Job, at: int | None, takes: int | None = None) -> None:
         """The workload has a usable checkpoint of this time, or it is known how long one takes."""
         job.checkpoint = job.checkpoint if at is None else at
-        job.takes = job.takes if takes is None else takes
+        others: list[Job] = []
+        if takes is not None:
+            job.takes = takes
+            others = self.checkpoint_times.measure(job, takes)
         self.touch(job)
+        self._expect(job, at)
+        for other in others:
+            self._expect(other)
+
+    def _expect(self, job: Job, at: int | None = None) -> None:
+        """The columns know how long it is expected to take to save its work, and when it last did."""
         if job.name in self.state.work_index:
-            self._apply(Saved(job.name, at, takes))
+            self._apply(Saved(job.name, at, self.checkpoint_times.of(job).takes))
 
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or somebody parked it."""
         lane = self.lane
         if job.phase in FINAL:
+            self.checkpoint_times.forget(job)
             self.columns.away.discard(job.name)
         if lane is not None and job.phase in FINAL:
             lane.gone(job)
@@ -389,13 +405,14 @@ def walltime_end(job: Job) -> int | None:
     return job.began + job.workload.walltime
 
 
-def as_entered(job: Job) -> Workload:
-    """The entry of a workload that waits, as the columns take it."""
+def as_entered(job: Job, takes: int | None) -> Workload:
+    """The entry of a workload that waits, as the columns take it, if it is expected to save its work in this time."""
     entry = job.workload
-    if job.phase is not Phase.SUSPENDED and job.checkpoint is None and job.takes is None and entry.state == "pending":
+    same = takes is None or (entry.checkpoint is not None and entry.checkpoint.time == takes)
+    if job.phase is not Phase.SUSPENDED and job.checkpoint is None and same and entry.state == "pending":
         return entry if entry.preempted == job.preempted else entry.like(preempted=job.preempted)
     asked = entry.checkpoint or Checkpoint()
-    known = {"last": job.checkpoint, "time": job.takes}
+    known = {"last": job.checkpoint, "time": takes}
     checkpoint = asked.model_copy(update={key: value for key, value in known.items() if value is not None})
     word = "suspended" if job.phase is Phase.SUSPENDED else "pending"
     return entry.model_copy(update={"state": word, "preempted": job.preempted, "checkpoint": checkpoint})

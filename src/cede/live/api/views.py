@@ -41,6 +41,7 @@ class AtStake(View):
     charged: str = Field(description="What it is charged when cost counts: never less for publishing checkpoints.")
     cost: float = Field(description="What its preemption costs, in minutes, as a plan tells it, and to start again.")
     lost_gpu_hours: float = Field(description="GPU-hours that would be thrown away.")
+    saving: str = Field(description="How long it is expected to take to save its work, and how that is known.")
 
 
 class FailureView(View):
@@ -291,7 +292,11 @@ def workload_view(record: Record, sight: Sight, *, whole: bool = False, warnings
 def stake_view(stake: Stake) -> AtStake:
     price = stake.price
     return AtStake(
-        lost=about(stake.lost), charged=about(stake.charged), cost=price.cost, lost_gpu_hours=price.lost_gpu_hours
+        lost=about(stake.lost),
+        charged=about(stake.charged),
+        cost=price.cost,
+        lost_gpu_hours=price.lost_gpu_hours,
+        saving=stake.saving,
     )
 
 

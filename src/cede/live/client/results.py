@@ -20,6 +20,7 @@ class AtStake(TypedDict):
     charged: str
     cost: float
     lost_gpu_hours: float
+    saving: str
 
 
 class Failure(TypedDict):
