@@ -14,6 +14,7 @@ from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.step import Step
 from cede.engine.drive.terms import Terms
+from cede.engine.drive.ways import LIVE, Ways
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import Phase
 from cede.model.times import SECOND
@@ -39,10 +40,11 @@ class Process:
 class World:
     """Feeds a driver and carries out its orders in the order they were given."""
 
-    def __init__(self, document: ClusterFile, *, now: int = 1000) -> None:
+    def __init__(self, document: ClusterFile, *, now: int = 1000, ways: Ways = LIVE) -> None:
         self.document = document
+        self.ways = ways
         self.seconds = float(now)
-        self.driver = Driver(document, now * SECOND)
+        self.driver = Driver(document, now * SECOND, ways)
         self.processes: dict[tuple[str, int], Process] = {}
         self.launched: set[tuple[str, int]] = set()
         self.steps: list[Step] = []
@@ -147,6 +149,7 @@ class World:
             next_decision=number,
             node_states=words,
             kept=self.kept,
+            ways=self.ways,
         )
         self.obey(self.driver.outstanding())
 

@@ -118,7 +118,7 @@ def resume(roll: Roll, fact: Resume) -> None:
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=sentence)
     job.parked = ""
     roll.note(job, "resume", rules.RESUMED, by=fact.by or "somebody")
-    if job.phase in WAITING:
+    if job.phase in WAITING and not job.out_of_line:
         roll.enter(job)
 
 

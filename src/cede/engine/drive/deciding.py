@@ -16,6 +16,7 @@ from cede.engine.drive.lane_pass import look
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
 from cede.engine.drive.roll import Roll, makes_way
+from cede.engine.drive.slowing import held_back
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
 from cede.model.lifecycle import WAITING, Signal
@@ -119,7 +120,8 @@ def _carry_out(roll: Roll, made: Plan, moment: Moment | None) -> bool:
     for decision in made.decisions:
         job = None if decision.workload is None else roll.jobs[decision.workload]
         if decision.victims:
-            _preempt(roll, made, decision, job, moment)
+            if job is None or not held_back(roll, job, [roll.jobs[victim.workload] for victim in decision.victims]):
+                _preempt(roll, made, decision, job, moment)
             return True
         if job is None:
             continue
@@ -161,6 +163,7 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
     decision = _with_own_fates(decision, victims)
     _record(roll, made, decision, number, moment)
     if job is not None:
+        roll.breaker.record(roll.now, job, (victim for victim in victims if victim.leaving is None))
         _place(job, decision, number)
         job.rule, job.why = decision.rule, decision.why
         hold(roll, job, [(victim, taken.reason) for victim, taken in zip(victims, decision.victims, strict=True)])
@@ -216,7 +219,7 @@ def _with_saving(roll: Roll, victim: Victim) -> Victim:
 
 def _wait(roll: Roll, job: Job, decision: Decision) -> None:
     """Why it waits; a new rule is worth a record, a new number is not."""
-    if job.phase not in WAITING:
+    if job.phase not in WAITING or job.evicts_after is not None:
         return
     if decision.action == "refuse":
         roll.step.refused[job.name] = decision

@@ -33,7 +33,7 @@ from cede.engine.drive.facts import (
 )
 from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import Moment, kept_of, moment_of, recall, recall_measured
+from cede.engine.drive.keeping import Moment, kept_of, moment_of, recall, recall_driver
 from cede.engine.drive.leaving import (
     checkpoint_failed,
     checkpoint_overdue,
@@ -46,6 +46,7 @@ from cede.engine.drive.leaving import (
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.orders import Order
 from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
+from cede.engine.drive.slowing import as_the_doctrine_sees, wait_is_over
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import LIVE, Ways
 from cede.engine.drive.worth import ask_for_what_is_worth
@@ -84,7 +85,7 @@ class Driver:
         """The driver that had these jobs under way when it was last heard of, and `kept` this in memory."""
         driver = cls(document, now, ways)
         roll = driver._roll
-        recall_measured(roll, kept or {})
+        recall_driver(roll, kept or {})
         roll.lane = None  # everybody is seated in the columns, and the lane opened when they are
         for node, word in sorted((node_states or {}).items()):
             if node in roll.state.node_index:
@@ -106,8 +107,9 @@ class Driver:
     def _seat(self, job: Job) -> None:
         """Put a job of the record back where it was in the columns."""
         roll = self._roll
-        if (job.parked and job.phase in WAITING) or (job.aside and job.phase not in PRESENT):
+        if (job.out_of_line and job.phase in WAITING) or (job.aside and job.phase not in PRESENT):
             roll.columns.away.add(job.name)
+            roll.watch(job)
             return
         if job.aside:
             roll.seat_aside(job)
@@ -138,15 +140,14 @@ class Driver:
         return self.moment(at)[0]
 
     def moment(self, at: int | None = None) -> Moment:
-        """The same, and what the doctrine remembers that a file has no words for."""
-        if at is None or at <= self._roll.state.now:
-            return moment_of(self._roll)
+        """The same, and what the doctrine remembers that a file has no words for. Nobody is slowed down in it."""
         before = self._roll.state.now
-        self._roll.state.now = at
+        self._roll.state.now = before if at is None else max(at, before)
         try:
-            return moment_of(self._roll)
+            document, kept = moment_of(self._roll)
         finally:
             self._roll.state.now = before
+        return as_the_doctrine_sees(document, self.jobs.values()), kept
 
     def at_stake(self, name: str, now: int, age: int | None) -> Stake | None:
         """What the eviction of this workload would throw away now; the silent are charged as if they had saved what is
@@ -301,7 +302,9 @@ class Driver:
             return
         if job.deadline is None or job.deadline > roll.now:
             return
-        if job.phase is Phase.HELD:
+        if job.phase in WAITING:
+            wait_is_over(roll, job)
+        elif job.phase is Phase.HELD:
             expired(roll, job)
         elif job.phase is Phase.STARTING:
             if job.leaving is None:

@@ -11,6 +11,7 @@ from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.leaving import CAUSES
 from cede.engine.drive.losses import lost_gpu_hours
 from cede.engine.drive.roll import Roll
+from cede.engine.drive.slowing import back_off
 from cede.model.lifecycle import WAITING, Signal
 from cede.model.plan import ENDED
 from cede.model.rules import Rule
@@ -70,6 +71,8 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
         _tell_loss(roll, job, leaving, told)
     job.ended = roll.when
     job.preempted += evicted
+    if evicted and job.preempted > roll.ways.thrashing:
+        roll.note(job, "thrash", rules.THRASHING, count=job.preempted)
     job.leaving = None
     roll.released(job)
     if job.phase in WAITING:
@@ -179,3 +182,4 @@ def _failed(roll: Roll, job: Job, rule: Rule, facts: dict[str, object], *, force
     origin = "from the start" if job.checkpoint is None else f"from its checkpoint of {to_the_second(job.checkpoint)}"
     counted = {"count": job.requeues, "most": job.terms.max_requeues}
     roll.move(job, Signal.REQUEUE, rules.AGAIN, policy=policy, origin=origin, **counted)
+    back_off(roll, job)

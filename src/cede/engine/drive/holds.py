@@ -93,7 +93,7 @@ def launch(roll: Roll, job: Job) -> None:
     job.began = job.ended = None
     job.leaving = None
     job.hint = job.withdrawn = 0
-    job.leaves_until = None
+    job.leaves_until = job.evicts_after = None
     job.exit_code = job.exit_signal = None
     job.waits_for = ()
     if roll.lane is not None:

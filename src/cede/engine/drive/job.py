@@ -79,6 +79,10 @@ class Job:
     """Who asked to keep it from running, until `Resume`."""
     aside: str = ""
     """How a step failed because of it: nothing is decided about it, until `Resume`."""
+    retry_at: int | None = None
+    """Its last attempt failed, and it does not queue again before this time."""
+    evicts_after: int | None = None
+    """The breaker holds its evictions back until this time."""
     preempted: int = 0
     requeues: int = 0
     exit_code: int | None = None
@@ -97,6 +101,11 @@ class Job:
         """From SIGTERM to SIGKILL, as long as it leaves for the reason it leaves for now."""
         leaving = self.leaving
         return self.terms.grace("" if leaving is None or leaving.cause != "preempt" else leaving.reason)
+
+    @property
+    def out_of_line(self) -> bool:
+        """Whether it waits without standing in the line: parked, set aside, or not to be tried again yet."""
+        return bool(self.parked or self.aside) or self.retry_at is not None
 
     @property
     def resumes(self) -> bool:

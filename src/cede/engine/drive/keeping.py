@@ -11,7 +11,7 @@ from cede.engine.drive.roll import Roll
 from cede.model.cluster import ClusterFile
 from cede.state.snapshot import snapshot
 
-CHECKPOINT_TIMES = "checkpoint_times"
+CHECKPOINT_TIMES, EVICTIONS = "checkpoint_times", "evictions"
 Kept = Mapping[str, Any]
 """Plain JSON under the doctrine's name, and under names of the driver's own; empty if there is nothing."""
 Moment = tuple[ClusterFile, Kept]
@@ -22,8 +22,12 @@ _IN_FILES = ("apps", "queues", "nodes")
 def kept_of(roll: Roll) -> dict[str, Any]:
     """What must outlive a restart: what the doctrine remembers, and what the driver does beside its records."""
     found = _asked(roll, None)
-    measured = roll.checkpoint_times.measured
-    return ({roll.doctrine.name: found} if found else {}) | ({CHECKPOINT_TIMES: dict(measured)} if measured else {})
+    kept = {
+        roll.doctrine.name: found,
+        CHECKPOINT_TIMES: dict(roll.checkpoint_times.measured),
+        EVICTIONS: roll.breaker.kept(),
+    }
+    return {name: value for name, value in kept.items() if value}
 
 
 def recall(roll: Roll, kept: Kept) -> None:
@@ -32,9 +36,10 @@ def recall(roll: Roll, kept: Kept) -> None:
     roll.memory.update(recalled_of(roll.state, roll.doctrine, kept))
 
 
-def recall_measured(roll: Roll, kept: Kept) -> None:
-    """What was measured before; workloads are entered with it."""
+def recall_driver(roll: Roll, kept: Kept) -> None:
+    """The driver remembers this beside its records; workloads are entered with it."""
     roll.checkpoint_times.recall(kept.get(CHECKPOINT_TIMES, {}))
+    roll.breaker.recall(kept.get(EVICTIONS, []))
 
 
 def moment_of(roll: Roll) -> Moment:

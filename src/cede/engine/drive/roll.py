@@ -9,6 +9,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import choice_of
 from cede.engine.drive.account import Account
+from cede.engine.drive.breaker import Breaker
 from cede.engine.drive.checkpoint_times import CheckpointTimes
 from cede.engine.drive.job import Job
 from cede.engine.drive.lane import Lane
@@ -55,6 +56,7 @@ class Roll:
         self._late: dict[str, Job] = {}
         self.memory: dict[str, Any] = {}
         self.checkpoint_times = CheckpointTimes()
+        self.breaker = Breaker(ways.breaker)
         self.jobs: dict[str, Job] = {}
         self.held: dict[str, Job] = {}
         self.next_decision = 1
@@ -278,6 +280,13 @@ class Roll:
         self.checkpoint_times.follow(job)
         return as_entered(job, self.checkpoint_times.of(job).takes)
 
+    def enter_again(self, job: Job) -> None:
+        """A workload that waits is entered as it is now."""
+        self.state.forget(self.state.work_index[job.name])
+        if self.lane is not None:
+            self.lane.gone(job)
+        self.enter(job)
+
     def settle_in(self, job: Job, *, held: bool) -> None:
         """A waiting workload takes the room its record names, or has it held."""
         state = self.state
@@ -349,7 +358,7 @@ class Roll:
             self._apply(Saved(job.name, at, self.checkpoint_times.of(job).takes))
 
     def leave(self, job: Job, *, preempted: bool) -> None:
-        """The workload's room is free, and it waits again, unless it ended or somebody parked it."""
+        """The workload's room is free, and it waits again, unless it ended or is to stay out of the line for now."""
         lane = self.lane
         if job.phase in FINAL:
             self.checkpoint_times.forget(job)
@@ -365,7 +374,7 @@ class Roll:
             return
         if job.name not in self.state.work_index:
             return
-        if job.phase in WAITING and not (job.parked or job.aside):
+        if job.phase in WAITING and not job.out_of_line:
             self._apply(Requeued(job.name, preempted, job.phase is Phase.SUSPENDED))
             self._guard(job)
             if lane is not None:
@@ -408,6 +417,8 @@ def walltime_end(job: Job) -> int | None:
 def as_entered(job: Job, takes: int | None) -> Workload:
     """The entry of a workload that waits, as the columns take it, if it is expected to save its work in this time."""
     entry = job.workload
+    if job.evicts_after is not None:
+        entry = entry.like(preempts=False)
     same = takes is None or (entry.checkpoint is not None and entry.checkpoint.time == takes)
     if job.phase is not Phase.SUSPENDED and job.checkpoint is None and same and entry.state == "pending":
         return entry if entry.preempted == job.preempted else entry.like(preempted=job.preempted)

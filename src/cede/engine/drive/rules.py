@@ -68,5 +68,14 @@ SUSPENDED = RULES.waits("suspended", "it left with its checkpoint of {at} and wa
 REQUEUED = RULES.waits("requeued", "it left without a checkpoint and waits to begin anew")
 AGAIN = RULES.waits("queued-again", "its policy {policy} queues it again {origin}, {count} of at most {most} times")
 PREEMPTED = RULES.excludes("preempted", "it gave way to {claimant} and does not queue again: {why}")
+BACKOFF = RULES.waits("backoff", "it failed {count} times; it is tried again in {wait}, and later each time")
+BREAKER = RULES.waits(
+    "breaker",
+    "its evictions are held back for {wait}: {circle} evict each other in a circle, {turns} times back within {span}; "
+    "`cede settle` of a snapshot shows the loop, and `cede lint` the setting behind it",
+)
+THRASHING = RULES.warns(
+    "thrashing", "it was preempted {count} times: it loses more by making way than by waiting; see `cede lint`"
+)
 SUBMITTED = RULES.admits("submitted", "{by} submitted it")
 RESUMED = RULES.admits("resumed", "{by} resumed it")

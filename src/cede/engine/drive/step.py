@@ -76,6 +76,8 @@ class Step:
     """The nodes of those that gave their room, or what was held for them, back."""
     granted: dict[str, int] = field(default_factory=dict)
     """Deferrals asked for in this step: microseconds granted, by workload."""
+    slowed: dict[str, str] = field(default_factory=dict)
+    """Workloads that backoff or breaker keep waiting, or would if they acted: the rule, by name."""
     problems: list[str] = field(default_factory=list)
     """What was wrong with a plan that was therefore not carried out."""
     plans: int = 0

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from cede.engine.drive.breaker import BreakerLimits
 from cede.model.plan import Decision
+from cede.model.times import SECOND
 
 Backfill = Literal["off", "strict", "easy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long one that failed waits before it is tried again, in microseconds: each time twice as long."""
+
+    delay: int = SECOND
+    max_delay: int = 300 * SECOND
+
+    def after(self, failures: int) -> int:
+        """The wait after so many failures."""
+        # Doubling ends where it is longer than any delay, so that no number grows without end.
+        return min(self.max_delay, self.delay << min(max(0, failures - 1), 40))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +45,12 @@ class Ways:
     """Who runs and answers is asked for a checkpoint when the doctrine finds one worth it, and not only on request."""
     moments: Callable[[Decision], bool] | None = None
     """Of which preempting decisions the cluster of that moment is kept; none: of all."""
+    backoff: Backoff = field(default_factory=Backoff)
+    breaker: BreakerLimits = field(default_factory=BreakerLimits)
+    slows: bool = True
+    """Backoff and breaker act. Otherwise the step only says where they would have: a replay shows the doctrine."""
+    thrashing: int = 5
+    """A workload that was preempted more often than this is said to thrash."""
     keeps: bool = True
     """Every step says what the doctrine remembers that must outlive a restart, if that changed."""
 
