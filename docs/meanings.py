@@ -40,6 +40,16 @@ CONFIGURATION = {
     "(strict), or who does not delay it as far as walltimes tell (easy)",
     "checkpoints": "when a workload that goes on is asked for a checkpoint: on request (asked), or also when the "
     "doctrine finds one worth what it costs (worth; only Lattice does)",
+    "backoff.delay": "how long a workload that failed waits before it is tried again; after each further failure twice "
+    "as long",
+    "backoff.max_delay": "the longest such wait",
+    "breaker.enabled": "whether workloads that evict each other in a circle are slowed down",
+    "breaker.turns": "how often one may be evicted back within the window before that",
+    "breaker.app_turns": "the same, between apps",
+    "breaker.window": "how long an eviction is remembered",
+    "breaker.delay": "how long the first eviction waits that is held back; each further one twice as long",
+    "breaker.max_delay": "the longest such wait",
+    "thrashing": "a workload that was preempted more often than this is said to thrash",
     "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while nobody publishes any",
     "compare_every": "how often what the store says is under way is compared with what runs",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",

@@ -17,6 +17,7 @@ from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import LIVE, Ways
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import Phase
+from cede.model.plan import Decision
 from cede.model.times import SECOND
 from cede.state.columns import NODE_STATES
 
@@ -135,6 +136,12 @@ class World:
         fact = Exited(name, process.attempt, None if signal else code, signal, told=told, **values)
         return self.feed(fact, after=after)
 
+    def retry(self, name: str) -> Step:
+        """The wait after its failure is over."""
+        at = self.job(name).retry_at
+        assert at is not None, f"{name} does not wait for another try"
+        return self.wait(at / SECOND - self.seconds)
+
     def restart(self) -> None:
         """The driver is lost and made again from what was stored; the orders in force come again."""
         self.restarts += 1
@@ -176,6 +183,11 @@ class World:
     def told(self, name: str) -> list[str]:
         """Everything that was recorded of a workload, as signals."""
         return [str(one.signal) for step in self.steps for one in step.transitions if one.name == name]
+
+
+def as_planned(decision: Decision) -> Decision:
+    """A decision without what only a driver knows of its victims: how long they took to save their work."""
+    return replace(decision, victims=tuple(replace(victim, saving="") for victim in decision.victims))
 
 
 def copy_of(job: Job) -> Job:

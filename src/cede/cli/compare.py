@@ -71,6 +71,7 @@ def compare(
     mtbf: sim.Mtbf = None,
     mttr: sim.Mttr = None,
     backfill: sim.Backfill = "auto",
+    breaker: sim.Breaker = False,
     checkpoint: sim.Checkpoint = None,
     checkpoint_interval: sim.CheckpointInterval = None,
     checkpoint_time: sim.CheckpointTime = None,

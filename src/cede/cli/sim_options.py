@@ -40,6 +40,13 @@ Faults = Annotated[str | None, typer.Option(metavar="FILE", help="Nodes fail and
 Mtbf = Annotated[
     str | None, typer.Option(metavar="TIME", help="Nodes fail at random: each is well for so long on average.")
 ]
+Breaker = Annotated[
+    bool,
+    typer.Option(
+        "--breaker",
+        help="Slow down who fails again and again or evicts each other in a circle, as a server does.",
+    ),
+]
 Mttr = Annotated[str | None, typer.Option(metavar="TIME", help="And then down for so long on average.")]
 Backfill = Annotated[
     str,

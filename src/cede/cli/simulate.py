@@ -48,6 +48,7 @@ def simulate(
     mtbf: sim.Mtbf = None,
     mttr: sim.Mttr = None,
     backfill: sim.Backfill = "auto",
+    breaker: sim.Breaker = False,
     checkpoint: sim.Checkpoint = None,
     checkpoint_interval: sim.CheckpointInterval = None,
     checkpoint_time: sim.CheckpointTime = None,

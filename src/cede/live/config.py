@@ -54,6 +54,24 @@ class Retention(Part):
     """Recorded steps and the cluster files of decisions: what is older cannot be replayed."""
 
 
+class BackoffConfig(Part):
+    """How long a workload that failed waits before it is tried again: each time twice as long."""
+
+    delay: Duration = SECOND
+    max_delay: Duration = 300 * SECOND
+
+
+class BreakerConfig(Part):
+    """When workloads that evict each other in a circle are slowed down, and by how much."""
+
+    enabled: bool = True
+    turns: int = Field(3, ge=1, le=1000)
+    app_turns: int = Field(10, ge=1, le=1000)
+    window: Duration = 3600 * SECOND
+    delay: Duration = 10 * SECOND
+    max_delay: Duration = 1800 * SECOND
+
+
 class ServerConfig(Part):
     """All of it has defaults: no file is needed."""
 
@@ -78,6 +96,10 @@ class ServerConfig(Part):
     """Who may pass a workload that waits for room at the head of its line."""
     checkpoints: Literal["asked", "worth"] = "asked"
     """When a workload that goes on is asked for a checkpoint."""
+    backoff: BackoffConfig = BackoffConfig()
+    breaker: BreakerConfig = BreakerConfig()
+    thrashing: int = Field(5, ge=1, le=10_000)
+    """A workload that was preempted more often than this is said to thrash."""
     max_body: int = Field(1_000_000, ge=1000, le=2**40)
     compare_every: Duration = 30 * SECOND
     """How often what the store says is under way is compared with what runs."""

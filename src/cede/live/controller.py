@@ -21,7 +21,7 @@ from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
 from cede.engine.drive.orders import Order
 from cede.engine.drive.step import Refusal, Step
-from cede.engine.drive.ways import Backfill, Ways
+from cede.engine.drive.ways import LIVE, Ways
 from cede.live.blame import find_culprit, in_words, name_of
 from cede.live.dispatch import Dispatch
 from cede.live.errors import UnavailableError
@@ -116,8 +116,7 @@ class Controller:
         granted: Granted | None = None,
         reporting: Report | None = None,
         assumed_age: int | None = None,
-        backfill: Backfill = "off",
-        worth: bool = False,
+        ways: Ways = LIVE,
         compare_s: float = 30.0,
     ) -> None:
         self._store = store
@@ -130,7 +129,7 @@ class Controller:
         self._metrics = metrics
         self._granted = granted
         self._assumed_age = assumed_age
-        self._ways = Ways(backfill=backfill, worth=worth)
+        self._ways = ways
         self._reporting = reporting or self.report
         self.reconciler = Reconciler(store, executor, self._reporting)
         self._settings = settings_hash(document)

@@ -45,6 +45,7 @@ from cede.live.place import Note, Place, data_directory
 from cede.live.quotas import check_tenants
 from cede.live.store.records import Asked
 from cede.live.store.store import Store
+from cede.live.terms import ways_of
 from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
 from cede.model.document import parse_document
@@ -216,8 +217,7 @@ class LiveServer:
             clock=clock,
             metrics=metrics,
             assumed_age=self.config.assumed_checkpoint_age,
-            backfill=self.config.backfill,
-            worth=self.config.checkpoints == "worth",
+            ways=ways_of(self.config),
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
             compare_s=self.config.compare_every / 1e6,

@@ -1,12 +1,14 @@
-"""The times and rules of one workload, worked out from cluster, queue and its own wishes."""
+"""What the configuration means for the driver: the ways of the server, and the terms of one workload."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from typing import Any
 
+from cede.engine.drive.breaker import BreakerLimits
 from cede.engine.drive.doctrine_terms import merged, times_of
 from cede.engine.drive.terms import Terms
+from cede.engine.drive.ways import Backoff, Ways
 from cede.live.config import ServerConfig, Times
 from cede.model.cluster import ClusterFile
 
@@ -39,3 +41,14 @@ def terms_of(
 
 def _given(times: Times) -> dict[str, Any]:
     return {key: value for key in _KEYS if (value := getattr(times, key)) is not None}
+
+
+def ways_of(config: ServerConfig) -> Ways:
+    """What this server wants of the driver."""
+    return Ways(
+        backfill=config.backfill,
+        worth=config.checkpoints == "worth",
+        backoff=Backoff(config.backoff.delay, config.backoff.max_delay),
+        breaker=BreakerLimits(**config.breaker.model_dump()),
+        thrashing=config.thrashing,
+    )

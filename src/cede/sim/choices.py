@@ -48,6 +48,8 @@ class Choices:
     """A fault file, or its entries."""
     mtbf: Span = None
     mttr: Span = None
+    breaker: bool = False
+    """Who fails, and who evicts each other in a circle, is slowed down as on a server."""
     moments: int = MOMENTS
 
     @classmethod
@@ -95,6 +97,7 @@ def asked(trace: Trace, cluster: Cluster, choices: Choices, settings: Mapping[st
         terms=terms,
         faults=faults,
         assumed=assumed,
+        breaker=choices.breaker,
         moments=choices.moments,
         queue=choices.queue,
         settings=settings,

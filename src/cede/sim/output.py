@@ -56,6 +56,7 @@ def summary_of(result: Result, measured: Measured, yardstick: Mapping[str, Any] 
         "stated": list(measured.stated),
         "events": result.events,
         "plans": result.plans,
+        "slowed": dict(result.slowed),
         **({} if yardstick is None else {"yardstick": dict(yardstick)}),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from cede.engine.drive.driver import Driver
@@ -48,6 +49,8 @@ class Replay:
         self.complete = False
         self.events = self.plans = 0
         self.problems: list[str] = []
+        self.slowed: Counter[str] = Counter()
+        """How often backoff and breaker acted, or would have, by rule."""
         ways = Ways(
             reasons=wishes.reasons,
             at_once=not wishes.habits.start_delay,
@@ -55,6 +58,7 @@ class Replay:
             instants=origin is not None,
             backfill=backfill,
             moments=self._wants_moment,
+            slows=wishes.breaker,
             keeps=False,
         )
         self._entries = entries
@@ -139,6 +143,8 @@ class Replay:
         step = self.driver.feed(at + self.origin, facts)
         self._wakes_at = step.wakes_at
         self.plans += step.plans
+        if step.slowed:
+            self.slowed.update(step.slowed.values())
         if step.problems:
             self.problems.extend(step.problems)
         for refusal in step.refusals:

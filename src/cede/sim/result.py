@@ -157,6 +157,8 @@ class Result:
     """Clusters of the moment of the costliest preempting decisions, by decision number, each a ClusterFile."""
     events: int = 0
     plans: int = 0
+    slowed: Mapping[str, int] = field(default_factory=dict)
+    """How often backoff and breaker acted, or would have, by rule."""
     found: int = 0
     """So many jobs, the first, ran when the replay began: their first attempts started before."""
 

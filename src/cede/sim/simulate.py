@@ -21,6 +21,7 @@ from cede.sim.records import Records
 from cede.sim.replay import Replay, Watch
 from cede.sim.result import Queue, Result, main_of
 from cede.sim.standing import Standing, size_of, standing, told
+from cede.sim.storms import storms_of
 from cede.sim.traces.cutting import begin_of, noted
 from cede.sim.traces.fitting import fit
 from cede.sim.traces.trace import COLUMNS, Shape, Trace
@@ -110,11 +111,12 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
         decisions=tables["decisions"],
         victims=tables["victims"],
         outages=tables["outages"],
-        notes=jobs.notes,
+        notes=(*jobs.notes, *storms_of(run.slowed, tables["attempts"], applied=wishes.breaker)),
         loops=loops_in(records),
         moments=records.moments,
         events=run.events,
         plans=run.plans,
+        slowed=dict(sorted(run.slowed.items())),
         found=sum(one.started is not None for one in start.there),
     )
 

@@ -27,6 +27,8 @@ class Wishes:
     faults: Sequence[Fault] = ()
     assumed: Assumed = field(default_factory=Assumed)
     """Of jobs that do not say how they save their work."""
+    breaker: bool = False
+    """Backoff and breaker act as on a server; otherwise it is only told where they would."""
     moments: int = MOMENTS
     queue: str | None = None
     settings: Mapping[str, Any] | None = None

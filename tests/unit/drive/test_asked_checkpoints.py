@@ -115,6 +115,7 @@ def test_a_checkpoint_of_its_own_accord_is_kept_over_attempts() -> None:
     world.feed(Checkpointed("old", 1, 0), after=7)
     assert world.phase("old") == "running"
     world.exit("old", 1)
+    world.retry("old")
 
     assert world.process("old").resume is True
     (entry,) = world.driver.snapshot().workloads

@@ -28,7 +28,7 @@ def test_one_that_ends_before_it_was_seen_to_begin_has_completed_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "failed"), ("always", "starting")]
+    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "failed"), ("always", "pending")]
 )
 def test_one_that_ends_with_an_error_has_failed_and_queues_again_by_its_policy(requeue: Requeue, phase: str) -> None:
     world = nodes(4)

@@ -73,6 +73,7 @@ def test_a_failing_workload_runs_as_often_as_its_cap_allows() -> None:
     run_victim(world, terms=terms(requeue="always", max_requeues=2))
     for _ in range(2):
         world.exit("old", 1)
+        world.retry("old")
         world.begin("old")
     world.exit("old", 1)
 
@@ -85,6 +86,7 @@ def test_a_failing_workload_goes_on_from_the_checkpoint_it_has() -> None:
     run_victim(world, terms=terms(requeue="always"))
     world.feed(Checkpointed("old", 1, 0), after=5)
     world.exit("old", 1)
+    world.retry("old")
 
     assert world.process("old").resume is True
 

@@ -85,7 +85,7 @@ def test_one_whose_start_left_no_trace_has_failed_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "failed"), ("always", "starting")]
+    ("requeue", "phase"), [("never", "failed"), ("on_node_failure", "failed"), ("always", "pending")]
 )
 def test_one_that_could_not_be_started_has_failed_and_says_why(requeue: Requeue, phase: str) -> None:
     world = nodes(4)
@@ -120,6 +120,7 @@ def test_began_of_another_attempt_is_not_believed() -> None:
     world = nodes(4)
     world.submit("w", cpu=1, terms=terms(requeue="always"))
     world.exit("w", 1)
+    world.retry("w")
     world.feed(Began("w", 1))
 
     assert (world.phase("w"), world.job("w").attempt) == ("starting", 2)

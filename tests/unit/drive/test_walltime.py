@@ -42,6 +42,7 @@ def test_walltime_is_counted_from_when_it_began_and_anew_in_every_attempt() -> N
     world.wait(49)
     assert world.phase("w") == "running"
     world.exit("w", 3)
+    world.retry("w")
     world.begin("w", after=20)
     world.wait(49)
     assert world.phase("w") == "running"
@@ -149,6 +150,7 @@ def test_one_over_its_walltime_runs_again_only_if_its_policy_is_always() -> None
         world.wait(50)
         world.exit("old", after=1)
         if attempt == 1:
+            world.retry("old")
             world.begin("old")
 
     assert world.phase("old") == "failed"

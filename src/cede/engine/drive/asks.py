@@ -130,7 +130,7 @@ def _take_back(roll: Roll, job: Job, by: str) -> None:
         roll.reseat(job)
         for order in in_force(job):
             roll.order(order)
-    elif not job.parked:
+    elif not job.out_of_line:
         roll.enter(job)
 
 

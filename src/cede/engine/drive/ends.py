@@ -182,4 +182,4 @@ def _failed(roll: Roll, job: Job, rule: Rule, facts: dict[str, object], *, force
     origin = "from the start" if job.checkpoint is None else f"from its checkpoint of {to_the_second(job.checkpoint)}"
     counted = {"count": job.requeues, "most": job.terms.max_requeues}
     roll.move(job, Signal.REQUEUE, rules.AGAIN, policy=policy, origin=origin, **counted)
-    back_off(roll, job)
+    back_off(roll, job, job.requeues - forced)

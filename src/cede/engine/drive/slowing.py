@@ -12,13 +12,13 @@ from cede.model.lifecycle import WAITING
 from cede.model.times import about, show_duration
 
 
-def back_off(roll: Roll, job: Job) -> None:
-    """One that failed and queues again is tried later, and later each time."""
+def back_off(roll: Roll, job: Job, failures: int) -> None:
+    """One that failed so often and queues again is tried later, and later each time."""
+    wait = roll.ways.backoff.after(failures)
+    if wait <= 0:
+        return
     roll.step.slowed[job.name] = rules.BACKOFF.id
     if not roll.ways.slows:
-        return
-    wait = roll.ways.backoff.after(job.requeues)
-    if wait <= 0:
         return
     job.retry_at = roll.now + wait
     roll.due_at(job, job.retry_at)
@@ -66,7 +66,7 @@ def as_the_doctrine_sees(document: ClusterFile, jobs: Iterable[Job]) -> ClusterF
     slowed = {
         job.name: as_entered(job, job.takes).like(preempts=job.workload.preempts)
         for job in jobs
-        if job.phase in WAITING and not job.parked and (job.retry_at, job.evicts_after) != (None, None)
+        if job.phase in WAITING and not (job.parked or job.aside) and (job.retry_at, job.evicts_after) != (None, None)
     }
     if not slowed:
         return document

@@ -21,9 +21,9 @@ class Backoff:
     max_delay: int = 300 * SECOND
 
     def after(self, failures: int) -> int:
-        """The wait after so many failures."""
+        """The wait after so many failures; none without any."""
         # Doubling ends where it is longer than any delay, so that no number grows without end.
-        return min(self.max_delay, self.delay << min(max(0, failures - 1), 40))
+        return min(self.max_delay, self.delay << min(failures - 1, 40)) if failures > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from cede.cli.live.why_view import print_story
 from cede.cli.output import console
 
 AT = "2026-01-01T00:00:00Z"
+SAVING = "saving takes 1.1s, as it took the last time"
 JOB: dict[str, Any] = {
     "name": "old", "state": "running", "since": AT, "submitted": AT, "user": "ann", "attempt": 2, "preempted": 1,
-    "at_stake": {"lost": "1m", "charged": "1m", "cost": 5.5, "lost_gpu_hours": 0.25}, "parked": "",
+    "at_stake": {"lost": "1m", "charged": "1m", "cost": 5.5, "lost_gpu_hours": 0.25, "saving": SAVING}, "parked": "",
 }  # fmt: skip
 LEFT: dict[str, Any] = {
     "number": 1, "at": AT, "workload": "old", "attempt": 1, "signal": "requeue", "before": "preempting",
@@ -48,4 +49,4 @@ def test_a_story_tells_what_was_thought_what_was_lost_and_what_is_at_stake(
     assert "old is requeued, at the cost of 12 min, 1 GPU-hour" in out
     assert "other is leaving already\n" in out.replace(" \n", "\n")
     assert "it queues again; 1.5 GPU-hours lost" in out
-    assert "To preempt it now costs 5.5 min, 0.25 GPU-hours, with 1m of work that it has not saved." in out
+    assert f"costs 5.5 min, 0.25 GPU-hours ({SAVING}), with 1m of work that it has not saved." in out
