@@ -155,6 +155,7 @@ class Controller:
         self._aside: dict[str, str] = {}
         """Workloads to be set aside with the next step, and why."""
         self._set_aside: Mapping[str, str] = {}
+        self._held_back: Mapping[str, str] = {}
         self._unreadable: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
         """What was not taken as it stands in the store."""
@@ -211,8 +212,13 @@ class Controller:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """What waits for an admin, in sentences: workloads that are set aside, and records that are none."""
-        return (*(f"{name} is set aside: {why}" for name, why in sorted(self._set_aside.items())), *self._unreadable)
+        """What waits for an admin, in sentences: workloads that are set aside or that the breaker holds back, and
+        records that are none."""
+        return (
+            *(f"{name} is set aside: {why}" for name, why in sorted(self._set_aside.items())),
+            *(f"{name}: {why}" for name, why in sorted(self._held_back.items())),
+            *self._unreadable,
+        )
 
     def subscribe(self, callback: Callable[[Sequence[Event]], None]) -> None:
         """Call this with the events of every commit, from the controller's thread; it must not take long."""
@@ -288,14 +294,20 @@ class Controller:
 
     def _alarm(self, changed: Iterable[Job]) -> None:
         """What the alarms say is so: of these workloads the records changed."""
-        found = dict(self._set_aside)
+        found, held_back = dict(self._set_aside), dict(self._held_back)
         for job in changed:
             found.pop(job.name, None)
+            held_back.pop(job.name, None)
             if job.aside and job.phase not in FINAL:
                 found[job.name] = rules.ASIDE.because(why=job.aside)
+            elif job.evicts_after is not None and job.phase not in FINAL:
+                held_back[job.name] = job.why
         if found != self._set_aside:
             self._set_aside = found
             self._metrics.set_aside(len(found))
+        if held_back != self._held_back:
+            self._held_back = held_back
+            self._metrics.held_back(len(held_back))
 
     # -- the thread --------------------------------------------------------------------------------------------
 

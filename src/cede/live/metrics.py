@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from cede.engine.drive.job import Job
 from cede.engine.drive.losses import lost_hours
+from cede.engine.drive.rules import THRASHING
 from cede.engine.drive.step import Step, Transition
 from cede.model.lifecycle import FINAL, WAITING, Phase, Signal
 from cede.model.times import SECOND
@@ -58,6 +59,13 @@ class Metrics:
         self._waits = self._histogram("cede_wait_seconds", "From waiting to the start", _WAITS, "queue")
         self._holds = Gauge("cede_holds", "Workloads whose room is held", registry=self.registry)
         self._workloads = Gauge("cede_workloads", "Workloads that have not ended", ["state"], registry=self.registry)
+        self._held_back = Gauge(
+            "cede_breaker_held_back", "Workloads whose evictions the breaker holds back", registry=self.registry
+        )
+        self._slowed = self._counter(
+            "cede_slowed_total", "Times that backoff or breaker made a workload wait", "reason"
+        )
+        self._thrashing = self._counter("cede_thrashing_total", "Workloads preempted so often that they thrash")
         self._aside = Gauge("cede_set_aside", "Workloads set aside because a step failed", registry=self.registry)
         self._restarts = self._counter("cede_controller_restarts_total", "How often the scheduler's loop began anew")
         self._ended = self._counter("cede_ended_total", "Workloads that ended", "state")
@@ -100,6 +108,10 @@ class Metrics:
         """So many workloads are set aside now."""
         self._aside.set(count)
 
+    def held_back(self, count: int) -> None:
+        """The breaker holds evictions of so many workloads back now."""
+        self._held_back.set(count)
+
     def restarted(self) -> None:
         """The scheduler's loop ended and was begun anew."""
         self._restarts.inc()
@@ -121,6 +133,9 @@ class Metrics:
                 self._submissions.inc()
                 self._enter(job)
         self._count_decisions(step)
+        for rule in step.slowed.values():
+            self._slowed.labels(rule).inc()
+        self._thrashing.inc(sum(transition.rule == THRASHING.id for transition in step.transitions))
         for transition in step.transitions:
             if (known := self._known.get(transition.name)) is not None:
                 self._count(transition, known, step.changed[transition.name])

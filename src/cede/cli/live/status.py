@@ -83,7 +83,8 @@ def facts(job: Workload) -> Iterator[tuple[str, str]]:
         how = f" ({stake['saving']})" if stake["saving"] else ""
         yield "at stake", f"{stake['lost']} of work; charged as {stake['charged']}; a preemption costs {cost}{how}"
     if job["preempted"] or job["requeues"]:
-        yield "gave way", f"{job['preempted']} times, queued again after failing {job['requeues']} times"
+        often = ": it thrashes" if job["thrashing"] else ""
+        yield "gave way", f"{job['preempted']} times{often}, queued again after failing {job['requeues']} times"
     if job["exit_code"] is not None:
         yield "exit code", str(job["exit_code"])
     if job["exit_signal"] is not None:

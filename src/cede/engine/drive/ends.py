@@ -71,7 +71,8 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
         _tell_loss(roll, job, leaving, told)
     job.ended = roll.when
     job.preempted += evicted
-    if evicted and job.preempted > roll.ways.thrashing:
+    if evicted and not job.thrashes and job.preempted > roll.ways.thrashing:
+        job.thrashes = True
         roll.note(job, "thrash", rules.THRASHING, count=job.preempted)
     job.leaving = None
     roll.released(job)

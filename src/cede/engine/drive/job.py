@@ -84,6 +84,8 @@ class Job:
     evicts_after: int | None = None
     """The breaker holds its evictions back until this time."""
     preempted: int = 0
+    thrashes: bool = False
+    """It was preempted so often that somebody should look."""
     requeues: int = 0
     exit_code: int | None = None
     exit_signal: int | None = None

@@ -307,7 +307,7 @@ class Roll:
 
     def reseat(self, job: Job) -> None:
         """The columns know all of this workload again, which has its room."""
-        self._seat(job, as_entered(job))
+        self._seat(job, self._as_entered(job))
         self.mark(job)
         self.watch(job)
 

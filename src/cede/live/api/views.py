@@ -86,6 +86,7 @@ class WorkloadView(View):
     preempts: bool
     sensitive: bool
     preempted: int = Field(description="How often it had to give way.")
+    thrashing: bool = Field(description="Whether that is so often that somebody should look.")
     requeues: int
     exit_code: int | None
     exit_signal: int | None
@@ -269,6 +270,7 @@ def workload_view(record: Record, sight: Sight, *, whole: bool = False, warnings
         preempts=entry.preempts,
         sensitive=entry.sensitive,
         preempted=job.preempted,
+        thrashing=job.thrashes,
         requeues=job.requeues,
         exit_code=job.exit_code,
         exit_signal=job.exit_signal,

@@ -71,6 +71,7 @@ class Workload(TypedDict):
     preempts: bool
     sensitive: bool
     preempted: int
+    thrashing: bool
     requeues: int
     exit_code: int | None
     exit_signal: int | None
