@@ -256,7 +256,7 @@ class Ledger:
         word = PLACEMENTS[state.work.placement[state.work_index[name]]]
         if word == "tight" and self._strict and len(groups) > 1:
             yield f"{name} asks for one group and is in {len(groups)}"
-        if word == "spread":
+        if word == "spread" and self._strict:
             among = {self._group(node) for node in state.node_index if self._may_use(name, node)}
             most = -(-len(nodes) // max(1, len(among)))
             if max(groups.values(), default=0) > most:
