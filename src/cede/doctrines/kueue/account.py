@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 
@@ -146,10 +146,23 @@ class Account:
 
 
 def by_pair(amounts: Mapping[str, int]) -> Amounts:
-    """Amounts by resource and flavor; a plain name is the flavor `default`."""
+    """Amounts by resource and flavor; a plain name is the flavor `default`.
+
+    Each is rounded up: of `cpu` to thousandths, of everything else to whole units.
+    """
     found: Amounts = {}
     for name, nano in amounts.items():
         resource, flavor = split_flavor(name)
         pair = (resource, flavor or "default")
-        found[pair] = found.get(pair, 0) + nano
+        step = 10**6 if resource == "cpu" else 10**9
+        found[pair] = found.get(pair, 0) + nano + -nano % step
+    return found
+
+
+def of_members(sizes: Sequence[tuple[Mapping[str, int], int]]) -> Amounts:
+    """What so many members ask for, each one's amounts rounded up."""
+    found: Amounts = {}
+    for requests, count in sizes:
+        for pair, nano in by_pair(requests).items():
+            found[pair] = found.get(pair, 0) + nano * count
     return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cede.doctrines.kueue import rules
-from cede.doctrines.kueue.book import Asked
 from cede.doctrines.kueue.candidates import pool_of, tested
 from cede.doctrines.kueue.classical import held
-from cede.doctrines.kueue.drs import Share, Shares
+from cede.doctrines.kueue.drs import Share
 from cede.doctrines.kueue.plain import spared_by_sums, sums_are_enough
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.recheck import breach_of, lawful_set
 from cede.doctrines.kueue.search import FAIR, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
 from cede.doctrines.kueue.settings import FINAL, INITIAL
@@ -83,7 +83,7 @@ class _Run:
 
     def __init__(self, search: Search, in_nominal: bool) -> None:
         self.search = search
-        self.shares = Shares(search.book)
+        self.shares = search.snapshot.shares(search.book)
         self.sides = Sides(search.snapshot.quotas, search.queue)
         self.in_nominal = in_nominal
         self.taken: Found = []

@@ -51,7 +51,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
         for name, nano in part.requests.items():
             resource, flavor = split_flavor(name)
             pair = snapshot.quotas.index[resource, flavor or DEFAULT]
-            asked[pair] = asked.get(pair, 0) + snapshot.quotas.count(pair, nano * part.count)
+            asked[pair] = asked.get(pair, 0) + snapshot.quotas.count(pair, nano) * part.count
     wanted = tuple(sorted((pair, amount) for pair, amount in asked.items() if amount))
     search = Search(snapshot, claimant_of(snapshot, row), wanted, [pair for pair, _ in wanted], None)
     victims = np.array([state.work_index[victim.workload] for victim in made.victims], np.intp)

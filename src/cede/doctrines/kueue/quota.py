@@ -1,7 +1,8 @@
 """The tree of quotas: what every queue and cohort is promised, keeps to itself and may ever have, by flavor.
 
 A pair of resource and flavor is one number here, a `pair`. Amounts are whole counts of the finest unit seen of
-the resource, in Python integers, so that sums and products are exact however large they are.
+the resource, in Python integers, so that sums and products are exact however large they are. The finest unit is
+Kueue's own: thousandths of a CPU, and one of everything else; what is finer is rounded up.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from cede.state.tree import QueueTree
 from cede.state.units import COARSEST, WHOLE, Units
 
 DEFAULT = "default"
+MILLI, ONE = 10**6, 10**9
+"""Kueue's units in nano-units: of CPU, and of everything else."""
 Table = list[list[int]]
 Limits = list[list[int | None]]
+Asked = tuple[tuple[int, int], ...]
+"""Amounts by pair, each pair once, in the order of the pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class Quotas:
         self.size = tree.size
         self._lay_out(tree)
         self.pairs, self.columns, self.nano = _pairs(tree, units)
+        self.finer = _finer(units)
         self.index = {pair: at for at, pair in enumerate(self.pairs)}
         nominal = self._limits(tree, "guaranteed")
         self.borrowing = self._limits(tree, "borrowing_limit")
@@ -107,9 +113,10 @@ class Quotas:
         for columns in self.columns:
             row: list[int | None] = [None] * self.size
             for column, factor in columns:
+                finer = self.finer.get(column, 1)
                 for queue, limit in enumerate(given[column, : self.size].tolist()):
                     if limit != UNSET:
-                        row[queue] = (row[queue] or 0) + limit * factor
+                        row[queue] = (row[queue] or 0) + -(-limit // finer) * factor
             found.append(row)
         return found
 
@@ -186,9 +193,31 @@ def _pairs(tree: QueueTree, units: Units) -> tuple[list[tuple[str, str]], list[l
     finest: dict[str, int] = {}
     for (resource, _), found in columns.items():
         finest[resource] = min([finest.get(resource, COARSEST), *(units.nano[column] for column in found)])
+    finest = {resource: max(nano, kueue_unit(resource)) for resource, nano in finest.items()}
     pairs = sorted(columns)
-    factors = [[(column, units.nano[column] // finest[pair[0]]) for column in columns[pair]] for pair in pairs]
+    factors = [[(column, max(1, units.nano[column] // finest[pair[0]])) for column in columns[pair]] for pair in pairs]
     return pairs, factors, [finest[resource] for resource, _ in pairs]
+
+
+def kueue_unit(resource: str) -> int:
+    """The nano-units in one of what Kueue counts of a resource."""
+    return MILLI if resource == "cpu" else ONE
+
+
+def rounded_up(resource: str, nano: int) -> int:
+    """An amount as Kueue has it: the next whole number of its unit."""
+    unit = kueue_unit(resource)
+    return -(-nano // unit) * unit
+
+
+def _finer(units: Units) -> dict[int, int]:
+    """The columns that count in parts of Kueue's unit, and how many of those make one."""
+    found = {}
+    for column, name in enumerate(units.names):
+        unit = kueue_unit(split_flavor(name)[0])
+        if column != WHOLE and units.nano[column] < unit:
+            found[column] = unit // units.nano[column]
+    return found
 
 
 def _weight(tree: QueueTree, queue: int) -> Fraction:

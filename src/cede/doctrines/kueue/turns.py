@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cede.doctrines.kueue.drs import Share, Shares
 from cede.doctrines.kueue.nominate import Entry
@@ -28,23 +29,49 @@ class _Heads:
     def __init__(self, snapshot: Snapshot, entries: list[Entry]) -> None:
         self.snapshot = snapshot
         self.waiting = {entry.claimant.queue: entry for entry in entries}
+        self.bracket = _Bracket(snapshot, self.waiting)
+        self.exactly = None
+        if snapshot.doubts is not None:
+            self.exactly = _Bracket(replace(snapshot, exact=True, doubts=None), self.waiting)
+
+    def __iter__(self) -> Iterator[Entry]:
+        waiting = self.waiting
+        while len(waiting) > 1:
+            best = self.bracket.winner()
+            rival = best if self.exactly is None else self.exactly.winner()
+            best.ahead_of = "" if rival is best else rival.claimant.name
+            del waiting[best.claimant.queue]
+            yield best
+            self.bracket.forget(best)
+            if self.exactly is not None:
+                self.exactly.forget(best)
+        for last in waiting.values():
+            last.ahead_of = ""
+            yield last
+
+
+class _Bracket:
+    """The tournament of the heads that wait: at each cohort the best of its children's heads goes on."""
+
+    def __init__(self, snapshot: Snapshot, waiting: dict[int, Entry]) -> None:
+        self.snapshot = snapshot
+        self.waiting = waiting
         self._first: dict[int, Entry | None] = {}
         self._keys: dict[int, tuple[bool, Share, Turn]] = {}
 
-    def __iter__(self) -> Iterator[Entry]:
-        quotas, waiting = self.snapshot.quotas, self.waiting
-        while len(waiting) > 1:
-            winners = [self._winner(root) for root in {quotas.root[queue] for queue in waiting}]
-            best = min((entry for entry in winners if entry is not None), key=lambda entry: entry.claimant.turn)
-            del waiting[best.claimant.queue]
-            yield best
-            for node in quotas.path[best.claimant.queue]:
-                self._first.pop(node, None)
-                self._keys.pop(node, None)
-        yield from waiting.values()
+    def winner(self) -> Entry:
+        """The head that comes first; of several trees by its turn."""
+        winners = [self._winner(root) for root in {self.snapshot.quotas.root[queue] for queue in self.waiting}]
+        return min((entry for entry in winners if entry is not None), key=lambda entry: entry.claimant.turn)
+
+    def forget(self, entry: Entry) -> None:
+        """This head is out, and what it did changes the shares above it."""
+        for node in self.snapshot.quotas.path[entry.claimant.queue]:
+            self._first.pop(node, None)
+            self._keys.pop(node, None)
 
     def _winner(self, node: int) -> Entry | None:
-        """The head that comes first below this node: at each cohort the best of its children's heads."""
+        """The head that comes first below this node."""
         if node not in self._first:
             self._first[node] = self._look_below(node)
         return self._first[node]
@@ -72,6 +99,6 @@ def _with_head(snapshot: Snapshot, node: int, entry: Entry) -> tuple[bool, Share
     before = book.cells(queue, asked)
     book.add_all(queue, asked)
     borrows = any(book.borrows(pair, node) for pair, _ in asked)
-    share = Shares(book).share(node)
+    share = Shares(book, exact=snapshot.exact).share(node)
     book.put_back(before)
     return borrows, share
