@@ -18,7 +18,9 @@ VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "kueue").glob("*.json"
 
 
 def differences(document: Document) -> list[str]:
-    return list(kueue.differences(document, cede.plan(cede.load(document)).to_dict()))
+    cluster = cede.load(document)
+    plan = cede.plan(cluster)
+    return [*kueue.differences(document, plan.to_dict()), *cede.verify(cluster, plan)]
 
 
 @pytest.mark.slow

@@ -118,7 +118,11 @@ class Doubts:
 
     def note(self, cohort: int, share: Share, exact: Share) -> None:
         """A share of a child of this cohort may be compared with those of its siblings."""
-        self._clash |= self._seen.setdefault(cohort, {}).setdefault(share, exact) != exact
+        seen = self._seen.get(cohort)
+        if seen is None:
+            seen = self._seen[cohort] = {}
+        if seen.setdefault(share, exact) != exact:
+            self._clash = True
 
     def any(self) -> bool:
         """Whether any two shares of one cohort do not compare like the exact ones."""
@@ -165,8 +169,13 @@ class Shares:
         return share
 
     def _exact_share(self, node: int) -> Share:
-        scaled = max((self._excess(node, part) * part.factor for part in self.scales.parts(node)), default=0)
-        return (0 if self._weights[node] else 1, scaled) if scaled else ZERO
+        one, scaled = self._simple.get(node), 0
+        if one is not None:
+            scaled = (self.book.used[one[0]][node] - self.book.quotas.subtree[one[0]][node]) * one[3]
+        else:
+            for part in self.scales.parts(node):
+                scaled = max(scaled, self._excess(node, part) * part.factor)
+        return (0 if self._weights[node] else 1, scaled) if scaled > 0 else ZERO
 
     def _excess(self, node: int, part: _Part) -> int:
         """What the node uses of a resource above its quota, flavor by flavor."""
