@@ -15,7 +15,7 @@ from typing import Any
 import cede
 
 SECTIONS = ("nodes", "queues", "tenants", "policies", "workloads")
-NODE_KEYS = {"count", "occupied", "partition", "flavor", "home", "labels", "state", "reserved_for"}
+NODE_KEYS = {"count", "occupied", "partition", "flavor", "home", "labels", "state", "reserved_for", "reserved_since"}
 QUEUE_KEYS = {"parent", "partition", "max", "guaranteed"}
 QUOTA_KEYS = {*QUEUE_KEYS, "borrowing_limit", "lending_limit", "weight", "resource_groups"}
 KUEUE_SETTINGS = {

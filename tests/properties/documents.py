@@ -111,6 +111,7 @@ def without(document: Document, names: Iterable[str]) -> Document:
     for node in left["nodes"]:
         if node.get("reserved_for") in gone:
             del node["reserved_for"]
+            node.pop("reserved_since", None)
     return left
 
 

@@ -219,6 +219,7 @@ class NodeColumns(Table):
     labels: Int32s
     state: Int8s
     reserved_for: Int32s
+    reserved_since: Int64s
     overcommitted_since: Int64s
     last_preemptive_attempt: Int64s
     capacity: Int64s
@@ -232,13 +233,13 @@ class NodeColumns(Table):
     scalars: ClassVar[dict[str, Any]] = {
         **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), np.int32),
         "state": np.int8,
-        **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), np.int64),
+        **dict.fromkeys(("reserved_since", "overcommitted_since", "last_preemptive_attempt"), np.int64),
     }
     vectors: ClassVar[tuple[str, ...]] = ("capacity", "occupied", "used", "booked", "leaving", "held", "free")
     fills: ClassVar[dict[str, Any]] = {
         "state": DOWN,
         **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), NONE),
-        **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), NEVER),
+        **dict.fromkeys(("reserved_since", "overcommitted_since", "last_preemptive_attempt"), NEVER),
     }
 
 

@@ -251,7 +251,7 @@ class State:
         self.journal.end(row)
         name = self.work_names[row]
         for node in self.reservations.pop(row, ()):
-            self.nodes.reserved_for[node] = NONE
+            self.nodes.reserved_for[node], self.nodes.reserved_since[node] = NONE, NEVER
         del self.work_index[name]
         sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.admitted)
         for side in (*sides, self.odd_requests, self.odd_usages):
@@ -297,7 +297,8 @@ class State:
             self._node_rank = None
         enter_node(self, row, node)
         self.moulds.kept.clear()
-        self.reserve(row, NONE if node.reserved_for is None else self.work_index[node.reserved_for])
+        holder = NONE if node.reserved_for is None else self.work_index[node.reserved_for]
+        self.reserve(row, holder, NEVER if node.reserved_since is None else node.reserved_since)
         self.set_node_state(row, NODE_STATES.index(node.state))
         refresh(self, row)
         return row
@@ -308,14 +309,14 @@ class State:
         self.journal.reshaped += 1
         self.version += 1
 
-    def reserve(self, node: int, row: int) -> None:
-        """Keep a whole node for one workload, or for nobody."""
+    def reserve(self, node: int, row: int, since: int = NEVER) -> None:
+        """Keep a whole node for one workload, or for nobody; `since` when, if that is known."""
         before = int(self.nodes.reserved_for[node])
         if before != NONE:
             self.reservations[before].discard(node)
             if not self.reservations[before]:
                 del self.reservations[before]
-        self.nodes.reserved_for[node] = row
+        self.nodes.reserved_for[node], self.nodes.reserved_since[node] = row, since
         if row != NONE:
             self.reservations.setdefault(row, set()).add(node)
         self.journal.reshaped += 1
