@@ -34,6 +34,7 @@ class Ledger:
         *,
         leaving_counts: bool = True,
         usable: Callable[[int], Bools | None] | None = None,
+        cordoned: Callable[[int], bool] | None = None,
         strict: bool = True,
     ) -> None:
         self.state = state
@@ -41,6 +42,7 @@ class Ledger:
         self._tolerates = tolerates
         self._leaving_counts = leaving_counts
         self._strict = strict
+        self._takes_cordoned = cordoned
         self._usable: OnDemand[int, Bools | None] = OnDemand(lambda row: None if usable is None else usable(row))
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
@@ -271,7 +273,7 @@ class Ledger:
         constraints = state.constraints.get(row)
         labels = state.labels.sets[state.nodes.labels[at]]
         return (
-            NODE_STATES[state.nodes.state[at]] == "ready"
+            self._in_service(at, row)
             and state.nodes.partition[at] == state.work.partition[row]
             and self._unreserved(at, row)
             and ((open_ := self._usable[row]) is None or bool(open_[at]))
@@ -281,10 +283,17 @@ class Ledger:
             and (constraints is None or not constraints.nodes or node in constraints.nodes)
         )
 
+    def _in_service(self, node: int, row: int) -> bool:
+        """Whether the node is ready, or cordoned where the doctrine does not mind for this one."""
+        word = NODE_STATES[self.state.nodes.state[node]]
+        return word == "ready" or (
+            word == "cordoned" and self._takes_cordoned is not None and self._takes_cordoned(row)
+        )
+
     def _unreserved(self, node: int, row: int) -> bool:
         """Whether the node is kept for nobody else, or that may be cancelled for this one."""
         holder = int(self.state.nodes.reserved_for[node])
-        return holder in (NONE, row) or (self._cancels is not None and self._cancels(holder, row))
+        return holder in (NONE, row) or (self._cancels is not None and self._cancels(node, row))
 
     def _pins(self, name: str) -> set[frozenset[str]]:
         """The flavors that each kind of its members names."""

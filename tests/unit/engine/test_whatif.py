@@ -15,7 +15,10 @@ def document() -> dict[str, Any]:
     return {
         "cede": 1,
         "doctrine": {"name": "backendai", "edition": "bep-1014"},
-        "nodes": [{"name": "n", "count": 2, "capacity": {"gpu": 4}}, {"name": "kept", "reserved_for": "in", "reserved_since": -9}],
+        "nodes": [
+            {"name": "n", "count": 2, "capacity": {"gpu": 4}},
+            {"name": "kept", "reserved_for": "in", "reserved_since": -9},
+        ],
         "queues": [{"name": "q", "settings": {"preemptible_priority": 5}}, {"name": "idle"}],
         "workloads": [
             {"name": "run", "queue": "q", "state": "running", "started": -5, "requests": {"gpu": 4}, "nodes": ["n-0"]},

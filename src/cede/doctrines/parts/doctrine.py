@@ -114,7 +114,9 @@ class Doctrine:
     lasting: Callable[[Mapping[str, Any]], Hashable] | None = None
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
-    """Whether a node that is reserved for the first of two workloads may be taken by the second."""
+    """Whether a node that is reserved for somebody may be taken by this workload of somebody else."""
+    takes_cordoned: Callable[[State, str, int], bool] | None = None
+    """Whether a workload starts on a cordoned node all the same."""
     quota: bool = False
     """Whether what a queue is guaranteed is all that it may hold unless it borrows."""
     leaving_counts: bool = True

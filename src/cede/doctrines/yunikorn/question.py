@@ -122,7 +122,7 @@ def of_the_release(state: State, ask: Ask, rows: Rows) -> Question:
     """Of these workloads, which go by the release's order."""
     pinned = state.work.required_node[ask.row] != NONE
     places = np.empty(len(rows))
-    places[order_of(state, rows, eagerness(state, rows))] = np.arange(1, len(rows) + 1)
+    places[order_of(state, rows, *eagerness(state, rows))] = np.arange(1, len(rows) + 1)
     return Question(
         claim=ask.claim,
         rows=rows,

@@ -80,6 +80,14 @@ def queues_of(state: State, edition: str) -> Queues:
     return found
 
 
+def total_capacity(state: State, partition: int) -> Amounts:
+    """The limit of the root: what the nodes of the partition have in all, of the types they have."""
+    nodes, size = state.nodes, state.nodes.size
+    here = nodes.partition[:size] == partition
+    sums: Int64s = nodes.capacity[:, :size].sum(axis=1) if here.all() else nodes.capacity[:, :size][:, here].sum(axis=1)
+    return {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
+
+
 def _set(column: Int64s) -> Amounts | None:
     """The amounts that are given, if one of them is above zero."""
     given = {int(c): int(column[c]) for c in np.flatnonzero(column != UNSET).tolist() if c != WHOLE}
