@@ -35,7 +35,7 @@ from cede.state.state import State
 ONE_BY_ONE = (
     "release 1.9 takes of a queue as long as that is above its guarantee, and for the asking one as long as it is owed"
 )
-ONE_NODE = "where only a limit is short, that all victims stand on one node is left out"
+ONE_NODE = "where only a limit is short, that victims stand on one node, the claimant's if it can be, is left out"
 WHOLE_ASK = "release 1.9 holds victims against all that is asked for, whatever is free"
 
 
