@@ -252,7 +252,8 @@ CASES: dict[str, Case] = {
         "in",
     ),
     "preempts-not-read": Case(
-        release(N4, node("n2", cpu=2), A, B, running("old", "n1", queue="root.b", cpu=4), DAEMON | {"preempts": False}),
+        release(N4, node("n2", cpu=2), A, B, running("old", "n1", queue="root.b", cpu=4),
+                asking("in", "root.a", cpu=2, required_node="n1", preempts=False)),
         "in says preempts: false, and the release does not read that of work that needs a certain node",
         "in",
     ),
