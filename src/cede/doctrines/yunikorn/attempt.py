@@ -14,7 +14,7 @@ from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask
 from cede.doctrines.yunikorn.covers import Covers, unwilling
 from cede.doctrines.yunikorn.node_walk import Found, NodeWalk
-from cede.doctrines.yunikorn.queues import Amounts
+from cede.doctrines.yunikorn.queues import Amounts, Queues
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.vectors import covers, over, under, within
 from cede.model.rules import Rule
@@ -162,7 +162,7 @@ class Attempt:
         found: dict[int, int] = {}
         giving = self.rows[self.open_leaf[self.state.work.queue[self.rows]]]
         ends: dict[int, int] = {}
-        for row in ordered(self.state, giving, *eagerness(self.state, giving)).tolist():
+        for row in ordered(self.state, giving, *eagerness(self.state, self.queues, giving)).tolist():
             node = self._node_of(row)
             if node not in ends and (rest is None or not within(rest, amounts_of(self.state, row))):
                 ends[node] = row
@@ -226,7 +226,7 @@ class _Further:
         looks.
         """
         state = self.attempt.state
-        key, leaf = eagerness(state, rows)
+        key, leaf = eagerness(state, self.attempt.queues, rows)
         size = FIRST
         while len(rows):
             if size < len(rows):
@@ -249,13 +249,9 @@ class _Further:
             size *= 4
 
 
-def eagerness(state: State, rows: Rows) -> tuple[Int64s, Int64s]:
+def eagerness(state: State, queues: Queues, rows: Rows) -> tuple[Int64s, Int64s]:
     """Keys that sort those first that may be preempted, then no originators, then the youngest; then leaf by leaf."""
-    leaves, place = np.unique(state.work.queue[rows], return_inverse=True)
-    paths = ["" if leaf == NONE else state.tree.names[leaf] for leaf in leaves.tolist()]
-    rank = np.empty(len(leaves), np.int64)
-    rank[sorted(range(len(leaves)), key=paths.__getitem__)] = np.arange(len(leaves))
-    return (unwilling(state, rows) << 59) - state.work.submitted[rows], rank[place]
+    return (unwilling(state, rows) << 59) - state.work.submitted[rows], queues.rank[state.work.queue[rows]]
 
 
 def amounts_of(state: State, row: int) -> Amounts:

@@ -55,11 +55,11 @@ class NodeWalk:
     def _candidates(self, node: int) -> list[_One]:
         """Those that may be preempted first, then no originators, then the youngest, leaf by leaf if of one age."""
         state, work = self.state, self.state.work
-        last, names = tie_break(state), state.tree.names
+        last, rank = tie_break(state), self.snapshot.queues.rank
         found = [
             (
                 *(not work.preemptible[row], bool(work.originator[row]), -int(work.submitted[row])),
-                *(names[work.queue[row]], last(row), row, resident),
+                *(int(rank[work.queue[row]]), last(row), row, resident),
             )
             for resident in state.node_residents[node]
             if self.open[row := int(state.residents.work[resident])]

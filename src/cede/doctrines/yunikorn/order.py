@@ -14,7 +14,7 @@ import numpy as np
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.yunikorn.queues import Amounts, Queues, total_capacity
 from cede.doctrines.yunikorn.settings import INT32
-from cede.state.columns import GONE, NONE, SUSPENDED
+from cede.state.columns import GONE, NONE, SUSPENDED, Int64s
 from cede.state.entry import partition_of
 from cede.state.state import State
 from cede.state.units import WHOLE
@@ -50,9 +50,10 @@ class Turns:
         self._share: dict[int, float] = {}
         self._fair: dict[int, Amounts] = {}
         """By queue, what its share is taken of where it guarantees nothing."""
-        self._backlog: dict[int, list[int]] = {}
+        self._backlog: dict[int, Int64s] = {}
         names = state.units.names
-        self._by_name = sorted((column for column in range(len(names)) if column != WHOLE), key=names.__getitem__)
+        by_name = sorted((column for column in range(len(names)) if column != WHOLE), key=names.__getitem__)
+        self._by_name = np.array(by_name, np.intp)
         self._leads = {above for queue in self.waiting for above in queues.path_of(queue)}
         """Queues with somebody who waits in or below them, when the cycle began."""
         self.tops = sorted({queues.path[queue][-1] for queue in self.waiting if queue != NONE})
@@ -101,7 +102,8 @@ class Turns:
         for above in path:
             self._priority.pop(above, None)
             self._share.pop(above, None)
-            self._backlog.pop(above, None)
+            if above in self._backlog:
+                self._backlog[above] = self._backlog[above] - self.state.work.usage[self._by_name, row]
         if action == "preempt":
             self._share.clear()
 
@@ -130,7 +132,7 @@ class Turns:
             yield from (row for row in by_app[app] if row not in self._decided)
 
     def _key(self, queue: int) -> Key:
-        waits = [-amount for amount in self._waits(queue)]
+        waits = (-self._waits(queue)).tolist()
         return -(self._of(queue) or 0), self._used_share(queue), waits, self.queues.names[queue]
 
     def _of(self, queue: int) -> int | None:
@@ -146,7 +148,7 @@ class Turns:
             self._priority[queue] = value
         return self._priority[queue]
 
-    def _waits(self, queue: int) -> list[int]:
+    def _waits(self, queue: int) -> Int64s:
         """What everybody who waits in or below the queue asks for, type by type in the order of their names.
 
         The release puts the queue first that has more of one type and less of none, and leaves the others as they come.
@@ -154,10 +156,10 @@ class Turns:
         """
         found = self._backlog.get(queue)
         if found is None:
-            usage = self.state.work.usage
-            found = usage[self._by_name][:, self.waiting.get(queue, [])].sum(axis=1).tolist()
+            own = np.array(self.waiting.get(queue, []), np.intp)
+            found = self.state.work.usage[np.ix_(self._by_name, own)].sum(axis=1)
             for child in self._children(queue):
-                found = [own + below for own, below in zip(found, self._waits(child), strict=True)]
+                found = found + self._waits(child)
             self._backlog[queue] = found
         return found
 

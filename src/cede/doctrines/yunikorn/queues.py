@@ -31,6 +31,9 @@ class Queues:
         self.properties: list[Properties] = [
             properties_of([raw[above] for above in path], edition) for path in self.path
         ]
+        self.rank = np.full(tree.size + 1, NONE, np.int64)
+        """The place of each queue in the order of names; the last row is of work without a queue."""
+        self.rank[sorted(range(tree.size), key=tree.names.__getitem__)] = np.arange(tree.size)
         self._inside: dict[int, frozenset[int]] = {}
 
     def guarantee(self, queue: int) -> Amounts:
