@@ -203,6 +203,11 @@ class State:
         self.journal.move(row)
         self.version += 1
 
+    def begin(self, row: int, at: int | None) -> None:
+        """A workload that has its room runs since this time, or has not begun to."""
+        self.work.started[row] = NEVER if at is None else at
+        self.version += 1
+
     def mark(self, row: int, state: int) -> None:
         """Another state that holds room too: running, checkpointing, preempting."""
         residents = self.residents_of(row)

@@ -153,3 +153,9 @@ class Doctrine:
     contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
     """Whether one that waits by these decisions might preempt one that starts by them: then the next cycle may decide
     otherwise though nothing happens. None: never."""
+    transactional: frozenset[str] = frozenset()
+    """Editions whose plan is one transaction: it is carried out whole, preemptions and what comes after them alike.
+    Until then room is free once only: that of a victim for its own claimant and not for those decided later, and what
+    is reserved and what is preempting do not overlap."""
+    awaits_start: frozenset[str] = frozenset()
+    """Editions that tell what was launched from what runs: it has no start time until its processes are there."""

@@ -46,14 +46,19 @@ class Limit:
         return np.where(below(state, self.queue, rows), state.work.usage[self.column, rows], 0)
 
 
-def limits_of(state: State, row: int) -> list[Limit]:
-    """Every limit that binds this workload, nearest queue first, then its tenant's."""
+def limits_of(state: State, row: int, *, apart: bool = False) -> list[Limit]:
+    """Every limit that binds this workload, nearest queue first, then its tenant's.
+
+    `apart`: what is preempting and what is reserved both count, and do not overlap.
+    """
     found: list[Limit] = []
     asked = state.work.usage[:, row]
     for queue in state.tree.path(int(state.work.queue[row])):
         limits = state.tree.max[:, queue]
         columns = np.flatnonzero((limits != UNSET) & (asked > 0)).tolist()
-        used = used_quota(state, queue) if columns else asked
+        used = asked
+        if columns:
+            used = state.tree.usage[:, queue] if apart else used_quota(state, queue)
         for column in columns:
             name = state.units.names[column]
             owner = f"queue {state.tree.names[queue]}"

@@ -110,6 +110,7 @@ class Driver:
             if job.started is not None:
                 roll.state.work.started[roll.state.work_index[job.name]] = job.started
             if job.phase is not Phase.HELD:
+                roll.runs_since(job, job.began)
                 roll.mark(job)
         roll.watch(job)
 
@@ -237,7 +238,7 @@ class Driver:
         match fact:
             case Began():
                 if job.began is None:
-                    job.began = roll.now
+                    roll.runs_since(job, roll.now)
                     if job.phase is Phase.STARTING and job.leaving is None:
                         job.deadline = None
                         roll.began(job)

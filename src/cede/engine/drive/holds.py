@@ -100,7 +100,8 @@ def launch(roll: Roll, job: Job) -> None:
     if roll.lane is not None:
         roll.stands(job)
     if roll.ways.at_once:
-        job.deadline, job.began = None, roll.now
+        job.deadline = None
+        roll.runs_since(job, roll.now)
         roll.began(job)
         if roll.ways.walltimes:
             roll.watch(job)
