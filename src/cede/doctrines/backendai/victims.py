@@ -152,7 +152,7 @@ def weigher_of(settings: Settings) -> Callable[[State, Rows], Any]:
 
 
 def _held(state: State, rows: Rows) -> Any:
-    """What each holds on all its agents, cores and bytes alike, as shipped."""
+    """What each holds, cores and bytes alike, as shipped; on all its agents, since a set is not of one agent."""
     residents = residents_of_all(state, rows)
     sizes = mixed_totals(state, state.residents.amount[:, residents], len(residents))
     sums = np.zeros(state.work.size, sizes.dtype)
