@@ -169,7 +169,7 @@ class Ledger:
                     usage[self.state.units.index[key]] += self._counts(key, nano) * count
                     need[self.state.units.index[key]] += self._counts(key, nano) if flavor else 0
             members += [{c: amount for c, amount in need.items() if amount}] * count
-            pinned.add(frozenset(key for key in keys if "@" in key))
+            pinned.add(frozenset(key for key, nano in keys.items() if nano and "@" in key))
         self.admitted[row], self.pinned[row] = (members, dict(usage)), pinned
 
     def _in_flavors(self, requests: Mapping[str, int], flavors: Mapping[str, Any]) -> dict[str, int]:
@@ -302,7 +302,7 @@ class Ledger:
             return self.pinned[row]
         parts = self.state.parts.get(row)
         kinds = [self.state.odd_requests.get(row, {})] if parts is None else [part.requests for part in parts]
-        return {frozenset(key for key in requests if "@" in key) for requests in kinds}
+        return {frozenset(key for key, nano in requests.items() if nano and "@" in key) for requests in kinds}
 
     def _offers(self, node: int, name: str) -> bool:
         return name in self.state.units.index and bool(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import cede
-from tests.builders import Entry, actions, cohort, decided, fair, kueue, pending, queue, running
+from tests.builders import Entry, actions, cohort, decided, fair, kueue, node, pending, queue, running
 from tests.unit.kueue.rule_cases import LAST_BIT, NEXT, STUCK
 
 BOTH = [{"resources": ["cpu", "gpu"], "flavors": ["x", "y"]}]
@@ -54,6 +54,26 @@ def test_nothing_has_the_flavor_of_its_group_or_the_first_one(
     made = decided(kueue(queue("a", guaranteed=quota, resource_groups=BOTH), pending("in", **requests)), "in")
 
     assert (made.action, made.flavors) == ("start", flavors)
+
+
+def test_nothing_has_no_flavor_that_the_resource_is_not_known_in() -> None:
+    """The group lists x alone; y is known of CPU only, so that nothing of GPU is in x."""
+    groups = [{"resources": ["cpu", "gpu"], "flavors": ["x"]}]
+    cluster = kueue(queue("a", guaranteed={"cpu@x": 0, "cpu@y": 2}, max={"cpu": 5}, resource_groups=groups),
+                    pending("in", cpu=2, gpu=0))  # fmt: skip
+
+    assert decided(cluster, "in").flavors == {"cpu": "y", "gpu": "x"}
+    assert cede.verify(cluster, cede.plan(cluster)) == []
+
+
+def test_a_request_for_nothing_asks_no_node_for_the_resource() -> None:
+    groups = [{"resources": ["cpu", "gpu"], "flavors": ["default"]}]
+    quota = {"cpu@default": 2, "gpu@default": 1}
+    cluster = kueue(node("n1", cpu=2), queue("a", guaranteed=quota, resource_groups=groups),
+                    pending("in", cpu=2, gpu=0))  # fmt: skip
+
+    assert decided(cluster, "in").nodes == ("n1",)
+    assert cede.verify(cluster, cede.plan(cluster)) == []
 
 
 # -- the last bit ----------------------------------------------------------------------------------------------------

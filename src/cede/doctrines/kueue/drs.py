@@ -147,7 +147,7 @@ class Shares:
     def share(self, node: int) -> Share:
         """The weighted share; zero for a root."""
         if self._exact:
-            return self._exact_share(node)
+            return self.exact_share(node)
         used, subtree = self.book.used, self.book.quotas.subtree
         one, ratio = self._simple.get(node), 0.0
         if one is not None:
@@ -165,10 +165,11 @@ class Shares:
         weight = self._weights[node]
         share: Share = (0, ratio / weight) if weight else (1, ratio)
         if self._doubts is not None:
-            self._doubts.note(self.book.quotas.parent[node], share, self._exact_share(node))
+            self._doubts.note(self.book.quotas.parent[node], share, self.exact_share(node))
         return share
 
-    def _exact_share(self, node: int) -> Share:
+    def exact_share(self, node: int) -> Share:
+        """The same on the scale of the node's siblings, whole and exact."""
         one, scaled = self._simple.get(node), 0
         if one is not None:
             scaled = (self.book.used[one[0]][node] - self.book.quotas.subtree[one[0]][node]) * one[3]

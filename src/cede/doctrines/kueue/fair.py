@@ -43,10 +43,10 @@ def find(search: Search) -> Outcome:
 
 
 def _spared(search: Search, run: _Run, in_nominal: bool) -> Outcome:
-    """Those who are left; only if own ones were spared can the others have become unlawful."""
+    """Those who are left; only if some of the claimant's own branch were spared can the others have become unlawful."""
     spared = spared_by_sums(search, run.taken) if run.plain else search.spare(run.taken, borrowing=True)
     breach = ""
-    if not in_nominal and sum(one.reason == OWN for one in run.taken) > sum(one.reason == OWN for one in spared):
+    if not in_nominal and len(spared) < len(run.taken):
         breach = breach_of(search, spared)
     kept = spared
     if breach and search.snapshot.mode.recheck:

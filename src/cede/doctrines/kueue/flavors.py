@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cede.doctrines.kueue.book import Book, asked_of
 from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
-from cede.doctrines.kueue.quota import Asked, Group, rounded_up
+from cede.doctrines.kueue.quota import Asked, Group, Quotas, rounded_up
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import OWN, Found, Outcome
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
@@ -113,7 +113,7 @@ class Assigner:
                     return found
                 needs_preemption |= mode != FIT
         for part, chosen in zip(self.claimant.parts, found.flavors, strict=True):
-            _name_flavors_of_nothing(part, groups, chosen)
+            _name_flavors_of_nothing(self.snapshot.quotas, self.claimant.queue, part, chosen)
         found.asked = asked_of(taken)
         found.contested = sorted(contested)
         found.mode = PREEMPT if needs_preemption else FIT
@@ -375,17 +375,19 @@ def _requests(part: PodSet, count: int) -> tuple[dict[str, int], dict[str, str]]
     return total, pins
 
 
-def _name_flavors_of_nothing(part: PodSet, groups: tuple[Group, ...], chosen: Chosen) -> None:
+def _name_flavors_of_nothing(quotas: Quotas, queue: int, part: PodSet, chosen: Chosen) -> None:
     """What is asked for in the amount of nothing has a flavor too: that of its group, or the group's first.
 
-    A flavor that the request names itself stays, as everywhere.
+    A flavor that the request names itself stays, as everywhere; one that nobody has the resource in is none.
     """
     given, pins = dict(chosen), dict(split_flavor(name) for name in sorted(part.requests))
     for resource in pins.keys() - given.keys():
-        group = next((group for group in groups if resource in group.resources), None)
+        group = next((group for group in quotas.groups(queue) if resource in group.resources), None)
         if group is not None:
-            others = tuple(given[other] for other in group.resources if other in given)
-            chosen[resource] = pins[resource] or (others or group.flavors)[0]
+            others = [given[other] for other in group.resources if other in given]
+            known = [name for name in (*others, *group.flavors) if quotas.knows(resource, name)]
+            flavor = pins[resource] or next(iter(known), None)
+            chosen |= {} if flavor is None else {resource: flavor}
 
 
 def flavors_by_part(claimant: Claimant, found: Assignment) -> dict[str, Chosen] | Chosen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable
-from dataclasses import replace
 
 import numpy as np
 
@@ -65,7 +64,8 @@ class Known:
             found.like = like
             return found
         seen = len(snapshot.log)
-        return replace(found, claimant=claimant, seen=seen, like=like)
+        made = (found.snapshot, claimant, found.assignment, found.found, seen, found.notes, like, found.exactly)
+        return Entry(*made)
 
     def place(self, entry: Entry) -> Hashable:
         """All that the answer to a head that is parked depends on; None where it may speak of the victims of others.

@@ -84,6 +84,10 @@ class Quotas:
         resource, flavor = self.pairs[pair]
         return resource if flavor == DEFAULT else f"{resource}@{flavor}"
 
+    def knows(self, resource: str, flavor: str) -> bool:
+        """Whether the file has anything of the resource in this flavor; `default` is known everywhere."""
+        return flavor == DEFAULT or bool(self.columns[self.index[resource, flavor]])
+
     def count(self, pair: int, nano: int) -> int:
         """So many nano-units in counts; what is finer than the unit is rounded up."""
         return -(-nano // self.nano[pair])
