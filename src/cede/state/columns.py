@@ -19,6 +19,8 @@ NONE = -1
 """No node, no queue, no user: the code of an absent name."""
 UNSET = -(1 << 61)
 """No limit given; told apart from every amount, also from a free amount below zero."""
+UNLIMITED = 1 << 62
+"""The count of a quota or limit that is so large or larger: no sum of what is there and asked for reaches it."""
 NEVER = np.iinfo(np.int64).max
 """The time of what has not happened: later than everything that has."""
 
@@ -32,6 +34,11 @@ ANY, TIGHT, SPREAD = range(3)
 CHECKPOINTS = ("none", "auto", "manual")
 NODE_STATES = ("ready", "cordoned", "down")
 READY, CORDONED, DOWN = range(3)
+
+
+def limits_added(one: Int64s, other: Int64s) -> Int64s:
+    """Sums of limits that are given; what comes to more than can be counted is unlimited."""
+    return np.where(one > UNLIMITED - other, UNLIMITED, one + other)
 
 
 class Names:
@@ -112,7 +119,8 @@ class Table:
         for name in self.vectors:
             counts = getattr(self, name)[column]
             if self.fills.get(name) == UNSET:
-                counts[counts != UNSET] *= factor
+                given = counts != UNSET
+                counts[given] = np.where(counts[given] > UNLIMITED // factor, UNLIMITED, counts[given] * factor)
             else:
                 counts *= factor
 

@@ -15,7 +15,6 @@ from cede.state.amounts import (
     difference,
     flavored,
     load_of_node,
-    load_of_queue,
     load_of_workload,
     plain,
     sizes_of_workload,
@@ -330,9 +329,7 @@ class State:
     def put_queue(self, queue: Queue) -> int:
         """A queue joins, or its entry changes: its usage follows it to another parent, its work to a partition."""
         refuse_queue(self, queue)
-        known = self.tree.index.get(queue.name)
-        more = difference(load_of_queue(queue), load_of_queue(None if known is None else self.tree.documents[known]))
-        self.learn(*columns_of_queue(self.static, queue), more=more)
+        self.learn(*columns_of_queue(self.static, queue), more={})
         row = self.tree.row(queue.name)
         usage = self.tree.usage[:, row].copy()
         for above in self.tree.path(row)[1:]:

@@ -72,7 +72,7 @@ class Scales:
         if found is None:
             found = self._lendable[cohort] = {}
             for pair, (resource, _) in enumerate(self.quotas.pairs):
-                found[resource] = found.get(resource, 0) + self.quotas.potential[pair][cohort]
+                found[resource] = self.quotas.added(pair, found.get(resource, 0), self.quotas.potential[pair][cohort])
         return found
 
     def _scale_children(self, cohort: int) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cede.doctrines.kueue.settings import Settings, settings_of
-from cede.model.quantities import say_quantity
+from cede.model.quantities import LARGEST, say_quantity
 from cede.model.resources import split_flavor
-from cede.state.columns import NONE, UNSET
+from cede.state.columns import NONE
 from cede.state.state import State
 from cede.state.tree import QueueTree
 from cede.state.units import COARSEST, WHOLE, Units
@@ -47,6 +47,7 @@ class Quotas:
         self.pairs, self.columns, self.nano = _pairs(tree, units)
         self.finer = _finer(units)
         self.index = {pair: at for at, pair in enumerate(self.pairs)}
+        self.unlimited = [_unlimited(resource, nano) for (resource, _), nano in zip(self.pairs, self.nano, strict=True)]
         nominal = self._limits(tree, "guaranteed")
         self.borrowing = self._limits(tree, "borrowing_limit")
         self.lending = self._limits(tree, "lending_limit")
@@ -76,8 +77,9 @@ class Quotas:
         return found
 
     def show(self, pair: int, amount: int) -> str:
-        """An amount for people."""
-        return say_quantity(self.pairs[pair][0], amount * self.nano[pair])
+        """An amount for people; what is left of an unlimited quota is unlimited too."""
+        plenty = 2 * amount > self.unlimited[pair]
+        return say_quantity(self.pairs[pair][0], LARGEST if plenty else amount * self.nano[pair])
 
     def name(self, pair: int) -> str:
         """The pair for people: the resource alone where it has but one flavor called default."""
@@ -112,34 +114,42 @@ class Quotas:
         return bool(self.children[queue])
 
     def _limits(self, tree: QueueTree, name: str) -> Limits:
-        given = getattr(tree, name)
-        found: Limits = []
-        for columns in self.columns:
-            row: list[int | None] = [None] * self.size
-            for column, factor in columns:
-                finer = self.finer.get(column, 1)
-                for queue, limit in enumerate(given[column, : self.size].tolist()):
-                    if limit != UNSET:
-                        row[queue] = (row[queue] or 0) + -(-limit // finer) * factor
-            found.append(row)
+        found: Limits = [[None] * self.size for _ in self.pairs]
+        for queue, document in enumerate(tree.documents):
+            for key, nano in (getattr(document, name, None) or {}).items():
+                resource, flavor = split_flavor(key)
+                pair = self.index[resource, flavor or DEFAULT]
+                found[pair][queue] = self.added(pair, found[pair][queue] or 0, self.count(pair, nano))
         return found
+
+    def added(self, pair: int, one: int, other: int) -> int:
+        """The sum of two quotas: an unlimited one absorbs the other, bounded ones stay below it."""
+        most = self.unlimited[pair]
+        return most if max(one, other) >= most else min(one + other, most - 1)
+
+    def _less(self, pair: int, quota: int, other: int) -> int:
+        """A quota less another: of an unlimited one all is left, but nothing where the other is unlimited too."""
+        most = self.unlimited[pair]
+        return quota - other if quota < most else 0 if other >= most else most
 
     def _roll_up(self, pair: int) -> None:
         subtree, local, potential = self.subtree[pair], self.local[pair], self.potential[pair]
         for queue in self.upward:
             lending = self.lending[pair][queue]
             if lending is not None:
-                local[queue] = max(0, subtree[queue] - lending)
-            if self.parent[queue] != NONE:
-                subtree[self.parent[queue]] += subtree[queue] - local[queue]
+                local[queue] = max(0, self._less(pair, subtree[queue], lending))
+            above = self.parent[queue]
+            if above != NONE:
+                lent = self._less(pair, subtree[queue], local[queue])
+                subtree[above] = self.added(pair, subtree[above], lent)
         for queue in reversed(self.upward):
             above = self.parent[queue]
             if above == NONE:
                 potential[queue] = subtree[queue]
                 continue
-            most = local[queue] + potential[above]
+            most = self.added(pair, local[queue], potential[above])
             borrowing = self.borrowing[pair][queue]
-            potential[queue] = most if borrowing is None else min(most, subtree[queue] + borrowing)
+            potential[queue] = most if borrowing is None else min(most, self.added(pair, subtree[queue], borrowing))
 
     def _declared(self, tree: QueueTree, nominal: Limits) -> list[list[int]]:
         """The pairs each queue names, or that a queue below it names."""
@@ -222,6 +232,11 @@ def _finer(units: Units) -> dict[int, int]:
         if column != WHOLE and units.nano[column] < unit:
             found[column] = unit // units.nano[column]
     return found
+
+
+def _unlimited(resource: str, nano: int) -> int:
+    """What Kueue takes an unlimited quota for where it needs a number, 2**63 - 1 of its own unit, in counts."""
+    return -(-(2**63 - 1) * kueue_unit(resource) // nano)
 
 
 def _weight(tree: QueueTree, queue: int) -> Fraction:

@@ -10,7 +10,7 @@ from cede.doctrines.parts.claim import matching_nodes, residents_of_all
 from cede.doctrines.parts.orders import Rows
 from cede.model.cluster import Tenant
 from cede.model.quantities import show_quantity
-from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Bools, Int64s
+from cede.state.columns import NONE, PREEMPTING, RESERVED, UNLIMITED, UNSET, Bools, Int64s
 from cede.state.state import State
 
 
@@ -55,7 +55,7 @@ def limits_of(state: State, row: int, *, apart: bool = False) -> list[Limit]:
     asked = state.work.usage[:, row]
     for queue in state.tree.path(int(state.work.queue[row])):
         limits = state.tree.max[:, queue]
-        columns = np.flatnonzero((limits != UNSET) & (asked > 0)).tolist()
+        columns = np.flatnonzero((limits != UNSET) & (limits < UNLIMITED) & (asked > 0)).tolist()
         used = asked
         if columns:
             used = state.tree.usage[:, queue] if apart else used_quota(state, queue)
