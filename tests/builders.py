@@ -15,7 +15,7 @@ from typing import Any
 import cede
 
 SECTIONS = ("nodes", "queues", "tenants", "policies", "workloads")
-NODE_KEYS = {"count", "occupied", "partition", "flavor", "home", "labels", "state", "reserved_for"}
+NODE_KEYS = {"count", "occupied", "partition", "flavor", "home", "labels", "state", "reserved_for", "reserved_since"}
 QUEUE_KEYS = {"parent", "partition", "max", "guaranteed"}
 QUOTA_KEYS = {*QUEUE_KEYS, "borrowing_limit", "lending_limit", "weight", "resource_groups"}
 KUEUE_SETTINGS = {
@@ -146,10 +146,20 @@ def cluster_of(*entries: Entry, edition: str = "bep-1014", now: float = 0, **key
 
 
 def shipped(*entries: Entry, now: float = 0, **keys: Any) -> cede.Cluster:
-    """A cluster under edition 26.8; a group that preempts stands in where none is given."""
+    """A cluster under edition 26.8; a group that preempts stands in where none is given.
+
+    What runs began a minute ago; `started=None` is what never began.
+    """
     if not any(entry.section == "queues" for entry in entries):
         entries = (group(enabled=True), *entries)
-    return cluster_of(*entries, edition="26.8", now=now, **keys)
+    return cluster_of(*(_begun(entry, now) for entry in entries), edition="26.8", now=now, **keys)
+
+
+def _begun(entry: Entry, now: float) -> Entry:
+    if entry.values.get("state") not in HOLDS:
+        return entry
+    values = {"started": now - 60, **entry.values}
+    return Entry(entry.section, {key: value for key, value in values.items() if value is not None})
 
 
 def kueue(*entries: Entry, now: float = 0, **doctrine: Any) -> cede.Cluster:

@@ -21,6 +21,8 @@ from cede.engine.events import (
 from cede.model.cluster import ClusterFile, PodSet, Workload
 from cede.model.times import Instant
 
+NOBODY = {"reserved_for": None, "reserved_since": None}
+
 
 class PlainCluster:
     """A document kept up to date entry by entry."""
@@ -58,7 +60,7 @@ class PlainCluster:
                 del self.work[name]
                 self.given.pop(name, None)
                 kept = [node for node in self.nodes.values() if node.reserved_for == name]
-                self.nodes |= {node.name: node.model_copy(update={"reserved_for": None}) for node in kept}
+                self.nodes |= {node.name: node.model_copy(update=NOBODY) for node in kept}
             case NodePut(node):
                 self.nodes[node.name] = node
             case NodeMarked(name, word):

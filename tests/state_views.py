@@ -11,7 +11,7 @@ import numpy as np
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
 from cede.state.admission import asks_of, load_of_row, standing_ask
-from cede.state.amounts import is_odd, load_of_queue
+from cede.state.amounts import is_odd
 from cede.state.columns import NONE, STATES, UNSET, Names, Table
 from cede.state.state import State
 from cede.state.static import holds
@@ -200,8 +200,6 @@ def _known_in_all(state: State) -> dict[int, int]:
     for row in state.node_index.values():
         both = state.nodes.capacity[:, row] + state.nodes.occupied[:, row]
         total.update(_amounts(state, both.tolist()))
-    for queue in state.tree.documents:
-        total.update(load_of_queue(queue))
     return {state.units.index[name]: nano for name, nano in total.items() if nano}
 
 

@@ -87,6 +87,7 @@ def _node_keys(instants: bool, tidy: bool) -> Strategies:
         "flavor": words(*FLAVORS),
         "labels": LABELS,
         "state": words("ready", "ready", "cordoned", "down"),
+        "reserved_since": times(instants),
         "overcommitted_since": times(instants),
         "last_preemptive_attempt": times(instants),
     }

@@ -111,14 +111,16 @@ def without(document: Document, names: Iterable[str]) -> Document:
     for node in left["nodes"]:
         if node.get("reserved_for") in gone:
             del node["reserved_for"]
+            node.pop("reserved_since", None)
     return left
 
 
 def at_its_turn(document: Document, plan: cede.Plan, name: str) -> Document:
     """The cluster as a waiting workload finds it when its turn comes, with nobody else waiting.
 
-    Victims of earlier decisions are gone. What was started or holds room for its victims' sake is `checkpointing`, a
-    state that holds room and gives way to nobody. A node kept for one who is not here any more stays kept.
+    Victims of earlier decisions are gone; in 26.8 they are on their way, and still there. What was started or holds
+    room for its victims' sake is `checkpointing`, a state that holds room and gives way to nobody. A node kept for one
+    who is not here any more stays kept.
     """
     left = copy.deepcopy(document)
     gone: set[str] = set()
@@ -137,6 +139,9 @@ def at_its_turn(document: Document, plan: cede.Plan, name: str) -> Document:
             stay.append({**workload, "state": "checkpointing", **placed})
         elif workload["name"] == name or workload.get("state", "pending") not in ("pending", "suspended"):
             stay.append(workload)
+    if document["doctrine"].get("edition") == "26.8":
+        stay = [{**workload, "state": "preempting"} if workload["name"] in gone else workload for workload in stay]
+        gone = set()
     left["workloads"] = [workload for workload in stay if workload["name"] not in gone]
     names = {workload["name"] for workload in left["workloads"]}
     for node in left["nodes"]:

@@ -253,7 +253,8 @@ class Draft:
         limits = {"max_nodes": (None, 1, 2, 3, 5), "max_workloads": (None, 0, 1, 2, 4)}
         found = {key: self.one(options) if hard or self.rarely(4) else None for key, options in limits.items()}
         found |= {"share": self.one((None, 0, 0.2, 0.5)), "used": self.one((None, 0.5, 0.9, 1.1, 1.5))}
-        return {"name": name} | _given(found | {"burst": self.one((None, 0.5))})
+        bursts = (None, 0, 0.5) if self.edition == "core" else (None, 0.5)
+        return {"name": name} | _given(found | {"burst": self.one(bursts)})
 
     def differ(self, entry: Document) -> None:
         """Members of different size instead of equal ones."""

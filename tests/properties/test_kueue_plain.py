@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import cede
 from cede.doctrines.kueue import classical, plain
-from cede.doctrines.kueue.book import Asked
 from cede.doctrines.kueue.candidates import pool_of
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Reach
 from cede.doctrines.kueue.search import Search
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of, snapshot_of

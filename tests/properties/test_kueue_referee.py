@@ -11,13 +11,16 @@ import cede
 from tests.properties.kueue_clusters import Document, kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
 from tests.properties.kueue_holds import kueue_holds
+from tests.properties.kueue_numbers import kueue_fractions, kueue_last_bits, kueue_preferences
 from tests.referees import kueue
 
 VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "kueue").glob("*.json"))
 
 
 def differences(document: Document) -> list[str]:
-    return list(kueue.differences(document, cede.plan(cede.load(document)).to_dict()))
+    cluster = cede.load(document)
+    plan = cede.plan(cluster)
+    return [*kueue.differences(document, plan.to_dict()), *cede.verify(cluster, plan)]
 
 
 @pytest.mark.slow
@@ -66,6 +69,24 @@ def test_who_leaves_and_who_comes_overlap_in_classical_preemption(document: Docu
 @settings(max_examples=1200)
 @given(kueue_holds(preemption="FairSharing"))
 def test_who_leaves_and_who_comes_overlap_in_fair_sharing(document: Document) -> None:
+    assert differences(document) == []
+
+
+@settings(max_examples=300)
+@given(kueue_fractions())
+def test_what_is_finer_than_a_unit_is_rounded_up_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@settings(max_examples=300)
+@given(kueue_last_bits())
+def test_the_last_bit_of_a_share_decides_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@settings(max_examples=300)
+@given(kueue_preferences())
+def test_queues_that_prefer_preemption_to_borrowing_decide_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 

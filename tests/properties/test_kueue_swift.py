@@ -56,7 +56,7 @@ def _node(dice: Dice, number: int, flavors: list[str]) -> Document:
 
 
 def _queue(dice: Dice, name: str, flavors: list[str], depth: int, trees: int, *, usual: bool) -> Document:
-    within, reclaim, borrow, fungibility, strict, borrowing, lending, most, together = dice.pick(
+    within, reclaim, borrow, fungibility, strict, borrowing, lending, most, together, weight = dice.pick(
         ("LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority", "Never"),
         ("Any", "LowerPriority", "Never"),
         BORROW,
@@ -66,6 +66,7 @@ def _queue(dice: Dice, name: str, flavors: list[str], depth: int, trees: int, *,
         (None, None, None, 0, 2),
         (None,) * 7 + (4,),
         (True, False),
+        (1, 1, 3, 0.3),
     )
     rules: Document = {"withinClusterQueue": within, "reclaimWithinCohort": reclaim}
     if borrow is not None and reclaim != "Never":
@@ -83,6 +84,7 @@ def _queue(dice: Dice, name: str, flavors: list[str], depth: int, trees: int, *,
         "name": name,
         "parent": "other" if trees > 1 and name == "q3" else "left" if depth > 1 and name != "q0" else "pool",
         "guaranteed": quota,
+        "weight": weight,
         "resource_groups": [{"resources": group, "flavors": flavors} for group in groups],
         "settings": rules,
     }
@@ -102,14 +104,15 @@ def _event(dice: Dice, flavors: list[str]) -> tuple[str, int, int, Document]:
     queue, priority, cpu, gpu, members, placement, form, flag = dice.pick(
         QUEUES,
         (0, 0, 1, 2, 3),
-        (1, 1, 1, 2, 3),
-        (0, 0, 0, 1),
+        (1, 1, 1, 2, 3, "1999400u"),
+        (None, None, 0, 1, "500m"),
         (1, 1, 1, 2, 3),
         ("any", "any", "any", "tight", "spread"),
         ("plain",) * 8 + ("shrinks", "parts", "pinned"),
         ("", "", "", "saves", "stays", "meek"),
     )
-    requests: Document = {f"cpu@{flavors[0]}" if form == "pinned" else "cpu": cpu} | ({"gpu": gpu} if gpu else {})
+    requests: Document = {f"cpu@{flavors[0]}" if form == "pinned" else "cpu": cpu}
+    requests |= {} if gpu is None else {"gpu": gpu}
     kind: Document = {"queue": queue, "priority": priority, "placement": placement}
     kind |= {"preemptible": flag != "stays", "preempts": flag != "meek"}
     kind["checkpoint"] = {"mode": "auto" if flag == "saves" else "none"}

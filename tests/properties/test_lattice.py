@@ -14,7 +14,7 @@ import cede
 from cede.engine.verify import verify
 from tests.properties.documents import shuffled
 from tests.properties.lattice_clusters import Document, cluster, lattice_clusters
-from tests.referees import lattice_core, lattice_policy
+from tests.referees import lattice_core, lattice_core_places, lattice_policy
 from tests.referees.lattice_reading import read
 from tests.strategies import clusters
 
@@ -128,3 +128,6 @@ def test_the_referee_itself_decides_the_known_cases(path: Path) -> None:
     assert sorted(taken) in [sorted(names) for names in expect.get("victims_any_of", [sorted(taken)])]
     for name, wanted in expect.get("actions", {}).items():
         assert answers[name].action in ([wanted] if isinstance(wanted, str) else wanted)
+    for name, nodes in expect.get("nodes", {}).items() if edition == "core" else ():
+        site = read(document)
+        assert lattice_core_places.place(site, site.works[name]) == nodes

@@ -4,6 +4,7 @@ from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cede
 from cede.doctrines.backendai import victims
@@ -48,6 +49,26 @@ def test_release_26_8_collects_agent_by_agent_as_its_page_says(document: Documen
 
     with patch.object(victims, "BATCH", 1):
         assert differences(document) == []
+
+
+NUMBERS = st.sets(st.integers(0, 5), max_size=3)
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@given(small_clusters("26.8"), NUMBERS, NUMBERS, NUMBERS)
+def test_release_26_8_books_beside_what_never_started_and_what_is_between(
+    document: Document, unstarted: set[int], leaving: set[int], coming: set[int]
+) -> None:
+    for workload in document["workloads"]:
+        workload.pop("placement", None)
+    standing = [w for w in document["workloads"] if w.get("state", "pending") == "running"]
+    for number, workload in enumerate(standing):
+        workload["state"] = "preempting" if number in leaving else "reserved" if number in coming else "running"
+        if number in unstarted:
+            workload.pop("started", None)
+
+    assert differences(document) == []
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from cede.model.workloads import PodSet
 from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build
 from cede.state.columns import STATES
+from cede.state.standing import refresh
 from cede.state.state import State
 from cede.state.static import holds
 from cede.state.trial import Trial
@@ -65,7 +66,12 @@ class Trials(RuleBasedStateMachine):
     def evictable(self) -> list[str]:
         work = self.state.work
         holding = {name for name, row in self.state.work_index.items() if holds(int(work.state[row]))}
+        if any(action == "tell" for action, *_ in self.done):
+            holding -= {name for name in holding if self.state_of(name) in ("reserved", "preempting")}
         return sorted(holding - self.touched()) if self.levels else []
+
+    def tellable(self) -> list[str]:
+        return [name for name in self.evictable() if self.state_of(name) in ("running", "checkpointing")]
 
     def bookable(self) -> list[str]:
         names = (name for name in self.state.work_index if self.state_of(name) in ("pending", "suspended", "gone"))
@@ -83,6 +89,16 @@ class Trials(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(self.evictable()))
         self.levels[-1].trial.evict(self.state.work_index[name])
         self.done.append(("evict", name, (), None))
+
+    @precondition(lambda self: self.tellable())
+    @rule(data=st.data())
+    def tell_to_leave(self, data: DataObject) -> None:
+        """It has not left: what is free stays as it is, also if it is summed up anew."""
+        name = data.draw(st.sampled_from(self.tellable()))
+        self.levels[-1].trial.tell_to_leave(self.state.work_index[name])
+        self.done.append(("tell", name, (), None))
+        for node in self.state.node_index.values():
+            refresh(self.state, node)
 
     @precondition(lambda self: self.bookable())
     @rule(data=st.data())
@@ -153,7 +169,7 @@ class Trials(RuleBasedStateMachine):
         }
         for name in self.touched():
             last = [action for action, workload, *_ in self.done if workload == name][-1]
-            assert self.state_of(name) == ("gone" if last == "evict" else "reserved")
+            assert self.state_of(name) == {"evict": "gone", "tell": "preempting", "book": "reserved"}[last]
 
     def as_if_it_happened(self) -> State:
         state = copy.deepcopy(self.saved)
@@ -161,7 +177,7 @@ class Trials(RuleBasedStateMachine):
             row = state.work_index[name]
             if action == "evict":
                 state.requeue(row)
-            else:
+            elif action == "book":
                 state.start(row, [state.node_index[place] for place in places], parts=parts)
         return state
 

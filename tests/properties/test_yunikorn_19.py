@@ -10,8 +10,10 @@ from cede.engine.verify import verify
 from tests.properties.yunikorn_clusters import (
     Document,
     yunikorn_clusters,
+    yunikorn_contests,
     yunikorn_daemons,
     yunikorn_quotas,
+    yunikorn_reserved,
     yunikorn_rushes,
 )
 from tests.properties.yunikorn_outcomes import complaints, outcomes, vectors
@@ -49,6 +51,20 @@ def test_release_1_9_enforces_quotas_as_its_page_says(document: Document) -> Non
 @settings(max_examples=500)
 @given(yunikorn_rushes())
 def test_release_1_9_counts_its_attempts_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(yunikorn_reserved())
+def test_release_1_9_cancels_reservations_as_its_page_says(document: Document) -> None:
+    assert differences(document) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(yunikorn_contests())
+def test_release_1_9_comes_to_the_asks_of_many_queues_in_the_order_of_its_page(document: Document) -> None:
     assert differences(document) == []
 
 

@@ -139,6 +139,56 @@ def yunikorn_rushes(draw: DrawFn) -> Document:
     return document
 
 
+@st.composite
+def yunikorn_reserved(draw: DrawFn) -> Document:
+    """A claimant of edition `1.9` beside a node that is reserved for another, often for long; nobody else waits."""
+    document = draw(yunikorn_clusters("1.9").filter(lambda made: "nodes" in made))
+    dice = Dice(draw)
+    claimant = next(workload for workload in document["workloads"] if workload["state"] == "pending")
+    claimant |= {"submitted": -60, "preempts": True, "members": 1}
+    claimant.pop("constraints", None)
+    works = [workload for workload in document["workloads"] if workload["state"] != "pending"]
+    leaves = sorted({workload["queue"] for workload in works})
+    queue, cpu, priority, submitted = dice.pick(leaves, (1, 2, 4, 6, 9), (-1, 0, 1, 2, 3, 4), (600, 3602, 3603, 9000))
+    holder = {"name": "hold", "queue": queue, "state": "pending", "requests": {"cpu": cpu}, "priority": priority}
+    document["workloads"] = [*works, claimant, holder | {"submitted": -submitted, "preempts": False}]
+    for node in document["nodes"]:
+        node.pop("reserved_for", None)
+        node.pop("reserved_since", None)
+    node, since, spare = dice.pick(document["nodes"], (None, None, -30, -3600, -3601), (0, 0, 1, 2, 3))
+    node |= {"reserved_for": "hold", "state": "ready"} | _given({"reserved_since": since})
+    node["capacity"]["cpu"] += spare
+    return document
+
+
+@st.composite
+def yunikorn_contests(draw: DrawFn) -> Document:
+    """Asks of many queues of edition `1.9`, all of one priority, for the little that is left: the order decides."""
+    dice = Dice(draw)
+    [shape] = dice.pick(SHAPES)
+    leaves = [name for name in shape if not any(other.startswith(f"{name}.") for other in shape)]
+    queues: list[Document] = [{"name": "root"}]
+    for name in shape:
+        cpu, gpu, most, most_gpu = dice.pick(
+            (None, None, 0, 4, 6), (None, None, 2), (None,) * 3 + (8, 9), (None,) * 4 + (0, 4)
+        )
+        entry: Document = {"name": name, "parent": name.rpartition(".")[0]}
+        promised, limit = _given({"cpu": cpu, "gpu": gpu}), _given({"cpu": most, "gpu": most_gpu})
+        queues.append(entry | ({"guaranteed": promised} if promised else {}) | ({"max": limit} if limit else {}))
+    works: list[Document] = []
+    for number, (state, many) in enumerate((("running", 3), ("pending", 5))):
+        for at in range(many):
+            queue, cpu, gpu, submitted = dice.pick(leaves, (1, 1, 2, 3), (0, 0, 1), (40, 60, 60))
+            work: Document = {"name": f"w{number}{at}", "queue": queue, "state": state, "submitted": -submitted}
+            work["requests"] = {"cpu": cpu} | ({"gpu": gpu} if gpu else {})
+            works.append(work | ({"nodes": ["n"]} if state == "running" else {}))
+    capacity = {kind: sum(work["requests"].get(kind, 0) for work in works[:3]) for kind in ("cpu", "gpu")}
+    more, more_gpu = dice.pick((0, 1, 2, 3, 4), (0, 1, 2))
+    node = {"name": "n", "capacity": {"cpu": capacity["cpu"] + more, "gpu": capacity["gpu"] + more_gpu}}
+    doctrine = {"name": "yunikorn", "edition": "1.9"}
+    return {"cede": 1, "now": 0, "doctrine": doctrine, "queues": queues, "nodes": [node], "workloads": works}
+
+
 class Dice:
     """Even choices from one draw: what Hypothesis draws piece by piece repeats itself, and rules hide in corners."""
 
@@ -247,4 +297,7 @@ def _node(dice: Dice, name: str, running: Sequence[Document], pending: Sequence[
         capacity["gpu"] = used["gpu"] + slack_gpu
     entry: Document = {"name": name, "capacity": capacity, "state": state}
     entry |= {"occupied": {"cpu": 1}} if occupied else {}
-    return entry | ({"reserved_for": pending[kept]["name"]} if kept < len(pending) else {})
+    if kept >= len(pending):
+        return entry
+    [since] = dice.pick((None, -30, -3600, -3601, -9000))
+    return entry | {"reserved_for": pending[kept]["name"]} | _given({"reserved_since": since})

@@ -98,7 +98,7 @@ class Cycle:
     def mark_who_fits_now(self, entries: list[Entry]) -> None:
         """Whether those that fit do so though the victims of earlier passes may be there yet."""
         self.put_back(self.left)
-        for entry in entries:
+        for entry in entries if self.left else ():
             entry.now = self.tree.nodes[entry.ask.queue].fits(entry.assignment.usage)
         for workload in self.left:
             self.tree.release(workload)

@@ -80,7 +80,7 @@ def assign(board: Board, ask: Ask, counts: Sequence[int], only: Flavors | None) 
     result = Assignment(tuple(counts))
     for part, count in zip(ask.parts, counts, strict=True):
         chosen: list[Choice] = []
-        groups, undeclared = _groups_of(board, ask, part, count)
+        groups, undeclared = _groups_of(board, ask, part)
         for group in groups:
             choice = _choose(board, ask, part, count, group, result.usage, only)
             if choice is None:
@@ -98,19 +98,32 @@ def assign(board: Board, ask: Ask, counts: Sequence[int], only: Flavors | None) 
                 result.usage[fr] = result.usage.get(fr, 0) + count * part.requests[resource]
                 result.level = max(result.level, level)
                 if mode != FIT:
-                    result.mode = PREEMPT
                     result.contested.add(fr)
+        if any(choice.worst[0] != FIT for choice in chosen):
+            result.mode = PREEMPT
+        flavors |= _flavors_of_nothing(board, ask, part, flavors)
     return result
 
 
-def _groups_of(board: Board, ask: Ask, part: Part, count: int) -> tuple[list[Group], bool]:
+def _flavors_of_nothing(board: Board, ask: Ask, part: Part, flavors: dict[str, str]) -> dict[str, str]:
+    """What is reported for requests of zero, which were not looked at."""
+    found: dict[str, str] = {}
+    for resource in part.nothing:
+        group = board.group_of(ask.queue, resource)
+        if group is not None:
+            beside = {flavors[other] for other in group.resources if other in flavors} or {group.flavors[0]}
+            [found[resource]] = part.pins.get(resource, beside)
+    return found
+
+
+def _groups_of(board: Board, ask: Ask, part: Part) -> tuple[list[Group], bool]:
     """The groups that the pod set needs, and whether it asks for something that its queue does not declare."""
     groups: list[Group] = []
     undeclared = False
     for resource in sorted(part.requests):
         group = board.group_of(ask.queue, resource)
         if group is None:
-            undeclared = undeclared or count * part.requests[resource] > 0
+            undeclared = True
         elif group not in groups:
             groups.append(group)
     return groups, undeclared

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from cede.cli.bench.naive import classical, fair
@@ -21,13 +22,14 @@ WAITS = ("pending", "suspended")
 
 @dataclass(frozen=True)
 class Part:
-    """A pod set: what one member requests, and the flavors that its requests pin."""
+    """A pod set: what one member requests, the flavors that its requests pin, and what it requests nothing of."""
 
     name: str
     count: int
     least: int
     requests: Mapping[str, int]
     pins: Mapping[str, frozenset[str]]
+    nothing: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +165,9 @@ def _ask(entry: Document, now: int) -> Ask:
             part.get("name", ""),
             part["count"],
             part["min_count"] if "min_count" in part else part["count"],
-            _by_resource(part["requests"]),
+            {resource: amount for resource, amount in _by_resource(part["requests"]).items() if amount},
             _pins(part["requests"]),
+            frozenset(resource for resource, amount in _by_resource(part["requests"]).items() if not amount),
         )
         for part in _parts(entry)
     )
@@ -208,15 +211,20 @@ def _amounts(raw: Mapping[str, Any]) -> Amounts:
     for name, value in raw.items():
         resource, _, flavor = name.partition("@")
         fr = (flavor or "default", resource)
-        total[fr] = total.get(fr, 0) + parse_quantity(value)
+        total[fr] = total.get(fr, 0) + _counted(resource, value)
     return total
+
+
+def _counted(resource: str, value: Any) -> int:
+    """Kueue's integers: milli-CPU, or units of anything else; never less than what was written."""
+    return ceil(Fraction(parse_quantity(value), 10**6 if resource == "cpu" else 10**9))
 
 
 def _by_resource(raw: Mapping[str, Any]) -> dict[str, int]:
     total: dict[str, int] = {}
     for name, value in raw.items():
         resource = name.partition("@")[0]
-        total[resource] = total.get(resource, 0) + parse_quantity(value)
+        total[resource] = total.get(resource, 0) + _counted(resource, value)
     return total
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import cede
+from tests.referees import lattice_core_places as places
 from tests.referees.lattice_costs import core_cost
 from tests.referees.lattice_policy import never
 from tests.referees.lattice_reading import Site, read
-from tests.referees.lattice_score import core_score, fingerprint
+from tests.referees.lattice_score import core_score
 from tests.referees.reading import Document, Work
 
 
@@ -55,7 +57,7 @@ def victims(site: Site, claimant: Work) -> dict[str, str] | None:
     return found if freed >= wanted else None
 
 
-def decide(site: Site, work: Work) -> Answer:
+def decide(site: Site, wished: Site, work: Work) -> Answer:
     """What becomes of this workload at its turn."""
     refused = never(site, work)
     if refused:
@@ -64,7 +66,7 @@ def decide(site: Site, work: Work) -> Answer:
         return Answer("refuse", "tenant quota")
     if site.over_queue(work):
         return Answer("wait", "queue max")
-    if site.fits(work) and _fits_alike(site, work):
+    if places.fits(site, wished, work.name):
         return Answer("start", "fits")
     if site.machines and not site.usable(work):
         return Answer("wait", "no usable node")
@@ -76,50 +78,33 @@ def decide(site: Site, work: Work) -> Answer:
     return Answer("preempt", "preempt", found)
 
 
-def _fits_alike(site: Site, work: Work) -> bool:
-    """Whether sensitive work finds nodes of one fingerprint; in a sensitive vCluster it must be a known one."""
-    claims = site.type_of(work.asks("queue")) == "sensitive"
-    if not site.machines or not (claims or work.asks("sensitive")):
-        return True
-    usable = [one for one in site.usable(work) if not claims or fingerprint(one) is not None]
-    groups = [[one for one in usable if fingerprint(one) == word] for word in {fingerprint(one) for one in usable}]
-    nobody = dict.fromkeys(set().union(*work.needs), 0)
-    rooms = [dict.fromkeys(site.machines, nobody) | site.rooms(group) for group in groups]
-    return any(site.holds(work, room) for room in rooms)
-
-
 def may_take_too_many(site: Site, work: Work) -> bool:
     """Whether its tenant may have a node for each of its members; on fewer it may fit, if it is put there."""
     return not work.exclusive and site.over_tenant(work, on=[str(member) for member in range(len(work.needs))])
 
 
 def loosely(document: Document) -> Document:
-    """The same file, in which nobody asks for one group: the shipped code takes several if none has room."""
-    works = [
-        {key: value for key, value in work.items() if (key, value) != ("placement", "tight")}
-        for work in document["workloads"]
-    ]
+    """The same file, in which nobody has a wish for its placement: to the shipped code it is no condition."""
+    works = [{key: value for key, value in work.items() if key != "placement"} for work in document["workloads"]]
     return {**document, "workloads": works}
 
 
-def apart(strict: Site, name: str, nodes: Sequence[str]) -> bool:
-    """Whether a gang that asks for one group stands in several though one has room; what is identical counts more."""
-    work = strict.works[name]
-    if work.asks("placement") != "tight" or any(fingerprint(one) is not None for one in strict.machines.values()):
-        return False
-    return strict.fits(work) and len({strict.group_of(strict.machines[node]) for node in nodes}) > 1
+def both(document: Document) -> tuple[Site, Site]:
+    """The site without wishes and with them; who leaves one or comes there does so in the other."""
+    site, wished = read(loosely(document)), read(document)
+    wished.gone, wished.placed = site.gone, site.placed
+    return site, wished
 
 
 def plan(document: Document) -> dict[str, Answer]:
     """What the referee would say of each if all others had to wait."""
-    site = read(loosely(document))
-    return {work.name: decide(site, work) for works in lines(site) for work in works}
+    site, wished = both(document)
+    return {work.name: decide(site, wished, work) for works in lines(site) for work in works}
 
 
 def differences(document: Document, made: cede.Plan) -> Iterator[str]:
     """Where a plan decides otherwise than the shipped code would."""
-    site, strict, decisions = read(loosely(document)), read(document), iter(made.decisions)
-    strict.gone, strict.placed = site.gone, site.placed
+    (site, wished), decisions = both(document), iter(made.decisions)
     for works in lines(site):
         stops = site.type_of(works[0].asks("queue")) == "interactive"
         blocked = False
@@ -128,7 +113,7 @@ def differences(document: Document, made: cede.Plan) -> Iterator[str]:
             if got is None or got.workload != work.name:
                 yield f"expected {work.name} next, got {got and got.workload}"
                 return
-            want = decide(site, work)
+            want = decide(site, wished, work)
             if blocked and want.action != "refuse":
                 want = Answer("wait", "behind a misfit")
             taken = {victim.workload: victim.reason for victim in got.victims}
@@ -139,9 +124,12 @@ def differences(document: Document, made: cede.Plan) -> Iterator[str]:
                 return
             blocked |= stops and (got.action in ("wait", "preempt") or want.why in ("too big", "no match"))
             site.gone |= set(taken)
-            if got.action == "start" and apart(strict, work.name, got.nodes):
-                yield f"{work.name}: one group has room, and it is put in several: {got.nodes}"
-            if got.action == "preempt" and not got.warnings and not site.fits(work):
+            fits = places.fits(site, wished, work.name)
+            if got.action in ("start", "preempt") and fits and site.alike(work):
+                nodes = places.place(site, wished.works[work.name])
+                if nodes is not None and Counter(nodes) != Counter(got.nodes):
+                    yield f"{work.name}: expected on {nodes}, got {got.nodes}"
+            if got.action == "preempt" and not got.warnings and not fits:
                 yield f"{work.name}: the victims do not make it fit, and nobody is told"
             if got.action in ("start", "preempt"):
                 site.placed[work.name] = list(got.nodes)

@@ -63,22 +63,38 @@ def gpu_hours(site: Site, work: Work) -> Fraction:
 # -- edition core ------------------------------------------------------------------------------------------------------
 
 
-def core_cost(site: Site, work: Work) -> int:
-    """The same by the shipped code: whole minutes, half of it for who runs above its share on an allowance."""
-    walltime = site.walltime(work)
+def core_cost(site: Site, work: Work) -> float:
+    """By the shipped code, which compares doubles: whole minutes, half of it for who runs above its share."""
     elapsed = 0 if work.started is None else max(0, site.now - work.started) // MINUTE
-    mode, _, _ = site.checkpoint(work)
-    saving = Fraction({"auto": 5, "manual": 10}.get(mode, site.size(work) * elapsed))
-    lasts = (walltime or 0) // MINUTE
-    progress = progress_minutes(used_share(elapsed, lasts)) if lasts else Fraction()
-    return round((saving + progress) * (Fraction(1, 2) if bursts(site, work) else 1) * PARTS)
+    saving = {"auto": 5, "manual": 10}.get(site.checkpoint(work)[0], site.size(work) * elapsed)
+    lasts = (site.walltime(work) or 0) // MINUTE
+    cost = float(saving)
+    if lasts:
+        used = elapsed / lasts
+        cost += 1000.0 if used >= 0.9 else 1.0 if used < 0.1 else used * 100.0
+    return cost * 0.5 if bursts(site, work) else cost
 
 
 def bursts(site: Site, work: Work) -> bool:
+    """Whether its tenant has an allowance, be it of nothing, and more runs than is its share."""
     tenant = site.tenant(work)
-    if not tenant.get("burst") or tenant.get("share") is None:
+    if tenant.get("burst") is None or tenant.get("share") is None:
         return False
-    return actual_share(site, work) > Fraction(str(tenant["share"]))
+    return float(running_share(site, work)) > float(tenant["share"])
+
+
+def running_share(site: Site, work: Work) -> Fraction:
+    """What of its tenant's work runs, of the nodes that are ready."""
+    mine = [one for one in running(site) if one.asks("tenant") == work.asks("tenant")]
+    return Fraction(sum(map(site.size, mine)), ready(site)) if ready(site) else Fraction()
+
+
+def running(site: Site) -> list[Work]:
+    return [one for one in site.works.values() if one.state == "running" and one.name not in site.gone]
+
+
+def ready(site: Site) -> int:
+    return sum(machine.ready for machine in site.machines.values())
 
 
 def actual_share(site: Site, work: Work) -> Fraction:

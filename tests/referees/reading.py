@@ -208,10 +208,11 @@ class Board:
 
     # -- limits above the nodes --------------------------------------------------------------------------------------
 
-    def over_limits(self, work: Work, without: Iterable[str] = (), *, alone: bool = False) -> bool:
+    def over_limits(self, work: Work, without: Iterable[str] = (), *, alone: bool = False, apart: bool = False) -> bool:
         """Whether a queue's max or its tenant's number of workloads would be exceeded; `alone`: if nothing else ran.
 
-        How many nodes a tenant's gang takes is a matter of its placement, which is not judged here.
+        `apart`: who leaves and who waits for that count both. How many nodes a tenant's gang takes is a matter of its
+        placement, which is not judged here.
         """
         holders = [] if alone else self.holders(without)
         for queue in self.path(work.asks("queue")):
@@ -221,7 +222,8 @@ class Board:
                 used = {"reserved": 0, "preempting": 0, "other": 0}
                 for other in inside:
                     used[other.state if other.state in used else "other"] += other.quota.get(key, 0)
-                total = used["other"] + max(used["reserved"], used["preempting"])
+                between = used["reserved"], used["preempting"]
+                total = used["other"] + (sum(between) if apart else max(between))
                 if asked and total + asked > parse_quantity(limit):
                     return True
         for tenant in self.document.get("tenants", []):

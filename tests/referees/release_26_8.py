@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import cede
 from cede.model.times import parse_duration
-from tests.referees.reading import Amounts, Board, Document, Machine, Work, read
+from tests.referees.reading import HOLDS, Amounts, Board, Document, Machine, Work, read
 
 WHOLE = ""
 ALL, SOME = 10**6, 1
@@ -27,19 +27,25 @@ DEFAULTS = {
 
 
 @dataclass
-class Pass:
-    """One schedule pass over one group, and the agent that was used last."""
-
-    board: Board
-    last_used: str | None = None
-
-
-@dataclass
 class Try:
-    """An attempt for one session: agents so far, sessions claimed for it, and what it booked itself."""
+    """An attempt for one session: agents so far, and the sessions that are to leave for it."""
 
     agents: list[str] = field(default_factory=list)
     victims: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Pass:
+    """One schedule pass over one group. Nobody leaves while it lasts; who is to leave is asked for once only."""
+
+    board: Board
+    picks: int = 0
+    starts: dict[str, Try] = field(default_factory=dict)
+    reservations: dict[str, Try] = field(default_factory=dict)
+
+    @property
+    def leaving(self) -> set[str]:
+        return {name for found in self.reservations.values() for name in found.victims}
 
 
 def differences(document: Document, plan: cede.Plan) -> Iterator[str]:
@@ -48,23 +54,60 @@ def differences(document: Document, plan: cede.Plan) -> Iterator[str]:
     waiting = [work for work in board.works.values() if work.state in ("pending", "suspended")]
     decided = iter(plan.decisions)
     for partition in sorted({work.partition for work in waiting}):
-        under_way, blocked = Pass(board), False
-        for work in sequence(board, partition):
+        for work, (action, found) in whole_pass(board, partition):
             made = next(decided, None)
             if made is None or made.workload != work.name:
                 yield f"expected {work.name} next, got {made and made.workload}"
                 return
-            action, found, blocks = judge(under_way, work, blocked=blocked)
-            blocked |= blocks
             fate = "requeued" if settings_of(board, work)["preemption_mode"] == "reschedule" else "ended"
             got = {victim.workload: victim.fate for victim in made.victims}
             if made.action != action or got != dict.fromkeys(found.victims, fate) or list(made.nodes) != found.agents:
                 what = f"expected {action} {found}, got {made.action} {got} on {list(made.nodes)}"
                 yield f"{work.name}: {what} ({made.why})"
                 return
-            board.gone |= set(found.victims)
-            if action in ("start", "preempt"):
-                board.placed[work.name] = found.agents
+
+
+def whole_pass(board: Board, partition: str) -> list[tuple[Work, tuple[str, Try]]]:
+    """Everybody in sequence, and in the end the reservations of all: booked together or not at all."""
+    under_way, blocked = Pass(board), False
+    answers: list[tuple[Work, tuple[str, Try]]] = []
+    for work in sequence(board, partition):
+        action, found, blocks = judge(under_way, work, blocked=blocked)
+        blocked |= blocks
+        if action in ("start", "preempt"):
+            (under_way.reservations if found.victims else under_way.starts)[work.name] = found
+            board.placed[work.name] = found.agents
+        answers.append((work, (action, found)))
+    if all(bookable(under_way, machine) for machine in board.machines.values()):
+        return answers
+    for name in under_way.reservations:
+        del board.placed[name]
+    return [(work, ("wait", Try()) if work.name in under_way.reservations else made) for work, made in answers]
+
+
+def bookable(under_way: Pass, machine: Machine) -> bool:
+    """Reserved, with what starts and what never started, and prereserved: no more than the agent has."""
+    board = under_way.board
+    unstarted = [w for w in board.works.values() if w.state in HOLDS and (w.state == "reserved" or w.started is None)]
+    reserved = [on_agent(work, machine, work.nodes) for work in unstarted]
+    reserved += [on_agent(board.works[name], machine, found.agents) for name, found in under_way.starts.items()]
+    asked = [on_agent(board.works[name], machine, found.agents) for name, found in under_way.reservations.items()]
+    capacity = machine.capacity | {WHOLE: ALL}
+    return all(
+        sum(amounts.get(slot, 0) for amounts in reserved + asked) <= total
+        for slot, total in capacity.items()
+        if any(amounts.get(slot, 0) for amounts in asked)
+    )
+
+
+def on_agent(work: Work, machine: Machine, agents: list[str]) -> Amounts:
+    """What a session takes of one agent."""
+    taken: Amounts = {WHOLE: 0}
+    for agent, need in zip(agents, work.needs, strict=False):
+        if agent == machine.name:
+            taken = {slot: taken.get(slot, 0) + need.get(slot, 0) for slot in taken | need}
+            taken[WHOLE] += ALL if work.exclusive else SOME
+    return taken
 
 
 def settings_of(board: Board, work: Work) -> Document:
@@ -94,13 +137,12 @@ def sequence(board: Board, partition: str) -> list[Work]:
 
 
 def dominant_share(board: Board, partition: str, user: str | None) -> Fraction:
-    machines = [machine for machine in board.machines.values() if machine.partition == partition]
+    """Of the agents that take work; with sessions of every group, on their way out too, but none of system work."""
+    machines = [machine for machine in board.machines.values() if machine.partition == partition and machine.ready]
     theirs = [
         need
         for work in board.works.values()
-        if work.asks("user") == user
-        and work.partition == partition
-        and work.state in ("reserved", "running", "checkpointing")
+        if work.asks("user") == user and work.state in HOLDS and work.kind != "system"
         for need in work.needs
     ]
     shares = [Fraction(0)]
@@ -118,15 +160,13 @@ def judge(under_way: Pass, work: Work, *, blocked: bool) -> tuple[str, Try, bool
         return "refuse", Try(), False
     if board.machines and not board.matching(work):
         return "refuse", Try(), False
-    if blocked or board.over_limits(work):
+    if blocked or board.over_limits(work, apart=True):
         return "wait", Try(), False
     if not board.machines:
         return "start", Try(), False
-    before = under_way.last_used
     found = Try()
     if all(choose(under_way, work, need, found) for need in work.needs):
         return ("preempt" if found.victims else "start"), found, False
-    under_way.last_used = before
     if not board.fits_empty(work, bare=True):
         return "refuse", Try(), True
     return "wait", Try(), any(machine.ready for machine in board.matching(work))
@@ -141,9 +181,10 @@ def choose(under_way: Pass, work: Work, need: Amounts, found: Try) -> bool:
     remaining = {name: left(board, work, machine, found) for name, machine in usable.items()}
     with_room = [name for name in usable if covers(remaining[name], need)]
     if with_room:
-        found.agents.append(pick(under_way, strategy, with_room, remaining))
+        found.agents.append(pick(under_way, strategy, with_room, need, remaining))
         return True
-    eligible = [w for w in candidates(board, work, settings) if w.name not in found.victims]
+    taken = under_way.leaving | set(found.victims)
+    eligible = [other for other in candidates(board, work, settings) if other.name not in taken]
     credited = {name: dict(amounts) for name, amounts in remaining.items()}
     for victim in eligible:
         for name, given in gives(victim).items():
@@ -155,24 +196,18 @@ def choose(under_way: Pass, work: Work, need: Amounts, found: Try) -> bool:
     sets = {name: collect(settings["preemption_order"], eligible, name, remaining[name], need) for name in feasible}
     keys = {name: agent_key(settings["preemption_order"], name, sets[name]) for name in feasible}
     best = [name for name in feasible if keys[name] == min(keys.values())]
-    chosen = pick(under_way, strategy, best, credited)
+    chosen = pick(under_way, strategy, best, need, credited)
     found.agents.append(chosen)
     found.victims += [victim.name for victim in sets[chosen]]
     return True
 
 
 def left(board: Board, work: Work, machine: Machine, found: Try) -> Amounts:
-    """What remains of an agent with the sessions claimed so far credited and the members placed so far booked."""
-    free = board.free(machine, found.victims)
-    used = {"reserved": 0, "preempting": 0, "other": 0}
-    for other in board.holders(found.victims):
-        share = (ALL if other.exclusive else SOME) * board.standing(other).count(machine.name)
-        used[other.state if other.state in used else "other"] += share
-    free[WHOLE] = ALL - used["other"] - max(used["reserved"], used["preempting"])
-    for agent, need in zip(found.agents, work.needs, strict=False):
-        if agent == machine.name:
-            free = {slot: free.get(slot, 0) - need.get(slot, 0) for slot in free | need}
-            free[WHOLE] -= ALL if work.exclusive else SOME
+    """What remains of an agent beside all that holds room, with this session's own victims credited alone."""
+    free = {slot: total - machine.occupied.get(slot, 0) for slot, total in (machine.capacity | {WHOLE: ALL}).items()}
+    taken = [on_agent(other, machine, board.standing(other)) for other in board.holders(found.victims)]
+    for amounts in (*taken, on_agent(work, machine, found.agents)):
+        free = {slot: free.get(slot, 0) - amounts.get(slot, 0) for slot in free | amounts}
     return free
 
 
@@ -182,21 +217,34 @@ def covers(room: Amounts, need: Amounts) -> bool:
 
 def candidates(board: Board, work: Work, settings: Document) -> list[Work]:
     """Sessions of the scope that may go for this one."""
-    if not settings["enabled"] or work.kind == "system" or not work.asks("preempts", True):
+    if not settings["enabled"] or not work.asks("preempts", True):
+        return []
+    beside = [
+        other.job_priority
+        for other in board.works.values()
+        if other.state in ("pending", "suspended")
+        and other.partition == work.partition
+        and other.kind != "system"
+        and (settings["victim_scope"] == "resource-group" or same(settings["victim_scope"], other, work))
+    ]
+    if not beside:  # it is system work, and nobody else of its scope waits
         return []
     scope, grace = settings["victim_scope"], parse_duration(settings["preemption_min_runtime"])
     return [
         other
         for other in board.works.values()
-        if other.name not in board.gone
-        and other.state == "running"
+        if other.state == "running"
         and other.partition == work.partition
         and other.kind != "system"
         and other.asks("preemptible", True)
-        and (scope == "resource-group" or other.asks(scope) == work.asks(scope))
-        and other.job_priority < work.job_priority
+        and (scope == "resource-group" or same(scope, other, work))
+        and other.job_priority < min(work.job_priority, max(beside))
         and (grace == 0 or (other.started is not None and board.now - other.started >= grace))
     ]
+
+
+def same(scope: str, other: Work, work: Work) -> bool:
+    return bool(other.asks(scope) == work.asks(scope))
 
 
 def gives(victim: Work) -> dict[str, Amounts]:
@@ -247,22 +295,13 @@ def agent_key(order: str, agent: str, victims: list[Work]) -> int:
     return sum(total(gives(victim)[agent]) for victim in victims) if order == "smallest-resources" else 0
 
 
-def pick(under_way: Pass, strategy: str, agents: list[str], remaining: dict[str, Amounts]) -> str:
+def pick(under_way: Pass, strategy: str, agents: list[str], need: Amounts, remaining: dict[str, Amounts]) -> str:
     """The strategy's choice; ties by name."""
-    machines = under_way.board.machines
     agents = sorted(agents)
+    under_way.picks += 1
     if strategy == "roundrobin":
-        last = under_way.last_used
-        chosen = next((name for name in agents if last is None or name > last), agents[0])
-        under_way.last_used = chosen
-        return chosen
-    if strategy == "legacy":
-        group = [m for m in machines.values() if m.partition == machines[agents[0]].partition]
-        first = min((slot for machine in group for slot, amount in machine.capacity.items() if amount), default="")
-        return min(agents, key=lambda name: -remaining[name].get(first, 0))
-
-    def share(name: str) -> Fraction:
-        capacity = machines[name].capacity
-        return sum((Fraction(remaining[name].get(s, 0), c) for s, c in capacity.items() if c), start=Fraction(0))
-
-    return min(agents, key=share if strategy == "concentrated" else lambda name: -share(name))
+        return agents[(under_way.picks - 1) % len(agents)]
+    asked = sorted(slot for slot, amount in need.items() if amount and slot != WHOLE)
+    slots = [slot for slot in ("cpu", "mem") if slot in asked] + [s for s in asked if s not in ("cpu", "mem")]
+    sign = 1 if strategy == "concentrated" else -1
+    return min(agents, key=lambda name: [sign * remaining[name].get(slot, 0) for slot in slots])

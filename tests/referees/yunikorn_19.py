@@ -49,6 +49,7 @@ class Passes:
     def one_pass(self) -> bool:
         """Whether there was a result; who found all attempts of its leaf used up is not decided yet."""
         self.attempts.clear()
+        self.drop_old_reservations()
         for name in order(self.board):
             if name in self.answers:
                 continue
@@ -59,6 +60,16 @@ class Passes:
             if answer.action in ("start", "preempt"):
                 return True
         return False
+
+    def drop_old_reservations(self) -> None:
+        """Reservations come before everything else in a pass: those older than an hour go where headroom is short."""
+        board = self.board
+        for machine in board.machines.values():
+            holder = board.works.get(machine.reserved_for or "")
+            if holder is None or holder.state not in ("pending", "suspended") or holder.name in board.placed:
+                continue
+            if holder.required is None and board.reserved_for_long(machine) and not has_headroom(board, holder):
+                machine.reserved_for = None
 
     def decide(self, ask: Work) -> Answer | None:
         """The answer, which is on the board already; None if no attempt was left."""
@@ -96,8 +107,7 @@ class Passes:
             if self.board.takes(machine, self.board.free(machine), ask) >= ask.members:
                 return self.start(ask)
             machine.reserved_for = ask.name
-            able = ask.members == 1 and ask.preempts
-            victims = required_victims(self.board, ask, machine) if able else None
+            victims = required_victims(self.board, ask, machine) if ask.members == 1 else None
             if victims is not None:
                 return self.take(ask, victims, machine.name)
         return WAIT
@@ -124,7 +134,7 @@ def opened(document: Document) -> Board:
 def open_nodes(board: Board, ask: Work) -> list[Machine]:
     if ask.required is None:
         return board.usable(ask)
-    return [machine for machine in board.matching(ask) if machine.ready]
+    return [machine for machine in board.matching(ask) if not machine.down]
 
 
 def first_nodes(board: Board, ask: Work) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cede.model.times import parse_duration
 from tests.referees.yunikorn_19_limits import ladder
 from tests.referees.yunikorn_19_snapshot import Snapshots, snapshots
 from tests.referees.yunikorn_19_vectors import (
@@ -23,8 +22,6 @@ from tests.referees.yunikorn_19_vectors import (
     under,
 )
 from tests.referees.yunikorn_reading import NOWHERE, Board, Machine, Work
-
-STALE = parse_duration("2h") + parse_duration("2s")
 
 
 class Check(NamedTuple):
@@ -65,7 +62,8 @@ class Attempt:
     def find_candidates(self) -> list[Work]:
         rungs = ladder(self.board, self.ask)
         root = list(rungs)[-1]
-        return sorted(self.below(root, rungs[root], rungs, is_open=False), key=lambda work: (work.uid, work.name))
+        found = self.below(root, rungs[root], rungs, is_open=False)
+        return sorted(found, key=lambda work: (work.queue, work.uid, work.name))
 
     def below(self, queue: str, threshold: int, rungs: dict[str, int], *, is_open: bool) -> list[Work]:
         children = self.board.children(queue)
@@ -123,17 +121,17 @@ class Attempt:
             if not machine.ready or not (machine.name == NOWHERE or fits(machine.capacity, self.ask.need)):
                 continue
             if machine.reserved_for not in (None, self.ask.name):
-                if not self.may_cancel(machine.reserved_for):
+                if not self.may_cancel(machine):
                     continue
                 machine.reserved_for = None
             found.append(machine)
         return found
 
-    def may_cancel(self, holder: str | None) -> bool:
-        other = self.board.works[holder or ""]
+    def may_cancel(self, machine: Machine) -> bool:
+        other = self.board.works[machine.reserved_for or ""]
         triggered = other.name in self.board.placed or other.state == "reserved"
-        stale = self.board.now - other.submitted > STALE
-        return not triggered and other.required is None and other.priority < self.ask.priority and stale
+        lower = other.required is None and other.priority < self.ask.priority
+        return not triggered and lower and self.board.reserved_for_long(machine)
 
     def has_room(self, machine: Machine) -> bool:
         return machine.name == NOWHERE or fits(self.board.free(machine), self.ask.need)
@@ -144,7 +142,7 @@ class Attempt:
             return Check(-1, machine.name, [])
         order = sorted(
             (work for work in self.candidates if machine.name in self.board.standing(work)),
-            key=lambda work: (not work.preemptible, work.originator, -work.submitted, work.uid, work.name),
+            key=lambda work: (not work.preemptible, work.originator, -work.submitted),  # the others as they were found
         )
         listed = self.first_pass(order, self.board.free(machine))
         return self.second_pass(listed, self.board.free(machine), machine.name) if listed else None
@@ -202,7 +200,7 @@ class Attempt:
             trial.release(work.queue, work.whole)
         rest = sorted(
             (work for work in self.candidates if work not in chosen),
-            key=lambda work: (not work.preemptible, work.originator, -work.submitted, work.uid, work.name),
+            key=lambda work: (not work.preemptible, work.originator, -work.submitted),  # the others as they were found
         )
         for work in rest:
             if not self.taken(trial, work):

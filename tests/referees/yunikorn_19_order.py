@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections import Counter
 
 from tests.referees.yunikorn_19_limits import total
 from tests.referees.yunikorn_reading import Board, Work
@@ -26,7 +26,8 @@ def _below(board: Board, queue: str) -> list[Work]:
     children = [child for child in board.children(queue) if _pending(board, child)]
     if not children:
         return _of_leaf(board, queue)
-    children.sort(key=lambda child: (-_priority(board, child), _share(board, child), child))
+    rank = {child: (-_priority(board, child), _share(board, child), _waits(board, child), child) for child in children}
+    children.sort(key=rank.__getitem__)
     return [work for child in children for work in _below(board, child)]
 
 
@@ -40,11 +41,26 @@ def _priority(board: Board, queue: str) -> int:
     return max(inside) + offset
 
 
-def _share(board: Board, queue: str) -> Fraction:
-    """The largest part of its guarantee that a queue uses; without guarantee, of everything."""
-    used = board.usage(queue)
-    whole = board.guaranteed(queue) or total(board)
-    return max((Fraction(used.get(key, 0), amount) for key, amount in whole.items() if amount), default=Fraction(0))
+def _share(board: Board, queue: str) -> float:
+    """The largest part of a type that a queue uses: of its guarantee, else of the nearest limit, else of all nodes."""
+    whole = total(board)
+    for name in reversed(board.path(queue)):
+        whole |= board.maximum(name)
+    whole |= board.guaranteed(queue)
+    parts = [0.0]
+    for key, used in board.usage(queue).items():
+        if used > 0 and key in whole:
+            parts.append(float(used) / float(whole[key]) if whole[key] else 1.0)
+    return max(parts)
+
+
+def _waits(board: Board, queue: str) -> list[int]:
+    """What waits in the queue, type by type in the order of names; less is first, so that more comes first."""
+    waits = Counter[str]()
+    for work in _pending(board, queue):
+        waits.update(work.whole)
+    types = sorted({key for work in board.works.values() for key in work.need})
+    return [-waits[key] for key in types]
 
 
 def _of_leaf(board: Board, leaf: str) -> list[Work]:

@@ -157,19 +157,31 @@ def decide(board: Board, claimant: Work) -> Answer:
 
 
 def _for_the_limit_alone(board: Board, claimant: Work) -> Answer:
-    """Where a node has room and only a limit is short: victims on any one node, the claimant there or where it fits."""
+    """Where a node has room and only a limit is short: victims whose node it can use then, none of them for that alone;
+    if there are no such, victims on any one node, and the claimant where it fits.
+    """
     found = [
         (preference(victims, machine.name), victims, machine)
         for machine in board.machines.values()
         for victims in _sets(board, claimant, machine)
         if board.under_every_max(claimant, [one.name for one in victims]) and not broken(board, claimant, victims)
     ]
+    there = [
+        one
+        for one in found
+        if one[2] in board.usable(claimant)
+        and board.fits(claimant, one[2], [victim.name for victim in one[1]])
+        and not any(_does_without(board, claimant, one[1], victim) for victim in one[1])
+    ]
     if not found:
         return Answer("wait")
-    _, victims, machine = min(found, key=lambda one: one[0])
-    names = frozenset(one.name for one in victims)
-    there = machine in board.usable(claimant) and board.fits(claimant, machine, names)
-    return Answer("preempt", names, machine.name if there else ANYWHERE)
+    _, victims, machine = min(there or found, key=lambda one: one[0])
+    return Answer("preempt", frozenset(one.name for one in victims), machine.name if there else ANYWHERE)
+
+
+def _does_without(board: Board, claimant: Work, victims: Collection[Work], spared: Work) -> bool:
+    """Whether the limits are kept if one of the victims stays."""
+    return board.under_every_max(claimant, [one.name for one in victims if one is not spared])
 
 
 def _sets(board: Board, claimant: Work, machine: Machine) -> Iterator[tuple[Work, ...]]:

@@ -72,6 +72,10 @@ class Machine:
     def ready(self) -> bool:
         return bool(self.entry.get("state", "ready") == "ready")
 
+    @property
+    def down(self) -> bool:
+        return bool(self.entry.get("state") == "down")
+
 
 @dataclass
 class Board:
@@ -186,6 +190,14 @@ class Board:
                 machine.entry.get("labels", {}).get(key) == value for key, value in limits.get("labels", {}).items()
             )
         ]
+
+    def reserved_for_long(self, machine: Machine) -> bool:
+        """Whether its reservation is older than an hour; who does not say when made it two seconds after it came."""
+        assert machine.reserved_for is not None
+        since = parse_time(machine.entry["reserved_since"]) if "reserved_since" in machine.entry else None
+        if since is None:
+            since = self.works[machine.reserved_for].submitted + parse_duration("2s")
+        return self.now - since > parse_duration("60m")
 
     def usable(self, work: Work) -> list[Machine]:
         return [one for one in self.matching(work) if one.ready and one.reserved_for in (None, work.name)]

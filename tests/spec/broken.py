@@ -95,6 +95,7 @@ BROKEN: dict[str, dict[str, Any]] = {
     "node: a flavor that is a number": _node(flavor=1),
     "node: an empty home": _node(home=""),
     "node: reserved for null": _node(reserved_for=None),
+    "node: reserved since always": _node(reserved_since="always"),
     "node: overcommitted since ever": _node(overcommitted_since="ever"),
     "node: an attempt that is a list": _node(last_preemptive_attempt=[]),
     "node: text": {"nodes": ["n"]},

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cede.model.quantities import parse_quantity, show_quantity
+from cede.model.quantities import LARGEST, parse_quota, show_quantity
 from cede.model.yaml_scalars import plain_scalar
 
 WIDTH = 120
@@ -30,12 +30,15 @@ def with_units(value: Any, key: str = "") -> Any:
     if not isinstance(value, dict):
         return value
     if key in AMOUNTS:
-        return {name: _short(show_quantity(name, parse_quantity(amount)), amount) for name, amount in value.items()}
+        return {name: _short(name, amount) for name, amount in value.items()}
     return {name: item if name == "settings" else with_units(item, name) for name, item in value.items()}
 
 
-def _short(shown: str, amount: int | str) -> int | str:
-    return amount if shown == str(amount) else shown
+def _short(name: str, amount: int | str) -> int | str:
+    """As people write it; what is unlimited has no other way to be written than its number."""
+    nano = parse_quota(amount)
+    shown = show_quantity(name, nano)
+    return amount if nano == LARGEST or shown == str(amount) else shown
 
 
 def _section(key: str, value: Any) -> Iterator[str]:

@@ -54,6 +54,7 @@ def restrain(
     kept = Restrained([])
     started: set[int] = set()
     behind: list[tuple[Decision, Head]] = []
+    whole = plan.edition in doctrine.transactional
     for made in plan.decisions:
         row = None if made.workload is None else state.work_index[made.workload]
         partition = -1 if row is None else int(state.work.partition[row])
@@ -65,8 +66,10 @@ def restrain(
             return _without(state, doctrine, backfill, known, memory, kept.held_back)
         if row is None or made.victims:
             kept.decisions.append(made)
-            if made.victims:
+            if made.victims and not whole:
                 return kept
+            if made.victims:
+                started.add(partition)
         elif made.action == "start" and partition in doubtful and head is not None:
             kept.held_back.append((made, head))
             behind.append((made, head))

@@ -71,9 +71,12 @@ def certified(
         return made
     time = _Time(seconds, 2 * asked, ElapsedClock() if clock is None else clock)
     decisions: list[Decision] = []
+    once = made.edition in doctrine.transactional
     with Trial(state) as trial:
+        if once:
+            trial.keep_apart()
         for decision in ahead:
-            _follow(trial, doctrine, decision)
+            _follow(trial, doctrine, decision, once=once)
         counted = any(decision.rule in doctrine.counted for decision in ahead)
         for decision in made.decisions:
             found = None
@@ -81,7 +84,7 @@ def certified(
                 question = _question(state, doctrine, made.edition, decision, memory or {}, counted=counted)
                 found = _certificate(state, question, decision, time)
             decisions.append(decision if found is None else replace(decision, certificate=found))
-            _follow(trial, doctrine, decision)
+            _follow(trial, doctrine, decision, once=once)
             counted |= decision.rule in doctrine.counted
     return replace(made, decisions=tuple(decisions))
 
@@ -116,8 +119,11 @@ class _Time:
         return lambda: (end - self.clock.now()) / 1e6
 
 
-def _follow(trial: Trial, doctrine: Doctrine, decision: Decision) -> None:
-    """What is so once the decision is carried out: victims gone, the claimant in its place."""
+def _follow(trial: Trial, doctrine: Doctrine, decision: Decision, *, once: bool) -> None:
+    """What is so for those decided next: victims gone, the claimant in its place.
+
+    `once`: the victims' room was free for their claimant alone.
+    """
     state = trial.state
     if decision.rule in doctrine.awaits:
         for leaving in np.flatnonzero(state.work.state[: state.work.size] == PREEMPTING).tolist():
@@ -125,7 +131,7 @@ def _follow(trial: Trial, doctrine: Doctrine, decision: Decision) -> None:
     for victim in decision.victims:
         row = state.work_index.get(victim.workload)
         if row is not None and holds(int(state.work.state[row])):
-            trial.evict(row)
+            (trial.tell_to_leave if once else trial.evict)(row)
     if decision.workload is None or decision.action not in ("start", "preempt"):
         return
     row = state.work_index[decision.workload]

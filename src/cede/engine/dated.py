@@ -12,7 +12,7 @@ from cede.model.times import Instant, format_time, parse_time
 SINCE = "below_fair_share_since"
 HISTORIC = "historic_usage_share"
 VOLUME = "accumulated_resource_volume"
-NODE_CLOCKS = ("overcommitted_since", "last_preemptive_attempt")
+NODE_CLOCKS = ("reserved_since", "overcommitted_since", "last_preemptive_attempt")
 
 Entry = TypeVar("Entry", Queue, App)
 Told = Mapping[str, Any]

@@ -34,6 +34,7 @@ class Ledger:
         *,
         leaving_counts: bool = True,
         usable: Callable[[int], Bools | None] | None = None,
+        cordoned: Callable[[int], bool] | None = None,
         strict: bool = True,
     ) -> None:
         self.state = state
@@ -41,6 +42,7 @@ class Ledger:
         self._tolerates = tolerates
         self._leaving_counts = leaving_counts
         self._strict = strict
+        self._takes_cordoned = cordoned
         self._usable: OnDemand[int, Bools | None] = OnDemand(lambda row: None if usable is None else usable(row))
         self.columns = range(len(state.units))
         self.rest: dict[str, Amounts] = {}
@@ -167,7 +169,7 @@ class Ledger:
                     usage[self.state.units.index[key]] += self._counts(key, nano) * count
                     need[self.state.units.index[key]] += self._counts(key, nano) if flavor else 0
             members += [{c: amount for c, amount in need.items() if amount}] * count
-            pinned.add(frozenset(key for key in keys if "@" in key))
+            pinned.add(frozenset(key for key, nano in keys.items() if nano and "@" in key))
         self.admitted[row], self.pinned[row] = (members, dict(usage)), pinned
 
     def _in_flavors(self, requests: Mapping[str, int], flavors: Mapping[str, Any]) -> dict[str, int]:
@@ -256,7 +258,7 @@ class Ledger:
         word = PLACEMENTS[state.work.placement[state.work_index[name]]]
         if word == "tight" and self._strict and len(groups) > 1:
             yield f"{name} asks for one group and is in {len(groups)}"
-        if word == "spread":
+        if word == "spread" and self._strict:
             among = {self._group(node) for node in state.node_index if self._may_use(name, node)}
             most = -(-len(nodes) // max(1, len(among)))
             if max(groups.values(), default=0) > most:
@@ -271,7 +273,7 @@ class Ledger:
         constraints = state.constraints.get(row)
         labels = state.labels.sets[state.nodes.labels[at]]
         return (
-            NODE_STATES[state.nodes.state[at]] == "ready"
+            self._in_service(at, row)
             and state.nodes.partition[at] == state.work.partition[row]
             and self._unreserved(at, row)
             and ((open_ := self._usable[row]) is None or bool(open_[at]))
@@ -281,10 +283,17 @@ class Ledger:
             and (constraints is None or not constraints.nodes or node in constraints.nodes)
         )
 
+    def _in_service(self, node: int, row: int) -> bool:
+        """Whether the node is ready, or cordoned where the doctrine does not mind for this one."""
+        word = NODE_STATES[self.state.nodes.state[node]]
+        return word == "ready" or (
+            word == "cordoned" and self._takes_cordoned is not None and self._takes_cordoned(row)
+        )
+
     def _unreserved(self, node: int, row: int) -> bool:
         """Whether the node is kept for nobody else, or that may be cancelled for this one."""
         holder = int(self.state.nodes.reserved_for[node])
-        return holder in (NONE, row) or (self._cancels is not None and self._cancels(holder, row))
+        return holder in (NONE, row) or (self._cancels is not None and self._cancels(node, row))
 
     def _pins(self, name: str) -> set[frozenset[str]]:
         """The flavors that each kind of its members names."""
@@ -293,7 +302,7 @@ class Ledger:
             return self.pinned[row]
         parts = self.state.parts.get(row)
         kinds = [self.state.odd_requests.get(row, {})] if parts is None else [part.requests for part in parts]
-        return {frozenset(key for key in requests if "@" in key) for requests in kinds}
+        return {frozenset(key for key, nano in requests.items() if nano and "@" in key) for requests in kinds}
 
     def _offers(self, node: int, name: str) -> bool:
         return name in self.state.units.index and bool(

@@ -19,7 +19,7 @@ from cede.engine.lint_rules import (
 )
 from cede.model.lint import Finding
 from cede.model.quantities import show_quantity
-from cede.state.columns import NONE, UNSET, Int64s
+from cede.state.columns import NONE, UNSET, Int64s, limits_added
 from cede.state.entry import DEFAULT_PARTITION
 from cede.state.state import State
 
@@ -53,9 +53,10 @@ class Promises:
         for queue in reversed(self._from_the_top()):
             below = self.below[:, queue]
             own = self.together[:, queue]
-            own[:] = own + below if self.adds else np.maximum(own, below)
-            if tree.parent[queue] != NONE:
-                self.below[:, tree.parent[queue]] += own
+            own[:] = limits_added(own, below) if self.adds else np.maximum(own, below)
+            above = int(tree.parent[queue])
+            if above != NONE:
+                self.below[:, above] = limits_added(self.below[:, above], own)
 
     def _from_the_top(self) -> list[int]:
         order = list(self.children.get(NONE, ()))
@@ -180,4 +181,4 @@ def _capacity(state: State, partition: int, what: str) -> int:
 
 
 def _shown(state: State, column: int, count: int) -> str:
-    return show_quantity(state.units.names[column], int(count) * state.units.nano[column])
+    return show_quantity(state.units.names[column], state.units.limit(column, int(count)))

@@ -50,6 +50,7 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         yield f"the plan was made from version {plan.version}, the state is at {state.version}"
     cancels = doctrine.cancels
     cancelled = None if cancels is None else partial(cancels, state, plan.edition)
+    takes_cordoned = doctrine.takes_cordoned
     usable = None if doctrine.usable is None else partial(doctrine.usable, state, plan.edition)
     ledger = Ledger(
         state,
@@ -57,6 +58,7 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         doctrine.tolerates,
         leaving_counts=doctrine.leaving_counts,
         usable=usable,
+        cordoned=None if takes_cordoned is None else partial(takes_cordoned, state, plan.edition),
         strict=plan.edition not in doctrine.loose,
     )
     audit = doctrine.audit(state, plan.edition)

@@ -152,7 +152,7 @@ def _moved_out(work: Any, nodes: set[str]) -> Any:
 def _unreserved(node: Any, workload: str) -> Any:
     if not isinstance(node, dict) or node.get("reserved_for") != workload:
         return node
-    return {key: value for key, value in node.items() if key != "reserved_for"}
+    return {key: value for key, value in node.items() if key not in ("reserved_for", "reserved_since")}
 
 
 def _with_workloads(data: dict[str, Any], source: str, extra: object) -> dict[str, Any]:

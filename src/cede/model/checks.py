@@ -142,6 +142,7 @@ def _nodes(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
         found = [
             *known.no_queue(node.home, ("home",), hints),
             *known.no_workload(node.reserved_for, ("reserved_for",), hints),
+            *known.other_clock(node.reserved_since, ("reserved_since",)),
             *known.other_clock(node.overcommitted_since, ("overcommitted_since",)),
             *known.other_clock(node.last_preemptive_attempt, ("last_preemptive_attempt",)),
         ]

@@ -17,7 +17,7 @@ from cede.model.errors import InputError, Problem, shown
 from cede.model.garbage import collecting_no_garbage
 from cede.model.quantities import format_quantity
 from cede.model.reports import Finding, Hints, findings_of, in_file_order
-from cede.model.resources import parse_resources
+from cede.model.resources import parse_quotas, parse_resources
 from cede.model.salvage import SECTIONS, Draft, salvaged
 from cede.model.times import Instant, format_duration, format_time, parse_duration, parse_time
 from cede.model.values import Part, Reads, plain_number
@@ -101,7 +101,7 @@ def _forms(model: type[Part]) -> tuple[tuple[str, Form], ...]:
 
 def _form(info: FieldInfo) -> Form:
     parse = next((mark.parse for mark in info.metadata if isinstance(mark, Reads)), None)
-    if parse is parse_resources:
+    if parse in (parse_resources, parse_quotas):
         return lambda value, _: {name: format_quantity(nano) for name, nano in value.items()}
     if parse is parse_time:
         return lambda value, _: format_time(value, isinstance(value, Instant))

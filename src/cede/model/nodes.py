@@ -24,5 +24,6 @@ class Node(Part):
     labels: Labels = Field(default_factory=dict)
     state: NodeState = Field("ready", description="Default ready.")
     reserved_for: Maybe[Name] = Field(None, description="A workload that holds this node.")
+    reserved_since: Maybe[Time] = Field(None, description="Since when.")
     overcommitted_since: Maybe[Time] = None
     last_preemptive_attempt: Maybe[Time] = None

@@ -9,6 +9,7 @@ from cede.model.errors import shown
 
 NANO = 10**9
 LARGEST = (2**63 - 1) * NANO
+"""The most of what there is or is asked for. As a quota or limit it means that there is none: unlimited."""
 LIKE = "a number or a string like 500m or 16Gi"
 
 _QUANTITY = re.compile(r"([0-9]*)(?:\.([0-9]*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE]([+-]?[0-9]+))?")
@@ -25,11 +26,22 @@ _parsed: dict[str, int] = {}
 
 def parse_quantity(raw: object) -> int:
     """The amount that `raw` stands for, in 10**-9 units; what is no amount is a ValueError that says why."""
+    found = _amount(raw)
+    if found > LARGEST:
+        raise ValueError(f"{shown(raw)} is above the largest quantity, 2**63 - 1")
+    return found
+
+
+def parse_quota(raw: object) -> int:
+    """The same of a quota or a limit, where `LARGEST` and all above it are one: unlimited."""
+    return min(_amount(raw), LARGEST)
+
+
+def _amount(raw: object) -> int:
+    """What is above `LARGEST` may be less than it should be, and stays above."""
     if type(raw) is int:
         if raw < 0:
             raise ValueError(f"{shown(raw)} is negative; a quantity is 0 or more")
-        if raw * NANO > LARGEST:
-            raise ValueError(f"{shown(raw)} is above the largest quantity, 2**63 - 1")
         return raw * NANO
     if isinstance(raw, str):
         found = _parsed.get(raw)
@@ -102,10 +114,10 @@ def _bounded(exponent: str) -> int:
 
 
 def _exact(significant: str, ten: int, two: int, raw: object) -> int:
-    """significant * 10**ten * 2**two, if that is a whole number within bounds."""
+    """significant * 10**ten * 2**two, if that is a whole number; of what is too large, something that is."""
     # 2**two < 10**19: beyond this length the number is too large, or has a digit that no whole number of nano has.
     if len(significant) + ten > 30:
-        raise ValueError(f"{shown(raw)} is above the largest quantity, 2**63 - 1")
+        return LARGEST + 1
     if len(significant) > _MOST_DIGITS or ten < -_MOST_DIGITS:
         raise ValueError(f"{shown(raw)} is finer than 10**-9, the smallest step of a quantity")
     scaled = int(significant) << two
@@ -116,8 +128,6 @@ def _exact(significant: str, ten: int, two: int, raw: object) -> int:
         nano, rest = divmod(scaled, power)
         if rest:
             raise ValueError(f"{shown(raw)} is finer than 10**-9, the smallest step of a quantity")
-    if nano > LARGEST:
-        raise ValueError(f"{shown(raw)} is above the largest quantity, 2**63 - 1")
     return nano
 
 
@@ -136,6 +146,8 @@ def show_quantity(resource: str, nano: int) -> str:
     """An amount for people: memory in binary multiples where they are exact, everything else as in a document."""
     if nano < 0:
         return f"-{show_quantity(resource, -nano)}"
+    if nano >= LARGEST:
+        return "unlimited"
     if nano > 0 and nano % NANO == 0 and _BINARY.search(resource.partition("@")[0].rpartition("/")[2]):
         units = nano // NANO
         for suffix, power in reversed(_POWERS_OF_TWO.items()):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cede.model.values import EACH_ONCE, Maybe, Name, Number, Part, Resources, Settings, Time
+from cede.model.values import EACH_ONCE, Maybe, Name, Number, Part, Quotas, Settings, Time
 
 UniqueNames = Annotated[list[Name], *EACH_ONCE]
 
@@ -24,10 +24,10 @@ class Queue(Part):
     name: Name
     parent: Maybe[Name] = Field(None, description="A parent that is not listed exists without limits.")
     partition: Maybe[Name] = None
-    guaranteed: Maybe[Resources] = None
-    max: Maybe[Resources] = None
-    borrowing_limit: Maybe[Resources] = None
-    lending_limit: Maybe[Resources] = None
+    guaranteed: Maybe[Quotas] = None
+    max: Maybe[Quotas] = None
+    borrowing_limit: Maybe[Quotas] = None
+    lending_limit: Maybe[Quotas] = None
     weight: Maybe[Number] = Field(None, description="Default 1.")
     resource_groups: Maybe[list[ResourceGroup]] = Field(
         None, description="Flavors in order of preference; default one group per resource."

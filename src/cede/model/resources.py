@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from cede.model.errors import InputError, Problem, shown
-from cede.model.quantities import parse_quantity
+from cede.model.quantities import parse_quantity, parse_quota
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?(@[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 _MOST_KNOWN = 20_000
@@ -17,12 +18,21 @@ _known: set[str] = set()
 
 def parse_resources(raw: object) -> dict[str, int]:
     """Amounts in 10**-9 units by NAME or NAME@FLAVOR; an InputError names every key that is wrong."""
+    return _parse(raw, parse_quantity)
+
+
+def parse_quotas(raw: object) -> dict[str, int]:
+    """The same of quotas or limits, which may be unlimited."""
+    return _parse(raw, parse_quota)
+
+
+def _parse(raw: object, parse: Callable[[object], int]) -> dict[str, int]:
     if not isinstance(raw, dict):
         raise InputError([Problem("", f"{shown(raw)} is no object of resource names and quantities")])
     try:
-        return {name if name in _known else _checked(name): parse_quantity(value) for name, value in raw.items()}
+        return {name if name in _known else _checked(name): parse(value) for name, value in raw.items()}
     except (ValueError, TypeError):
-        raise InputError(_problems(raw)) from None
+        raise InputError(_problems(raw, parse)) from None
 
 
 def _checked(name: object) -> str:
@@ -35,12 +45,12 @@ def _checked(name: object) -> str:
     return name
 
 
-def _problems(raw: dict[object, object]) -> list[Problem]:
+def _problems(raw: dict[object, object], parse: Callable[[object], int]) -> list[Problem]:
     problems = []
     for name, value in raw.items():
         try:
             _checked(name)
-            parse_quantity(value)
+            parse(value)
         except ValueError as error:
             problems.append(Problem.at((name if isinstance(name, str) else shown(name),), str(error)))
     return problems

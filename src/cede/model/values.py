@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import core_schema
 
 from cede.model.errors import InputError, Loc, Problem, shown
-from cede.model.resources import parse_resources
+from cede.model.resources import parse_quotas, parse_resources
 from cede.model.times import parse_duration, parse_time
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ EACH_ONCE = (Field(min_length=1, json_schema_extra={"uniqueItems": True}), After
 Name = Annotated[str, Field(min_length=1)]
 Labels = Annotated[dict[str, str], Field(json_schema_extra=refers_to("labels"))]
 Resources = Annotated[dict[str, int], Reads(parse_resources, refers_to("resources"))]
+Quotas = Annotated[dict[str, int], Reads(parse_quotas, refers_to("resources"))]
 Time = Annotated[int, Reads(parse_time, refers_to("time"))]
 Duration = Annotated[int, Reads(parse_duration, refers_to("duration"))]
 Settings = Annotated[dict[str, Any], Reads(parse_object, {"type": "object"})]

@@ -12,7 +12,7 @@ from cede.model.cluster import App, ClusterFile, Queue
 from cede.model.errors import Loc, shown
 from cede.model.quantities import say_quantity
 from cede.model.reports import Finding
-from cede.model.resources import parse_resources, split_flavor
+from cede.model.resources import parse_quotas, split_flavor
 from cede.model.salvage import Draft
 from cede.model.values import number, plain_number
 from cede.model.workload_checks import Known
@@ -200,7 +200,7 @@ def _moved(entry: Entry, keys: Mapping[str, str]) -> Entry:
     if not given:
         return entry
     parse = {"weight": number().parse}
-    values: dict[str, Any] = {keys[name]: parse.get(name, parse_resources)(entry.settings[name]) for name in given}
+    values: dict[str, Any] = {keys[name]: parse.get(name, parse_quotas)(entry.settings[name]) for name in given}
     values["settings"] = {name: value for name, value in entry.settings.items() if name not in given}
     moved = entry.model_copy(update=values)
     if not moved.settings:

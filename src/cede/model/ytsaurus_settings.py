@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from cede.model.errors import InputError, Problem
 from cede.model.quantities import show_quantity
 from cede.model.times import SECOND, show_duration
-from cede.model.values import EACH_ONCE, Amount, Count, Duration, Maybe, Name, Number, Part, Resources, Time
+from cede.model.values import EACH_ONCE, Amount, Count, Duration, Maybe, Name, Number, Part, Quotas, Resources, Time
 from cede.model.ytsaurus_values import (
     FIFO_SORT,
     AtRoot,
@@ -119,7 +119,7 @@ class TreeSettings(_Options):
     enable_pool_starvation: bool = True
     preemption_satisfaction_threshold: Positive = 1.0
     aggressive_preemption_satisfaction_threshold: Number = 0.2
-    non_preemptible_resource_usage_threshold: Resources = Field(default_factory=dict)
+    non_preemptible_resource_usage_threshold: Quotas = Field(default_factory=dict)
     preemptive_scheduling_backoff: Duration = 5 * SECOND
     allocation_preemption_timeout: Duration = 30 * SECOND
     allocation_graceful_preemption_timeout: Duration = 60 * SECOND
@@ -205,7 +205,7 @@ class TreeSettings(_Options):
 class PoolIntegralGuarantees(Part):
     guarantee_type: Literal["none", "burst", "relaxed"] = "none"
     resource_flow: Resources = Field(default_factory=dict)
-    burst_guarantee_resources: Resources = Field(default_factory=dict)
+    burst_guarantee_resources: Quotas = Field(default_factory=dict)
     relaxed_share_multiplier_limit: Maybe[RelaxedMultiplier] = None
     can_accept_free_volume: bool = True
     should_distribute_free_volume_among_children: Maybe[bool] = None
@@ -224,16 +224,16 @@ class PoolSettings(_Options):
 
     weight: Maybe[Weight] = None
     mode: Literal["fair_share", "fifo"] = "fair_share"
-    strong_guarantee_resources: Maybe[Resources] = None
-    min_share_resources: Maybe[Resources] = None
+    strong_guarantee_resources: Maybe[Quotas] = None
+    min_share_resources: Maybe[Quotas] = None
     integral_guarantees: PoolIntegralGuarantees = Field(default_factory=PoolIntegralGuarantees)
-    resource_limits: Maybe[Resources] = None
-    resource_limits_overcommit_tolerance: Resources = Field(default_factory=dict)
+    resource_limits: Maybe[Quotas] = None
+    resource_limits_overcommit_tolerance: Quotas = Field(default_factory=dict)
     fifo_sort_parameters: Annotated[list[SortKey], *EACH_ONCE] = Field(default_factory=lambda: list(FIFO_SORT))
     fair_share_starvation_tolerance: Maybe[Share] = None
     fair_share_starvation_timeout: Maybe[Duration] = None
     fair_share_preemption_timeout: Maybe[Duration] = None
-    non_preemptible_resource_usage_threshold: Maybe[Resources] = None
+    non_preemptible_resource_usage_threshold: Maybe[Quotas] = None
     enable_aggressive_starvation: Maybe[bool] = None
     allow_aggressive_preemption: Maybe[bool] = None
     allow_aggressive_starvation_preemption: Maybe[bool] = None
@@ -270,11 +270,11 @@ class OperationSettings(_Options):
     """Options of an operation, and what is remembered of it."""
 
     weight: Maybe[Weight] = None
-    resource_limits: Maybe[Resources] = None
+    resource_limits: Maybe[Quotas] = None
     fair_share_starvation_tolerance: Maybe[Share] = None
     fair_share_starvation_timeout: Maybe[Duration] = None
     fair_share_preemption_timeout: Maybe[Duration] = None
-    non_preemptible_resource_usage_threshold: Resources = Field(default_factory=dict)
+    non_preemptible_resource_usage_threshold: Quotas = Field(default_factory=dict)
     preemption_mode: Literal["normal", "graceful"] = "normal"
     is_gang: bool = False
     scheduling_tag_filter: TagFilter = ""

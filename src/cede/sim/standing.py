@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cede.engine.cluster import Cluster
-from cede.engine.dated import moved
+from cede.engine.dated import NODE_CLOCKS, moved
 from cede.engine.drive.job import Job
 from cede.engine.drive.terms import Terms
 from cede.model.cluster import ClusterFile, Node, Queue, Workload
@@ -160,7 +160,7 @@ def size_of(entry: Workload, capacity: Mapping[str, int]) -> dict[str, int]:
 def on_clock(document: ClusterFile, by: int, *, instants: bool) -> ClusterFile:
     """The file with the clocks of nodes, queues and apps moved by so much; `instants`: as dates, else as seconds."""
     document = moved(document, by, instant=instants)
-    nodes = [_moved(node, ("overcommitted_since", "last_preemptive_attempt"), by) for node in document.nodes]
+    nodes = [_moved(node, NODE_CLOCKS, by) for node in document.nodes]
     queues = [_moved(queue, ("over_limit_since",), by) for queue in document.queues]
     return document.model_copy(update={"nodes": nodes, "queues": queues})
 

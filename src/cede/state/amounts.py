@@ -145,15 +145,6 @@ def load_of_node(static: Static, node: Node) -> dict[str, int]:
     return total
 
 
-def load_of_queue(queue: Queue | None) -> dict[str, int]:
-    """What the queue's own limits add to sums over queues."""
-    total: dict[str, int] = {}
-    for key in LIMITS:
-        for name, nano in (getattr(queue, key, None) or {}).items():
-            total[name] = total.get(name, 0) + nano
-    return total
-
-
 def difference(more: Mapping[str, int], less: Mapping[str, int]) -> dict[str, int]:
     """What is left of some amounts, below zero too."""
     return {name: more.get(name, 0) - less.get(name, 0) for name in more.keys() | less.keys()}

@@ -19,6 +19,8 @@ NONE = -1
 """No node, no queue, no user: the code of an absent name."""
 UNSET = -(1 << 61)
 """No limit given; told apart from every amount, also from a free amount below zero."""
+UNLIMITED = 1 << 62
+"""The count of a quota or limit that is so large or larger: no sum of what is there and asked for reaches it."""
 NEVER = np.iinfo(np.int64).max
 """The time of what has not happened: later than everything that has."""
 
@@ -32,6 +34,11 @@ ANY, TIGHT, SPREAD = range(3)
 CHECKPOINTS = ("none", "auto", "manual")
 NODE_STATES = ("ready", "cordoned", "down")
 READY, CORDONED, DOWN = range(3)
+
+
+def limits_added(one: Int64s, other: Int64s) -> Int64s:
+    """Sums of limits that are given; what comes to more than can be counted is unlimited."""
+    return np.where(one > UNLIMITED - other, UNLIMITED, one + other)
 
 
 class Names:
@@ -112,7 +119,8 @@ class Table:
         for name in self.vectors:
             counts = getattr(self, name)[column]
             if self.fills.get(name) == UNSET:
-                counts[counts != UNSET] *= factor
+                given = counts != UNSET
+                counts[given] = np.where(counts[given] > UNLIMITED // factor, UNLIMITED, counts[given] * factor)
             else:
                 counts *= factor
 
@@ -219,6 +227,7 @@ class NodeColumns(Table):
     labels: Int32s
     state: Int8s
     reserved_for: Int32s
+    reserved_since: Int64s
     overcommitted_since: Int64s
     last_preemptive_attempt: Int64s
     capacity: Int64s
@@ -232,13 +241,13 @@ class NodeColumns(Table):
     scalars: ClassVar[dict[str, Any]] = {
         **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), np.int32),
         "state": np.int8,
-        **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), np.int64),
+        **dict.fromkeys(("reserved_since", "overcommitted_since", "last_preemptive_attempt"), np.int64),
     }
     vectors: ClassVar[tuple[str, ...]] = ("capacity", "occupied", "used", "booked", "leaving", "held", "free")
     fills: ClassVar[dict[str, Any]] = {
         "state": DOWN,
         **dict.fromkeys(("partition", "flavor", "home", "group", "labels", "reserved_for"), NONE),
-        **dict.fromkeys(("overcommitted_since", "last_preemptive_attempt"), NEVER),
+        **dict.fromkeys(("reserved_since", "overcommitted_since", "last_preemptive_attempt"), NEVER),
     }
 
 

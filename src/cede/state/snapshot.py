@@ -92,7 +92,7 @@ def _node(state: State, row: int) -> Node:
             "labels": dict(state.labels.sets[columns.labels[row]]),
             "state": NODE_STATES[columns.state[row]],
             "reserved_for": None if kept_for == NONE else state.work_names[kept_for],
-            **{clock: _time(state, getattr(columns, clock)[row]) for clock in CLOCKS},
+            **{clock: _time(state, getattr(columns, clock)[row]) for clock in ("reserved_since", *CLOCKS)},
         },
     )
 

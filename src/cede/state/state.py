@@ -15,7 +15,6 @@ from cede.state.amounts import (
     difference,
     flavored,
     load_of_node,
-    load_of_queue,
     load_of_workload,
     plain,
     sizes_of_workload,
@@ -203,6 +202,11 @@ class State:
         self.journal.move(row)
         self.version += 1
 
+    def begin(self, row: int, at: int | None) -> None:
+        """A workload that has its room runs since this time, or has not begun to."""
+        self.work.started[row] = NEVER if at is None else at
+        self.version += 1
+
     def mark(self, row: int, state: int) -> None:
         """Another state that holds room too: running, checkpointing, preempting."""
         residents = self.residents_of(row)
@@ -251,7 +255,7 @@ class State:
         self.journal.end(row)
         name = self.work_names[row]
         for node in self.reservations.pop(row, ()):
-            self.nodes.reserved_for[node] = NONE
+            self.nodes.reserved_for[node], self.nodes.reserved_since[node] = NONE, NEVER
         del self.work_index[name]
         sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.admitted)
         for side in (*sides, self.odd_requests, self.odd_usages):
@@ -297,7 +301,8 @@ class State:
             self._node_rank = None
         enter_node(self, row, node)
         self.moulds.kept.clear()
-        self.reserve(row, NONE if node.reserved_for is None else self.work_index[node.reserved_for])
+        holder = NONE if node.reserved_for is None else self.work_index[node.reserved_for]
+        self.reserve(row, holder, NEVER if node.reserved_since is None else node.reserved_since)
         self.set_node_state(row, NODE_STATES.index(node.state))
         refresh(self, row)
         return row
@@ -308,14 +313,14 @@ class State:
         self.journal.reshaped += 1
         self.version += 1
 
-    def reserve(self, node: int, row: int) -> None:
-        """Keep a whole node for one workload, or for nobody."""
+    def reserve(self, node: int, row: int, since: int = NEVER) -> None:
+        """Keep a whole node for one workload, or for nobody; `since` when, if that is known."""
         before = int(self.nodes.reserved_for[node])
         if before != NONE:
             self.reservations[before].discard(node)
             if not self.reservations[before]:
                 del self.reservations[before]
-        self.nodes.reserved_for[node] = row
+        self.nodes.reserved_for[node], self.nodes.reserved_since[node] = row, since
         if row != NONE:
             self.reservations.setdefault(row, set()).add(node)
         self.journal.reshaped += 1
@@ -324,9 +329,7 @@ class State:
     def put_queue(self, queue: Queue) -> int:
         """A queue joins, or its entry changes: its usage follows it to another parent, its work to a partition."""
         refuse_queue(self, queue)
-        known = self.tree.index.get(queue.name)
-        more = difference(load_of_queue(queue), load_of_queue(None if known is None else self.tree.documents[known]))
-        self.learn(*columns_of_queue(self.static, queue), more=more)
+        self.learn(*columns_of_queue(self.static, queue), more={})
         row = self.tree.row(queue.name)
         usage = self.tree.usage[:, row].copy()
         for above in self.tree.path(row)[1:]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cede.model.cluster import Queue
-from cede.state.columns import NEVER, NONE, UNSET, Bools, Int32s, Int64s, Table
+from cede.state.columns import NEVER, NONE, UNLIMITED, UNSET, Bools, Int32s, Int64s, Table
 from cede.state.units import Units
 
 LIMITS = ("guaranteed", "max", "borrowing_limit", "lending_limit")
@@ -87,7 +87,7 @@ class QueueTree(QueueColumns):
             if zero_is_unset and not any(given.values()):
                 continue
             for column, count in units.pairs(given):
-                limits[column, row] = count
+                limits[column, row] = min(count, UNLIMITED)
         return row
 
     def path(self, row: int) -> list[int]:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cede.model.errors import CedeError
-from cede.model.quantities import format_quantity
+from cede.model.quantities import LARGEST, format_quantity
+from cede.state.columns import UNLIMITED
 
 Ints = npt.NDArray[np.int64]
 
@@ -16,7 +17,8 @@ WHOLE = 0
 """The column that makes `exclusive` an ordinary fit: every node has FULL of it, every member takes 1 or all."""
 FULL = 1 << 31
 COARSEST = 10**9
-LIMIT = 1 << 62
+LIMIT = UNLIMITED
+"""All that is there and asked for of a resource comes to less than so many counts."""
 MOST_KEPT = 4096
 """Distinct requests whose counts are remembered: kinds of work are few, and a row each would cost too much."""
 
@@ -132,6 +134,10 @@ class Units:
         for column, count in self.pairs(amounts):
             row[column] = count
         return row
+
+    def limit(self, column: int, count: int) -> int:
+        """A limit of so many counts in nano-units; one that is as good as none is the largest quantity."""
+        return LARGEST if count >= UNLIMITED else count * self.nano[column]
 
     def amounts(self, row: Iterable[int]) -> dict[str, int]:
         """Nano-units by resource name, zero columns left out."""

@@ -131,7 +131,7 @@ def test_what_was_refused_stands_as_such_in_the_audit_trail(store: Store) -> Non
 
 def test_a_document_is_kept_without_its_workloads(store: Store) -> None:
     full = cluster("n1", workloads=[{"name": "w", "queue": "q"}])
-    nodes = [full.nodes[0].model_copy(update={"reserved_for": "w"})]
+    nodes = [full.nodes[0].model_copy(update={"reserved_for": "w", "reserved_since": 0})]
 
     assert store.configure(full.model_copy(update={"nodes": nodes})) == 1
     assert store.load().document == cluster("n1", workloads=[])

@@ -124,9 +124,43 @@ CASES: dict[str, Case] = {
         "no node has room for it (closest is n1: cpu 1 asked, 0 free), and it never preempts others "
         "(preempts: false)",
     ),
-    "system-claims-nothing": Case(
-        shipped(*FULL, pending("in", cpu=1, job_priority=3, user="ann", kind="system")),
-        "no node has room for it (closest is n1: cpu 1 asked, 0 free), and system work starts no preemption",
+    "system-alone": Case(
+        shipped(*FULL, pending("in", cpu=1, priority=11, job_priority=3, user="ann", kind="system"),
+                pending("x", cpu=1, user="bob")),
+        "no node has room for it (closest is n1: cpu 1 asked, 0 free), and it is system work, which preempts only "
+        "while other work of its user waits too",
+    ),
+    "system-beside-others": Case(
+        shipped(node("n1", cpu=4), running("old", cpu=4, job_priority=2, started=-60),
+                pending("in", cpu=1, job_priority=3, kind="system"), pending("x", cpu=1, job_priority=2)),
+        "its job priority 2 is not below 2, the highest that waits in the claimant's user beside system work",
+        "old",
+    ),
+    "rolled-back": Case(
+        shipped(node("n1", cpu=4), running("never", cpu=3, started=None), running("old", cpu=1, started=-60),
+                pending("in", cpu=3, job_priority=3)),
+        "it was to preempt never for room on n1; but a pass books its reservations together, 1 here, and n1 has 4 cpu: "
+        "3 are reserved there (never never started) and 3 were to be",
+    ),
+    "undone-reservation": Case(
+        shipped(node("n1", cpu=4), running("never", cpu=4, started=None), pending("in", cpu=4, job_priority=3)),
+        "26.8 chooses victims that never started and cannot book their room, so that whoever preempts in the pass, 1 "
+        "here, is undone; every pass does it again until never has begun or ended",
+        "in",
+    ),
+    "credit-lost": Case(
+        shipped(node("n1", cpu=4), running("old", cpu=4, started=-60), pending("first", cpu=2, job_priority=3,
+                submitted=-9), pending("in", cpu=2)),
+        "a victim is gone for those decided after it, but 26.8 counts its room for its own claimant alone; with the "
+        "room of old counted this would be decided otherwise",
+        "in",
+    ),
+    "no-overlap": Case(
+        shipped(node("n1", cpu=4), preempting("out", cpu=2), running("next", cpu=2, state="reserved"),
+                pending("in", cpu=2)),
+        "what is preempting makes way for what is reserved, but 26.8 counts both; if they overlapped this would be "
+        "decided otherwise",
+        "in",
     ),
     "quota": Case(
         cluster_of(LIMIT, tenant("t", max_workloads=1), node("n1", cpu=8),
@@ -178,7 +212,8 @@ CASES: dict[str, Case] = {
         "in",
     ),
     "breaks-running-only": Case(
-        shipped(node("n1", cpu=4), running("old", cpu=4, priority=1), pending("in", cpu=4, job_priority=3)),
+        shipped(node("n1", cpu=8), running("old", cpu=4, priority=1, started=None), running("busy", cpu=4, user="bob"),
+                pending("in", cpu=4, job_priority=3)),
         "BEP-1055 preempts running sessions only; old has not begun",
         "in",
     ),
@@ -208,8 +243,9 @@ ORDERS: dict[str, Order] = {
         ["high", "late", "early"],
     ),
     "victim-walk": (
-        shipped(node("n1", cpu=4), running("a", cpu=1, started=-9), running("b", cpu=1, job_priority=-1, started=-1),
-                running("c", cpu=1), running("d", cpu=1, started=-9, uid="0"), pending("in", cpu=4, job_priority=9)),
+        shipped(node("n1", cpu=5), running("a", cpu=1, started=-9), running("b", cpu=1, job_priority=-1, started=-1),
+                running("c", cpu=1, started=None), running("busy", cpu=1, user="bob"),
+                running("d", cpu=1, started=-9, uid="0"), pending("in", cpu=4, job_priority=9)),
         ["b", "c", "d", "a"],
     ),
     "victim-order": (

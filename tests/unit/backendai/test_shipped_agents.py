@@ -21,14 +21,46 @@ HALF = (node("a", cpu=8, mem=8), node("b", cpu=8, mem=8), node("c", cpu=4, mem=8
     ("strategy", "agent"), [("concentrated", "b"), ("dispersed", "a"), ("legacy", "a"), ("roundrobin", "a")]
 )
 def test_an_agent_is_taken_by_what_remains(strategy: str, agent: str) -> None:
-    """Remaining of capacity, summed over slots: a has 2, b 1.5, c 2; of cpu a has 8, b and c 4. Ties are by name."""
+    """Of cpu, which is all that is asked for, a has 8, b and c have 4; what is left of capacity does not matter."""
     assert taken(strategy, *HALF, pending("in", cpu=1)) == {"in": (agent,)}
 
 
-def test_legacy_looks_at_the_first_slot_by_name_alone() -> None:
+@pytest.mark.parametrize(
+    ("strategy", "agent"), [("concentrated", "small"), ("dispersed", "large"), ("legacy", "large")]
+)
+def test_amounts_are_compared_as_they_are_and_not_as_parts_of_a_capacity(strategy: str, agent: str) -> None:
+    """One of two is half and less than three of eight; but three are more than one."""
+    nodes = (node("small", cpu=2), node("large", cpu=8), running("x", "small", cpu=1), running("y", "large", cpu=5))
+
+    assert taken(strategy, *nodes, pending("in", cpu=1)) == {"in": (agent,)}
+
+
+SLOTS = {"apples": 1, "cpu": 1, "cuda.device": 1, "mem": 1}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "least"),
+    [
+        ({"cpu": 3, "mem": 9, "apples": 9, "cuda.device": 9}, {"cpu": 4, "mem": 2, "apples": 2, "cuda.device": 2}, "a"),
+        ({"cpu": 4, "mem": 9, "apples": 1, "cuda.device": 1}, {"cpu": 4, "mem": 2, "apples": 9, "cuda.device": 9}, "b"),
+        ({"cpu": 4, "mem": 2, "apples": 3, "cuda.device": 1}, {"cpu": 4, "mem": 2, "apples": 2, "cuda.device": 9}, "b"),
+        ({"cpu": 4, "mem": 2, "apples": 2, "cuda.device": 1}, {"cpu": 4, "mem": 2, "apples": 2, "cuda.device": 9}, "a"),
+    ],
+    ids=["cpu", "then mem", "then the others by name", "to the last"],
+)
+def test_slot_after_slot_cpu_then_mem_then_the_others_by_name(a: dict[str, int], b: dict[str, int], least: str) -> None:
+    nodes = (node("a", **a), node("b", **b))
+    most = "b" if least == "a" else "a"
+
+    agents = {strategy: taken(strategy, *nodes, pending("in", **SLOTS))["in"] for strategy in STRATEGIES[:3]}
+
+    assert agents == {"concentrated": (least,), "dispersed": (most,), "legacy": (most,)}
+
+
+def test_a_slot_that_is_not_asked_for_plays_no_part() -> None:
     nodes = (node("a", cpu=4, mem=99), node("b", cpu=8, mem=1))
 
-    assert taken("legacy", *nodes, pending("in", mem=1)) == {"in": ("b",)}
+    assert taken("legacy", *nodes, pending("in", mem=1)) == {"in": ("a",)}
 
 
 def test_a_name_that_no_agent_of_the_group_has_is_no_slot() -> None:
@@ -82,6 +114,25 @@ def test_roundrobin_goes_on_within_one_plan() -> None:
     assert agents == {"s0": ("a",), "s1": ("b",), "s2": ("c",), "s3": ("a",)}
 
 
+def test_roundrobin_counts_picks_modulo_the_agents_that_would_do() -> None:
+    """The third pick is 2 modulo 2: a again, though c would be next. The counter knows no names."""
+    only = {"constraints": {"nodes": ["a", "c"]}}
+    sessions = (pending("s0", cpu=1, submitted=-3), pending("s1", cpu=1, submitted=-2),
+                pending("s2", cpu=1, submitted=-1, **only), pending("s3", cpu=1))  # fmt: skip
+
+    assert taken("roundrobin", *THREE, *sessions) == {"s0": ("a",), "s1": ("b",), "s2": ("a",), "s3": ("a",)}
+
+
+@pytest.mark.parametrize("order", ["oldest", "fewest-sessions", "smallest-resources"])
+def test_roundrobin_goes_on_where_victims_must_go(order: str) -> None:
+    entries = (*THREE, *(running(f"r-{name}", name, cpu=4) for name in "abc"))
+    sessions = [pending(f"s{number}", cpu=1, job_priority=1, submitted=number) for number in range(3)]
+
+    agents = taken("roundrobin", *entries, *sessions, enabled=True, preemption_order=order)
+
+    assert agents == {"s0": ("a",), "s1": ("c",), "s2": ("b",)}
+
+
 def test_roundrobin_passes_over_agents_without_room() -> None:
     sessions = [pending(f"s{number}", cpu=1, submitted=number) for number in range(2)]
 
@@ -93,7 +144,7 @@ def test_roundrobin_is_not_moved_by_groups_it_looked_at_in_vain() -> None:
              node("c", cpu=4, labels={"group": "g2"}))  # fmt: skip
     sessions = (pending("gang", cpu=1, members=2, placement="tight", submitted=-1), pending("next", cpu=1))
 
-    assert taken("roundrobin", *nodes, *sessions) == {"gang": ("b", "c"), "next": ("a",)}
+    assert taken("roundrobin", *nodes, *sessions) == {"gang": ("b", "c"), "next": ("c",)}
 
 
 def test_every_group_goes_round_on_its_own() -> None:
@@ -106,13 +157,13 @@ def test_every_group_goes_round_on_its_own() -> None:
 
 
 def test_roundrobin_goes_on_from_cycle_to_cycle() -> None:
-    """The victim queues again and starts in the next cycle, on the agent after the one its successor took."""
+    """The victim queues again and starts in the next cycle: the second pick, of b and c, is c."""
     cluster = shipped(
         group(enabled=True, preemption_mode="reschedule", agent_selection_strategy="roundrobin"), *THREE,
         running("old", "a", cpu=4), pending("in", cpu=4, job_priority=1, constraints={"nodes": ["a"]}),
     )  # fmt: skip
 
-    assert cede.settle(cluster).running == {"in": ["a"], "old": ["b"]}
+    assert cede.settle(cluster).running == {"in": ["a"], "old": ["c"]}
 
 
 # -- with victims ----------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_what_never_gives_way(protected: Entry) -> None:
         ({}, pending("in", cpu=4, job_priority=1), "preemption-off"),
         ({"enabled": False}, pending("in", cpu=4, job_priority=1), "preemption-off"),
         ({"enabled": True}, pending("in", cpu=4, job_priority=1, preempts=False), "may-not-preempt"),
-        ({"enabled": True}, pending("in", cpu=4, job_priority=1, kind="system"), "system-claims-nothing"),
+        ({"enabled": True}, pending("in", cpu=4, job_priority=1, kind="system"), "system-alone"),
     ],
 )
 def test_who_may_not_preempt(settings: dict[str, object], claimant: Entry, rule: str) -> None:
@@ -114,16 +114,19 @@ GRACE = group(enabled=True, preemption_min_runtime="1m")
 
 
 @pytest.mark.parametrize(
-    ("started", "goes"), [({"started": -60}, True), ({"started": -59.999}, False), ({"started": 0}, False), ({}, False)]
+    ("started", "goes"),
+    [({"started": -60}, True), ({"started": -59.999}, False), ({"started": 0}, False), ({"started": None}, False)],
 )
-def test_a_session_may_go_once_it_ran_its_minimum(started: dict[str, float], goes: bool) -> None:
+def test_a_session_may_go_once_it_ran_its_minimum(started: dict[str, float | None], goes: bool) -> None:
     cluster = shipped(GRACE, node("n1", cpu=4), running("old", cpu=4, **started), pending("in", cpu=4, job_priority=1))
 
     assert cede.plan(cluster).victims == ({"old"} if goes else set())
 
 
 def test_without_a_minimum_even_what_never_started_may_go() -> None:
-    cluster = shipped(node("n1", cpu=4), running("old", cpu=4), pending("in", cpu=4, job_priority=1))
+    """As long as its room can be booked twice: see what a pass does in the end."""
+    cluster = shipped(node("n1", cpu=8), running("old", cpu=4, started=None), running("busy", cpu=4, job_priority=9),
+                      pending("in", cpu=4, job_priority=1))  # fmt: skip
 
     assert cede.plan(cluster).victims == {"old"}
 
@@ -147,7 +150,8 @@ def test_settle_waits_for_the_minimum_and_preempts_then() -> None:
 
 
 def test_settle_does_not_wait_for_what_time_will_not_change() -> None:
-    cluster = shipped(GRACE, node("n1", cpu=4), running("old", cpu=4), pending("in", cpu=4, job_priority=1))
+    never = running("old", cpu=4, started=None)
+    cluster = shipped(GRACE, node("n1", cpu=4), never, pending("in", cpu=4, job_priority=1))
 
     end = cede.settle(cluster)
 
@@ -177,7 +181,7 @@ def test_a_victim_ends_or_queues_again_as_the_mode_says(edition: str, mode: str 
     settings = {"enabled": True} if edition == "26.8" else {}
     cluster = cluster_of(
         group(**settings, **({} if mode is None else {"preemption_mode": mode})), node("n1", cpu=4),
-        running("old", cpu=4, priority=1, kind=kind), pending("in", cpu=4, priority=9, job_priority=1),
+        running("old", cpu=4, priority=1, kind=kind, started=-60), pending("in", cpu=4, priority=9, job_priority=1),
         edition=edition,
     )  # fmt: skip
 

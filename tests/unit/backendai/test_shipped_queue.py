@@ -58,10 +58,26 @@ def test_the_dominant_share_is_the_largest_over_all_slots() -> None:
     assert sequence("drf", node("n1", cpu=100, mem=100), *used, HEAVY, LIGHT) == ["heavy", "light"]
 
 
-def test_what_makes_way_occupies_nothing_and_what_is_reserved_does() -> None:
-    used = (running("x", cpu=50, user="h", state="preempting"), running("y", cpu=10, user="l", state="reserved"))
+@pytest.mark.parametrize("state", ["running", "checkpointing", "preempting", "reserved"])
+def test_all_that_holds_room_counts_in_the_share_of_its_owner_also_what_makes_way(state: str) -> None:
+    used = (running("x", cpu=50, user="h", state=state), running("y", cpu=10, user="l"))
+
+    assert sequence("drf", node("n1", cpu=100), *used, HEAVY, LIGHT) == ["light", "heavy"]
+
+
+def test_system_work_counts_in_nobodys_share() -> None:
+    used = (running("x", cpu=50, user="h", kind="system"), running("y", cpu=10, user="l"))
 
     assert sequence("drf", node("n1", cpu=100), *used, HEAVY, LIGHT) == ["heavy", "light"]
+
+
+@pytest.mark.parametrize("state", ["cordoned", "down"])
+def test_shares_are_of_what_takes_work(state: str) -> None:
+    """Of 20 cpu and 100 mem, 10 cpu are more than 40 mem; with the node that is closed it would be less."""
+    nodes = (node("n1", cpu=20, mem=100), node("n2", cpu=80, state=state))
+    used = (running("x", "n1", mem=40, user="h"), running("y", "n1", cpu=10, user="l"))
+
+    assert sequence("drf", *nodes, *used, HEAVY, LIGHT) == ["heavy", "light"]
 
 
 def test_members_of_different_size_all_count() -> None:
@@ -71,15 +87,15 @@ def test_members_of_different_size_all_count() -> None:
     assert sequence("drf", node("n1", cpu=100), *used, HEAVY, LIGHT) == ["light", "heavy"]
 
 
-def test_only_the_group_of_the_session_counts() -> None:
+def test_sessions_of_other_groups_count_too() -> None:
     cluster = shipped(
         group("red", scheduler="drf"), group("blue"), node("r1", cpu=100, partition="red"),
         node("b1", cpu=100, partition="blue"), running("x", "b1", cpu=90, user="h", queue="blue"),
         running("y", "r1", cpu=10, user="l", queue="red"), pending("heavy", cpu=1, user="h", queue="red"),
-        pending("light", cpu=1, user="l", queue="red", submitted=-9),
+        pending("light", cpu=1, user="l", queue="red", submitted=9),
     )  # fmt: skip
 
-    assert [made.workload for made in cede.plan(cluster).decisions] == ["heavy", "light"]
+    assert [made.workload for made in cede.plan(cluster).decisions] == ["light", "heavy"]
 
 
 def test_dominant_shares_are_exact() -> None:
@@ -153,7 +169,8 @@ def test_a_policy_holds_up_nobody_else() -> None:
 
 def test_who_preempts_holds_up_nobody_and_several_may_preempt_in_one_pass() -> None:
     cluster = shipped(
-        group(enabled=True, scheduler="fifo"), node("n1", cpu=8), running("a", cpu=4), running("b", cpu=4),
+        group(enabled=True, scheduler="fifo"), node("n1", cpu=4), node("n2", cpu=4), running("a", "n1", cpu=4),
+        running("b", "n2", cpu=4),
         first(cpu=4, job_priority=1), pending("next", cpu=4, job_priority=1),
     )  # fmt: skip
 

@@ -117,9 +117,10 @@ def test_victims_that_are_not_needed_at_all_are_caught() -> None:
 
 def shipped_with(**settings: object) -> cede.Cluster:
     return shipped(
-        group(**{"enabled": True, "victim_scope": "resource-group"} | settings), node("n1", cpu=4),
+        group(**{"enabled": True, "victim_scope": "resource-group"} | settings), node("n1", cpu=6),
         running("low", cpu=2, started=-60, user="ann"), running("peer", cpu=2, job_priority=5, started=-60),
-        pending("in", cpu=2, job_priority=5, user="bob"), pending("sftp", cpu=2, job_priority=5, kind="system"),
+        running("mine", cpu=2, started=-60, user="eve"), pending("in", cpu=2, job_priority=5, user="bob"),
+        pending("sftp", cpu=2, job_priority=5, kind="system", user="eve"),
     )  # fmt: skip
 
 
@@ -129,7 +130,9 @@ def shipped_with(**settings: object) -> cede.Cluster:
         ({}, preempt("in", "low", "n1"), None),
         ({}, preempt("in", "peer", "n1"), "in: peer has job priority 5, not below 5"),
         ({"enabled": False}, preempt("in", "low", "n1"), "in: the group of in does not preempt"),
-        ({}, preempt("sftp", "low", "n1"), "sftp: sftp is system work and starts no preemption"),
+        ({}, preempt("sftp", "low", "n1"), None),
+        ({"victim_scope": "user"}, preempt("sftp", "mine", "n1"),
+         "sftp: sftp is system work and waits alone, yet it has victims"),
         ({"victim_scope": "user"}, preempt("in", "low", "n1"), "in: low is not of the claimant's user"),
         ({"preemption_min_runtime": 61}, preempt("in", "low", "n1"), "in: low ran 60000000 of 61000000 microseconds"),
         ({"preemption_mode": "reschedule"}, preempt("in", "low", "n1"),

@@ -25,11 +25,14 @@ DOCTRINES: dict[str, Any] = {
 
 def driver(doctrine: str, backfill: Backfill, reasons: bool) -> Driver:
     quota = {"guaranteed": {"cpu": 8}} if doctrine == "kueue" else {}
+    nodes: list[dict[str, Any]] = [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")]
+    if doctrine == "lattice core":  # in a single group a gang has a lower score than one that needs one node
+        nodes = [{**node, "labels": {"group": node["name"]}} for node in nodes]
     document = parse_document(
         {
             "cede": 1,
             **DOCTRINES[doctrine],
-            "nodes": [{"name": "n1", "capacity": {"cpu": 4}}, {"name": "n2", "capacity": {"cpu": 4}}],
+            "nodes": nodes,
             "queues": [{"name": "q", **quota}],
         }
     )

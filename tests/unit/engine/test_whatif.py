@@ -15,7 +15,10 @@ def document() -> dict[str, Any]:
     return {
         "cede": 1,
         "doctrine": {"name": "backendai", "edition": "bep-1014"},
-        "nodes": [{"name": "n", "count": 2, "capacity": {"gpu": 4}}, {"name": "kept", "reserved_for": "in"}],
+        "nodes": [
+            {"name": "n", "count": 2, "capacity": {"gpu": 4}},
+            {"name": "kept", "reserved_for": "in", "reserved_since": -9},
+        ],
         "queues": [{"name": "q", "settings": {"preemptible_priority": 5}}, {"name": "idle"}],
         "workloads": [
             {"name": "run", "queue": "q", "state": "running", "started": -5, "requests": {"gpu": 4}, "nodes": ["n-0"]},
@@ -91,7 +94,7 @@ def test_a_workload_is_left_out_with_what_was_reserved_for_it() -> None:
     found = after(without=("in",))
 
     assert [work["name"] for work in found["workloads"]] == ["run"]
-    assert "reserved_for" not in found["nodes"][1]
+    assert found["nodes"][1] == {"name": "kept"}
 
 
 def test_what_ran_on_a_node_that_is_left_out_is_pending_again() -> None:

@@ -84,7 +84,6 @@ WRONG_AMOUNTS = {
     "a suffix": ("memory: 5GB", "'5GB' has a suffix that YuniKorn does not know"),
     "a capital K": ("memory: 5K", "'5K' has a suffix that YuniKorn does not know (did you mean 'k'?)"),
     "less than nothing": ("memory: -5", "-5 is negative"),
-    "more than can be counted": ("memory: 8Ei", "'8Ei' is above the largest quantity, 2**63 - 1"),
     "null": ("memory: null", "null is no quantity"),
     "a truth": ("memory: true", "true is no quantity; write a whole number, and a suffix like k, M, Ki or Mi"),
 }
@@ -96,6 +95,16 @@ def test_what_yunikorn_cannot_read_is_refused_with_its_place(text: str, message:
 
     name = text.partition(":")[0]
     assert found.startswith(f"queues.yaml: queue root.a: resources.max.{name}: {message}")
+
+
+@pytest.mark.parametrize("text", ["memory: 8Ei", "memory: 10E", "vcore: 10E", "vcore: 9223372036854775807m"])
+def test_a_quota_of_more_than_yunikorn_counts_is_unlimited(text: str) -> None:
+    limits = f"resources: {{max: {{{text}}}, guaranteed: {{{text}}}}}"
+    found = document(queues(f"{{name: a, {limits}}}"))
+
+    [entry] = [one for one in found["queues"] if one["name"] == "root.a"]
+    assert entry["max"] == entry["guaranteed"] == {text.partition(":")[0]: 2**63 - 1}
+    assert cede.plan(cede.load(found)).decisions == ()
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {

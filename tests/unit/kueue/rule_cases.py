@@ -43,6 +43,16 @@ HELD = (cohort("half", "pool"), queue("a", "pool", cpu=3, **LOWER), queue("b", "
         pending("blocked", queue="d", cpu=2, priority=2, submitted=-1),
         pending("in", queue="a", cpu=3, priority=2))  # fmt: skip
 
+NEXT = {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor", "preference": "PreemptionOverBorrowing"}
+STUCK = (cohort("pool", cpu=1),
+         queue("a", "pool", cpu=1, gpu=1, within="LowerPriority", fungibility=NEXT,
+               resource_groups=[{"resources": ["cpu", "gpu"], "flavors": ["default"]}]),
+         running("low", queue="a", gpu=1), pending("in", queue="a", cpu=2, gpu=1, priority=1))  # fmt: skip
+LAST_BIT = (cohort("pool", cpu=17), queue("a", "pool", cpu=0, weight=10, reclaim="Any"), queue("b", "pool", cpu=0),
+            running("mine", queue="a", cpu=8), running("large", queue="b", cpu=8), running("small", queue="b", cpu=1),
+            pending("in", queue="a", cpu=2))  # fmt: skip
+"""With `in`, a has 10 of 17 by weight 10; without `large`, b has 1 of 17: equal, but not as doubles."""
+
 CASES: dict[str, Case] = {
     "fits": Case(kueue(A, B, pending("in", queue="a", cpu=6)),
                  "it fits now: quota of a: cpu 6 asked, 8 available; it borrows, 1 level up the tree"),
@@ -271,6 +281,25 @@ CASES: dict[str, Case] = {
         fair(*LOOP),
         "lawful only before others were spared: without them a has share 900‰ against 700‰ of b, 0‰ without rival; as "
         "shipped this is not checked again, and it can loop (recheck_final_set: true checks it)",
+        "in",
+    ),
+    "stuck-by-preference": Case(
+        kueue(*STUCK),
+        "quota is short (gpu 1 asked, 0 available); cpu fits only by borrowing, which PreemptionOverBorrowing ranks "
+        "below the preemption that gpu needs: so the whole counts as fitting, nobody is preempted for it, and in every "
+        "cycle it does not fit",
+    ),
+    "stuck-head": Case(
+        kueue(*STUCK),
+        "it stays at the head of a, and the rest wait behind it, until room comes by itself: set preference in "
+        "flavorFungibility of a to BorrowingOverPreemption, the default",
+        "in",
+    ),
+    "rounding-decides": Case(
+        fair(*LAST_BIT, strategies=["LessThanOrEqualToFinalShare"]),
+        "two shares differ by less than doubles can tell, or are equal and their doubles are not; as shipped the "
+        "doubles decide: by exact fractions it would preempt large in default; where a last bit decides, a cluster can "
+        "flap",
         "in",
     ),
 }  # fmt: skip

@@ -186,3 +186,23 @@ def test_borrow_within_cohort_chooses_no_victims_under_fair_sharing() -> None:
     [victim] = decided(cluster, "in").victims
 
     assert (victim.workload, victim.reason) == ("x", "InCohortFairSharing")
+
+
+SIBLING = (cohort("pool", cpu=100), cohort("left", "pool"), queue("a", "left", cpu=0, weight=10, reclaim="Any"),
+           queue("c", "left", cpu=0), queue("b", "pool", cpu=0), running("near", queue="c", cpu=30),
+           running("far", queue="b", cpu=70), pending("in", queue="a", cpu=60))  # fmt: skip
+"""Only with `near` gone has left a smaller share than b; then `near` is spared."""
+
+
+def test_work_of_the_claimants_branch_that_is_spared_can_make_a_victim_unlawful_too() -> None:
+    made = decided(fair(*SIBLING), "in")
+
+    assert [victim.workload for victim in made.victims] == ["far"]
+    assert [warning.rule for warning in made.warnings] == ["kueue.unlawful-after-sparing"]
+
+
+def test_the_recheck_looks_at_spared_work_of_the_whole_branch() -> None:
+    cluster = fair(*SIBLING, recheck_final_set=True)
+
+    assert decided(cluster, "in").rule == "kueue.share-recheck"
+    assert cede.verify(cluster, cede.plan(cluster)) == []

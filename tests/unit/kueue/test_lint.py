@@ -1,5 +1,7 @@
 """What lint says of Kueue's settings, each with a case and a counter-case; and warnings about interactive work."""
 
+from typing import Any
+
 import pytest
 
 import cede
@@ -12,6 +14,22 @@ PLAIN = queue("a", "pool", cpu=2)
 BORROWS = queue("a", "pool", cpu=2, reclaim="Any", borrow={"policy": "LowerPriority"})
 ONLY_OWN = queue("a", "pool", cpu=2, within="LowerPriority")
 TALK = pending("talk", queue="a", cpu=1, kind="interactive")
+
+
+PREEMPT_FIRST = {
+    "whenCanBorrow": "TryNextFlavor",
+    "whenCanPreempt": "TryNextFlavor",
+    "preference": "PreemptionOverBorrowing",
+}
+
+
+def preferring(
+    fungibility: dict[str, str], *, within: str = "LowerPriority", apart: bool = False, **more: Any
+) -> Entry:
+    """A queue with CPU and GPU in one group, or each in its own."""
+    groups = [["cpu"], ["gpu"]] if apart else [["cpu", "gpu"]]
+    listed = [{"resources": names, "flavors": ["default"]} for names in groups]
+    return queue("a", "pool", cpu=2, gpu=1, within=within, fungibility=fungibility, resource_groups=listed, **more)
 
 
 def found(cluster: cede.Cluster) -> dict[str, str]:
@@ -55,6 +73,17 @@ CASES: dict[str, tuple[cede.Cluster, str, list[cede.Cluster]]] = {
         fair(BORROWS, recheck_final_set=True),
         "queues[a].settings.borrowWithinCohort",
         [kueue(BORROWS), fair(A, recheck_final_set=True)],
+    ),
+    "stuck-by-preference": (
+        kueue(cohort("pool", cpu=1), preferring(PREEMPT_FIRST)),
+        "queues[a].settings.flavorFungibility.preference",
+        [
+            kueue(cohort("pool", cpu=1), preferring(PREEMPT_FIRST | {"preference": "BorrowingOverPreemption"})),
+            kueue(cohort("pool", cpu=1), preferring(PREEMPT_FIRST, within="Never")),
+            kueue(cohort("pool", cpu=1), preferring(PREEMPT_FIRST, apart=True)),
+            kueue(cohort("pool", cpu=1), preferring(PREEMPT_FIRST, borrowing_limit={"cpu": 0, "gpu": 0})),
+            kueue(cohort("pool", cpu=0), preferring(PREEMPT_FIRST)),
+        ],
     ),
     "no-own-preemption-above-quota": (
         fair(ONLY_OWN),

@@ -105,7 +105,7 @@ def test_work_of_a_tenant_above_its_share_costs_half_if_it_has_a_burst_allowance
     assert victims(share=0.1, burst=0.5) == {"b1"}
     assert victims(share=0.7, burst=0.5) == {"a1"}
     assert victims(share=0.1) == {"a1"}
-    assert victims(share=0.1, burst=0) == {"a1"}
+    assert victims(share=0.1, burst=0) == {"b1"}
 
 
 # -- warnings ----------------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_services_fill_the_group_where_most_of_them_were_placed_then_the_next() 
     busiest = (wants("zone", submitted=-40, constraints={"nodes": ["n5"]}), works[0], works[1])
     assert placed("service", *busiest) == ["n5", "n6", "n2"]
     assert placed("interactive", *works) == ["n1", "n2", "n3"]
-    assert placed("hpc_batch", *works) == ["n2", "n4", "n5"]
+    assert placed("hpc_batch", *works) == ["n2", "n4", "n1"]
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
@@ -267,13 +267,51 @@ def test_who_never_preempts_does_not() -> None:
     )
 
 
-def test_a_tight_gang_has_one_group_if_one_has_room_and_else_the_largest_ones() -> None:
-    groups = [node(name, group=name[0]) for name in ("a1", "b1", "b2", "b3", "c1", "c2")]
+def mixed(*names: str) -> list[Entry]:
+    """Nodes of which no two are identical, each in the group of its first letter."""
+    return [node(name, group=name[0], fingerprint=name) for name in names]
+
+
+def test_a_tight_gang_has_the_largest_group_if_that_has_room_and_else_the_largest_ones() -> None:
+    groups = mixed("a1", "b1", "b2", "b3", "c1", "c2")
     small = core(*groups, wants("in", 2, placement="tight"), topology="group")
     large = core(*groups, wants("in", 5, placement="tight"), topology="group")
 
-    assert decided(small, "in").nodes == ("c1", "c2")
+    assert decided(small, "in").nodes == ("b1", "b2")
     made = decided(large, "in")
     assert (made.action, set(made.nodes)) == ("start", {"b1", "b2", "b3", "c1", "c2"})
     assert cede.verify(large, cede.plan(large)) == []
     assert decided(policy(*groups, wants("in", 5, placement="tight"), topology="group"), "in").action == "refuse"
+
+
+def test_one_that_is_spread_unevenly_starts_on_identical_nodes_and_else_waits_and_is_told_why() -> None:
+    four = wants("in", 4, placement="spread")
+    alike = core(node("a1", group="a"), *nodes("b1 b2 b3", group="b"), four, topology="group")
+    others = core(*mixed("a1", "b1", "b2", "b3"), four, topology="group")
+
+    assert decided(alike, "in").action == "start"
+    assert cede.verify(alike, cede.plan(alike)) == []
+    made = decided(others, "in")
+    assert (made.action, made.rule) == ("wait", "lattice.no-room")
+    assert "room for 4 of 4 members, but not with placement spread" in made.why
+
+
+def test_victims_that_leave_no_even_shares_fall_short() -> None:
+    """Four nodes are freed and wanted, three of them in one group."""
+    works = (whole("old", "a1 b1 b2 b3"), wants("in", 4, placement="spread", priority=8))
+
+    assert warned(core(*mixed("a1", "b1", "b2", "b3"), *works, topology="group")) == ["falls-short"]
+
+
+def test_members_of_different_size_are_placed_by_the_same_order() -> None:
+    parts = [{"name": name, "count": 1, "requests": {"gpu": gpus}} for name, gpus in (("small", 1), ("large", 4))]
+    gang = wants("in", pod_sets=parts)
+    there = mixed("a1", "b1", "b2", "c1", "c2", "c3")
+
+    def placed(**wish: str) -> set[str]:
+        entry = Entry(gang.section, gang.values | wish)
+        return set(decided(core(*there, entry, topology="group"), "in").nodes)
+
+    assert placed() == {"a1", "b1"}
+    assert placed(placement="tight") == {"c1", "c2"}
+    assert len({name[0] for name in placed(placement="spread")}) == 2

@@ -12,7 +12,7 @@ from cede.doctrines.lattice import factors
 from cede.doctrines.lattice.core_cost import core_costs
 from cede.doctrines.lattice.score import Scores
 from cede.doctrines.lattice.settings import settings_of
-from cede.doctrines.parts.cost import PARTS, costs_of
+from cede.doctrines.parts.cost import costs_of
 from tests.unit.lattice.fact_files import Fact, fact, facts_of, named
 from tests.unit.lattice.small import core, node, policy, tenant, vcluster, wants, whole
 
@@ -43,7 +43,7 @@ def test_the_library_counts_the_cost_of_the_fact(one: Fact) -> None:
     state = cluster(one).state
     row = np.array([state.work_index[one["given"]["job"]["name"]]])
 
-    assert core_costs(state, row) / PARTS == pytest.approx(one["expect"]["cost"], abs=TOLERANCE)
+    assert core_costs(state, row) == pytest.approx(one["expect"]["cost"], abs=TOLERANCE)
 
 
 def test_lost_work_counts_gpus_in_the_document_and_nodes_in_the_library() -> None:
@@ -55,7 +55,7 @@ def test_lost_work_counts_gpus_in_the_document_and_nodes_in_the_library() -> Non
     costs = costs_of(state, row, settings_of(state).assumed)
     assert costs.lost[0] / 60 == pytest.approx(expect["doc_recompute_gpu_hours"], abs=TOLERANCE)
     progress = float(costs.progress[0])
-    assert core_costs(state, row)[0] / PARTS - progress == pytest.approx(expect["code_recompute_node_minutes"])
+    assert core_costs(state, row)[0] - progress == pytest.approx(expect["code_recompute_node_minutes"])
 
 
 # -- score -------------------------------------------------------------------------------------------------------------

@@ -126,6 +126,8 @@ def failed(policy: Requeue, *, lost: bool = False, most: int = 3, times: int = 1
         if attempt:
             world.begin("w")
         world.exit("w", None if lost else 1, lost=lost)
+        if world.phase("w") == "pending":
+            world.retry("w")
     return world
 
 

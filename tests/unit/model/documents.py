@@ -138,6 +138,7 @@ def _node(
         "flavor": WORDS,
         "labels": LABELS,
         "state": st.sampled_from(["ready", "cordoned", "down"]),
+        "reserved_since": times,
         "overcommitted_since": times,
         "last_preemptive_attempt": times,
     }

@@ -228,6 +228,10 @@ TIMES: dict[str, tuple[dict[str, Any], str]] = {
         {"workloads": [{"name": "w", "checkpoint": {"last": None}}]},
         "workloads[0].checkpoint.last",
     ),
+    "since when a node is reserved": (
+        {"nodes": [{"name": "n", "reserved_since": None}]},
+        "nodes[0].reserved_since",
+    ),
     "since when a node is overcommitted": (
         {"nodes": [{"name": "n", "overcommitted_since": None}]},
         "nodes[0].overcommitted_since",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cede.model.quantities import LARGEST, NANO, format_quantity, parse_quantity, show_quantity
+from cede.model.quantities import LARGEST, NANO, format_quantity, parse_quantity, parse_quota, show_quantity
 
 GOOD = {
     "a whole number": (2, 2 * NANO),
@@ -141,7 +141,21 @@ def test_remembering_true_does_not_make_it_one() -> None:
 def test_writing_and_reading_a_quantity_changes_nothing(nano: int) -> None:
     assert parse_quantity(format_quantity(nano)) == nano
     assert parse_quantity(str(format_quantity(nano))) == nano
-    assert parse_quantity(show_quantity("memory", nano)) == nano
+    assert nano == LARGEST or parse_quantity(show_quantity("memory", nano)) == nano
+
+
+@pytest.mark.parametrize("raw", [2**63 - 1, 2**63, "8Ei", "10E", "1e30", "1e999999999", 1e25, "9223372036854775807.5"])
+def test_a_quota_of_more_than_can_be_counted_is_unlimited(raw: object) -> None:
+    assert parse_quota(raw) == LARGEST
+    assert parse_quota(format_quantity(parse_quota(raw))) == LARGEST
+    assert show_quantity("memory", LARGEST) == show_quantity("cpu", LARGEST) == "unlimited"
+    assert parse_quota("9E") == parse_quantity("9E") == 9 * 10**18 * NANO
+
+
+@pytest.mark.parametrize(("raw", "message"), [(-1, "is negative"), ("x", "no quantity"), (float("inf"), "no finite")])
+def test_a_quota_is_a_quantity(raw: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_quota(raw)
 
 
 @given(

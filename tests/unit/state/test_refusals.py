@@ -11,6 +11,7 @@ from cede.model.cluster import Node, Queue, Workload
 from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.state.build import build
+from cede.state.columns import NEVER
 from cede.state.state import State
 from cede.state.trial import Trial
 from tests.state_views import bits
@@ -107,10 +108,11 @@ def test_evicting_who_leaves_or_comes_frees_only_what_the_other_does_not_need(vi
 
 
 def test_a_node_is_kept_for_nobody_once_its_workload_has_ended() -> None:
-    state = cluster(nodes=[{"name": "n1", "capacity": {"cpu": 8}, "reserved_for": "w"}])
+    state = cluster(nodes=[{"name": "n1", "capacity": {"cpu": 8}, "reserved_for": "w", "reserved_since": -5}])
     row = state.work_index["w"]
 
     state.forget(row)
 
     assert int(state.nodes.reserved_for[0]) != row
+    assert int(state.nodes.reserved_since[0]) == NEVER
     assert state.reservations == {}

@@ -42,6 +42,7 @@ EVERYTHING: dict[str, Any] = {
             "labels": {"rack": "r1", "zone": "a"},
             "state": "cordoned",
             "reserved_for": "waiting",
+            "reserved_since": 60,
             "overcommitted_since": 80,
             "last_preemptive_attempt": 95.5,
         },

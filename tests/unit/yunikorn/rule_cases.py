@@ -251,6 +251,12 @@ CASES: dict[str, Case] = {
         "the design takes victims from one node; old stands on n2, the room is on n1",
         "in",
     ),
+    "preempts-not-read": Case(
+        release(N4, node("n2", cpu=2), A, B, running("old", "n1", queue="root.b", cpu=4),
+                asking("in", "root.a", cpu=2, required_node="n1", preempts=False)),
+        "in says preempts: false, and the release does not read that of work that needs a certain node",
+        "in",
+    ),
     "does-not-fit": Case(
         release(*WIDE),
         "its victims do not make enough room (n1 lacks 1 cpu), and it preempts only once",

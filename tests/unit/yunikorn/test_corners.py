@@ -33,7 +33,7 @@ def test_who_has_no_application_is_one_of_its_own_name_and_not_like_others() -> 
     assert [(made.workload, made.action) for made in plan.decisions] == [("a1", "wait"), ("a2", "preempt")]
 
 
-def test_for_a_limit_alone_the_willing_go_before_who_opted_out_wherever_they_stand() -> None:
+def test_for_a_limit_alone_who_opted_out_goes_where_only_its_room_is_of_use() -> None:
     """`high` opted out and stands where the claimant would fit; `low` stands where it would not; n2 has room."""
     tree = (path("root.p", max={"cpu": 3}), path("root.p.a", cpu=2), path("root.p.b"))
     nodes = (node("n1", cpu=1), node("n2", cpu=3))
@@ -41,7 +41,7 @@ def test_for_a_limit_alone_the_willing_go_before_who_opted_out_wherever_they_sta
     cluster = laws(*nodes, *tree, *works, asking("in", "root.p.a", cpu=2))
     [made] = cede.plan(cluster).decisions
 
-    assert ([victim.workload for victim in made.victims], made.nodes) == (["low"], ("n2",))
+    assert ([victim.workload for victim in made.victims], made.nodes) == (["high"], ("n2",))
     assert cede.verify(cluster, cede.plan(cluster)) == []
 
 

@@ -305,6 +305,36 @@ def test_for_a_limit_alone_nobody_goes_only_to_make_room_where_there_is_some_els
     [made] = cede.plan(cluster).decisions
 
     assert ([victim.workload for victim in made.victims], made.nodes) == (["old"], ("n2",))
+    assert made.why.endswith("; it starts elsewhere, on n2: where victims do for the limit it does not fit then")
+    assert cede.verify(cluster, cede.plan(cluster)) == []
+
+
+def test_for_a_limit_alone_victims_go_first_whose_node_the_claimant_can_use() -> None:
+    """`low` alone would do for the limit and comes first, but n1 is too small; n2 has room, n3 once `high` has left."""
+    tree = (path("root.p", max={"cpu": 5}), path("root.p.a", cpu=3), path("root.p.b"))
+    nodes = (node("n1", cpu=2), node("n2", cpu=3), node("n3", cpu=3))
+    works = (work("low", "root.p.b", "n1", cpu=2, priority=-1), work("high", "root.p.b", "n3", cpu=2))
+    cluster = laws(*nodes, *tree, *works, asking("in", "root.p.a", cpu=3))
+    [made] = cede.plan(cluster).decisions
+
+    assert ([victim.workload for victim in made.victims], made.nodes) == (["high"], ("n3",))
+    assert "elsewhere" not in made.why
+    assert cede.verify(cluster, cede.plan(cluster)) == []
+
+
+def test_for_a_limit_alone_a_set_of_several_whose_node_the_claimant_can_use_has_nobody_for_the_node_alone() -> None:
+    """Of n1 all three would have to go, and the limit is kept with two; on n2 two small ones do for both."""
+    tree = (path("root.p", max={"cpu": 6}), path("root.p.a", cpu=4), path("root.p.b"))
+    nodes = (node("n1", cpu=4), node("n2", cpu=4), node("n3", cpu=4))
+    works = (
+        *(work(f"one{at}", "root.p.b", "n1", cpu=1, priority=-1) for at in range(2)),
+        *(work(f"two{at}", "root.p.b", "n2", cpu=1) for at in range(2)),
+        work("other", "root.o", "n1", cpu=1),
+    )
+    cluster = laws(*nodes, *tree, path("root.o"), *works, asking("in", "root.p.a", cpu=4))
+    [made] = cede.plan(cluster).decisions
+
+    assert (sorted(victim.workload for victim in made.victims), made.nodes) == (["two0", "two1"], ("n2",))
     assert cede.verify(cluster, cede.plan(cluster)) == []
 
 

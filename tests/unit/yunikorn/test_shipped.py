@@ -114,22 +114,79 @@ def test_the_sentence_says_how_priorities_count(queue: dict[str, Any], said: str
 # -- reservations ----------------------------------------------------------------------------------------------------
 
 
+SPARE = node("n2", cpu=9, state="cordoned")
+"""Takes nobody, and leaves the cluster as a whole with room."""
+
+
 @pytest.mark.parametrize(
     ("holder", "victims"),
     [
-        ({"submitted": -7203, "priority": -1}, ["old"]),
-        ({"submitted": -7202, "priority": -1}, []),
-        ({"submitted": -7203, "priority": 0}, []),
-        ({"submitted": -7203, "priority": -1, "required_node": "n1"}, []),
+        ({"submitted": -3603, "priority": -1}, ["old"]),
+        ({"submitted": -3602, "priority": -1}, []),
+        ({"submitted": -3603, "priority": 0}, []),
+        ({"submitted": -3603, "priority": -1, "required_node": "n1"}, []),
     ],
-    ids=["old and lower", "two hours and two seconds", "not lower", "needs its node"],
+    ids=["old and lower", "just an hour and two seconds", "not lower", "needs its node"],
 )
 def test_a_reservation_is_cancelled_if_it_is_old_and_of_lower_priority(
     holder: dict[str, Any], victims: list[str]
 ) -> None:
     kept = node("n1", cpu=2, reserved_for="other")
+    old = work("old", "root.b", "n1")
 
-    assert release_victims(kept, A, B, OLD, asking("other", "root.b", cpu=1, **holder), IN) == victims
+    assert release_victims(kept, SPARE, A, B, old, asking("other", "root.b", cpu=1, **holder), IN) == victims
+
+
+@pytest.mark.parametrize(("since", "submitted", "victims"), [(-3601, -60, ["old"]), (-3600, -9999, [])])
+def test_a_reservation_is_as_old_as_its_node_says_whenever_its_holder_came(
+    since: int, submitted: int, victims: list[str]
+) -> None:
+    kept = node("n1", cpu=2, reserved_for="other", reserved_since=since)
+    other = asking("other", "root.b", cpu=1, submitted=submitted, priority=-1)
+
+    assert release_victims(kept, SPARE, A, B, work("old", "root.b", "n1"), other, IN) == victims
+
+
+def test_a_reservation_is_cancelled_by_who_preempts_and_not_by_who_could_start() -> None:
+    """There is room on n1, and the claimant is owed nothing: it makes no attempt that would come to the nodes."""
+    kept = node("n1", cpu=2, reserved_for="other")
+    other = asking("other", "root.b", cpu=1, submitted=-9999, priority=-1)
+
+    assert waits_by(release(kept, SPARE, path("root.a"), B, other, IN)) == "guarantee-check"
+
+
+@pytest.mark.parametrize(
+    ("holder", "limit", "action"),
+    [
+        ({"submitted": -3603}, 1, "start"),
+        ({"submitted": -3602}, 1, "wait"),
+        ({"submitted": -3603}, 2, "wait"),
+        ({"submitted": -3603, "required_node": "n1"}, 1, "wait"),
+    ],
+    ids=["old, and above its max", "just an hour and two seconds", "within its max", "needs its node"],
+)
+def test_an_old_reservation_is_dropped_for_everybody_if_its_holder_does_not_fit_its_headroom(
+    holder: dict[str, Any], limit: int, action: str
+) -> None:
+    """Though its priority is higher, and though the claimant may not preempt; `mine` fills one of the holder's max."""
+    kept = node("n1", cpu=2, reserved_for="other")
+    limited = path("root.b", max={"cpu": limit})
+    other = asking("other", "root.b", cpu=1, priority=9, **holder)
+    works = (node("n3", cpu=1), work("mine", "root.b", "n3", cpu=1))
+    cluster = release(kept, SPARE, A, limited, *works, other, asking("in", "root.a", cpu=2, preempts=False))
+
+    assert actions(cluster)["in"] == action
+    assert cede.verify(cluster, cede.plan(cluster)) == []
+
+
+def test_a_reservation_that_was_dropped_stays_dropped_for_the_passes_that_follow() -> None:
+    kept = node("n1", cpu=4, reserved_for="other", reserved_since=-7200)
+    works = (node("n3", cpu=2), work("mine", "root.b", "n3"), asking("other", "root.b", cpu=1))
+    both = (asking("one", "root.a", cpu=2), asking("two", "root.a", cpu=2))
+    cluster = release(kept, SPARE, A, path("root.b", max={"cpu": 2}), *works, *both)
+
+    assert actions(cluster) == {"one": "start", "two": "start", "other": "wait"}
+    assert cede.verify(cluster, cede.plan(cluster)) == []
 
 
 def test_the_holder_uses_its_own_reservation() -> None:
@@ -271,6 +328,24 @@ def test_it_takes_no_higher_priority_and_nobody_elsewhere() -> None:
 
     assert made.rule == "yunikorn.required-node-full"
     assert verdicts(made) == {"high": ("protected", "law-6"), "far": ("not-eligible", "usable-nodes")}
+
+
+def test_it_preempts_whatever_it_says_of_that_with_a_warning() -> None:
+    cluster = release(N2, ROOM, A, B, work("old", "root.b", "n1"), agent(preempts=False))
+
+    assert taken(cluster) == ["old"]
+    assert warned(cluster) == {"preempts-not-read"}
+
+
+@pytest.mark.parametrize(
+    ("works", "action"), [((), "start"), ((work("old", "root.b", "n1"),), "preempt")], ids=["room", "no room"]
+)
+@pytest.mark.parametrize(("state", "taken"), [("cordoned", True), ("down", False)])
+def test_it_takes_its_node_cordoned_as_well(works: tuple[Entry, ...], action: str, state: str, taken: bool) -> None:
+    cluster = release(node("n1", cpu=2, state=state), ROOM, A, B, *works, agent())
+
+    assert actions(cluster)["in"] == (action if taken else "wait")
+    assert cede.verify(cluster, cede.plan(cluster)) == []
 
 
 def test_it_cancels_the_reservation_of_an_ordinary_ask() -> None:

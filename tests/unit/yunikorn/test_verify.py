@@ -200,3 +200,52 @@ def test_a_sibling_below_the_guarantee_that_the_claimant_counts_on_is_no_victim(
 
     assert cede.plan(cluster).victims == {"right"}
     assert edited(cluster, "sibling") == ["in: law 5: root.p.b of sibling is not over its guarantee"]
+
+
+def started_on(cluster: cede.Cluster, name: str, on: str) -> list[str]:
+    """What is wrong with a plan that starts this workload on that node and does nothing else."""
+    plan = cede.plan(cluster, only=name)
+    [made] = plan.decisions
+    there = replace(made, action="start", rule="yunikorn.fits", victims=(), nodes=(on,))
+    return cede.verify(cluster, replace(plan, decisions=(there,)))
+
+
+@pytest.mark.parametrize(
+    ("holder", "objections"),
+    [
+        ({"cpu": 3, "priority": 9, "submitted": -9999}, []),
+        ({"cpu": 2, "priority": 9, "submitted": -9999}, ["in: n1 is reserved for hold, which nothing cancels"]),
+        (
+            {"cpu": 3, "priority": 9, "submitted": -99},
+            ["in: n1 is reserved for hold, which nothing cancels", "in may not use n1"],
+        ),
+        ({"cpu": 2, "priority": -9, "submitted": -9999}, []),
+    ],
+    ids=["old and without headroom", "old, with headroom", "young", "old and lower"],
+)
+def test_a_reserved_node_is_for_others_only_when_that_has_ended(holder: dict[str, Any], objections: list[str]) -> None:
+    entries = (node("n1", cpu=4, reserved_for="hold"), path("root.a", cpu=4), path("root.b", max={"cpu": 2}))
+    cluster = release(*entries, asking("hold", "root.b", **holder), asking("in", "root.a", cpu=2))
+
+    assert started_on(cluster, "in", "n1") == objections
+
+
+@pytest.mark.parametrize(
+    ("state", "pinned", "right"), [("cordoned", True, True), ("cordoned", False, False), ("down", True, False)]
+)
+def test_a_cordoned_node_is_for_who_needs_it_by_the_release_alone(state: str, pinned: bool, right: bool) -> None:
+    nodes = (node("n1", cpu=4, state=state), node("n2", cpu=4))
+    ask = asking("in", "root.a", cpu=2, **({"required_node": "n1"} if pinned else {}))
+
+    assert (started_on(release(*nodes, path("root.a"), ask), "in", "n1") == []) is right
+    assert started_on(laws(*nodes, path("root.a"), ask), "in", "n1") != []
+
+
+def test_who_says_that_it_never_preempts_does_so_on_a_required_node_alone_and_with_a_warning() -> None:
+    meek = asking("in", "root.t.a", required_node="n1", preempts=False, **JOB)
+    entries = (node("n1", cpu=24), node("n2", cpu=9), *QUEUES, *WORKS, meek)
+
+    assert edited(release(*entries)) == []
+    assert edited(release(*entries), warnings=()) == [
+        "in: in says that it never preempts, and no warning says why it does"
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from string import Formatter
 
@@ -32,11 +32,15 @@ def preempting(
     found: Candidates,
     victims: list[int],
     because: Rule,
+    leave: Callable[[int], None],
     nodes: list[int] | None = None,
     warnings: tuple[Warning, ...] = (),
     limits: Sequence[Limit] = (),
 ) -> Decision:
-    """Victims go and the claimant takes their room, best fit unless told where; booked for the rest of the cycle."""
+    """Victims go and the claimant takes their room, best fit unless told where; booked for the rest of the cycle.
+
+    `leave` says what a victim's going means to those who are decided next.
+    """
     state = cycle.state
     shown = None
     if cycle.explain:
@@ -51,7 +55,7 @@ def preempting(
     limit = rules.QUOTA.because(**limits[0].facts(state), more="") if limits else ""
     before = free_before(state, victims)
     for row in victims:
-        cycle.trial.evict(row)
+        leave(row)
     nodes = place(state, claim) if nodes is None else nodes
     assert nodes is not None, "victims that make no room are no victims"
     short = lacking(state, claim, nodes, before) or limit

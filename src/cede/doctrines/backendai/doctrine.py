@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 
 from cede.doctrines.backendai import proposal, shipped, swift
-from cede.doctrines.backendai.check import objections
+from cede.doctrines.backendai.check import audit
 from cede.doctrines.backendai.facts import fate_of
 from cede.doctrines.backendai.lint import lint
 from cede.doctrines.backendai.question import question
 from cede.doctrines.backendai.rules import RULES
-from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, settings_of
+from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, SHIPPED, settings_of
 from cede.doctrines.backendai.shares import shares
 from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Setting
 from cede.model.plan import Decision
@@ -68,9 +68,11 @@ BACKENDAI = Doctrine(
     shares=shares,
     exact=frozenset({DOCUMENT}),
     fate=fate,
-    audit=lambda state, edition: partial(objections, state, edition),
+    audit=audit,
     lint=lint,
     swift=quickly,
     plain=plain,
     question=question,
+    transactional=frozenset({SHIPPED}),
+    awaits_start=frozenset({SHIPPED}),
 )

@@ -11,7 +11,7 @@ from cede.doctrines.parts.candidates import Facts
 from cede.doctrines.parts.orders import Rows
 from cede.model.plan import ENDED, REQUEUED
 from cede.model.times import show_duration
-from cede.state.columns import KINDS, NEVER, STATES, SUSPENDED, Int32s
+from cede.state.columns import KINDS, NEVER, STATES, SUSPENDED, SYSTEM, Int32s
 from cede.state.state import State
 
 SCOPES = ("user", "project", "domain")
@@ -20,6 +20,7 @@ SCOPES = ("user", "project", "domain")
 def facts_about(state: State, claimant: int, settings: Settings) -> Facts:
     """A function from a candidate's row to everything a sentence may name."""
     work = state.work
+    ceiling = highest_waiting(state, claimant, settings) if work.kind[claimant] == SYSTEM else None
 
     def facts(row: int) -> Mapping[str, object]:
         ran = "nothing (it has not begun)"
@@ -30,6 +31,7 @@ def facts_about(state: State, claimant: int, settings: Settings) -> Facts:
             "claimant_priority": int(work.priority[claimant]),
             "job_priority": int(work.job_priority[row]),
             "claimant_job_priority": int(work.job_priority[claimant]),
+            "ceiling": ceiling,
             "threshold": settings.threshold,
             "scope": settings.scope,
             "its_owner": owner_of(state, row, settings.scope),
@@ -57,6 +59,20 @@ def owner_of(state: State, row: int, scope: str) -> str:
         return state.partitions.names[int(state.work.partition[row])]
     names = {"user": state.users, "project": state.projects, "domain": state.domains}[scope]
     return names.name(int(column[row])) or "(none)"
+
+
+def highest_waiting(state: State, row: int, settings: Settings) -> int | None:
+    """The highest job priority of those that wait in the session's scope and are no system work.
+
+    Release 26.8 looks for victims below that, for whomever; for a system session alone it does not look at all.
+    """
+    work = state.work
+    others: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
+    others = others[(work.partition[others] == work.partition[row]) & (work.kind[others] != SYSTEM)]
+    column = scope_column(state, settings.scope)
+    if column is not None:
+        others = others[column[others] == column[row]]
+    return int(work.job_priority[others].max()) if len(others) else None
 
 
 def fate_of(state: State, row: int, settings: Settings) -> str:

@@ -32,6 +32,7 @@ class Kind:
     claim: Claim
     settings: Settings
     limited: bool
+    apart: bool
     refused: Decision | None
     answers: dict[Hashable, Answer] = field(default_factory=dict)
     _too_big: tuple[Decision | None] | None = None
@@ -40,7 +41,7 @@ class Kind:
         return replace(self.claim, row=row, name=state.work_names[row])
 
     def limits_of(self, state: State, row: int) -> list[Limit]:
-        return limits_of(state, row) if self.limited else []
+        return limits_of(state, row, apart=self.apart) if self.limited else []
 
     def too_big(self, state: State, *, bare: bool = False) -> Decision | None:
         """As `outcomes.too_big`; an edition asks in one way only. Release 26.8 asks of bare nodes: it compares with an
@@ -92,4 +93,4 @@ def kind_of(cycle: Cycle, row: int) -> Kind:
     refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
     edition = DOCUMENT if cycle.edition == DOCUMENT else SHIPPED
     settings = settings_of(state.tree.settings(int(state.work.queue[row])), edition)
-    return Kind(claim, settings, bool(limits), refused)
+    return Kind(claim, settings, bool(limits), edition == SHIPPED, refused)

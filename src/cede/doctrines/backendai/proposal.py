@@ -81,7 +81,7 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Decisio
         found = candidates(state, claim, settings)
         victims = victims_for(cycle, claim, settings, found.open, short)
         if victims is not None:
-            return preempting(cycle, claim, settings, found, victims, rules.LOWER, limits=short)
+            return preempting(cycle, claim, settings, found, victims, rules.LOWER, cycle.trial.evict, limits=short)
     refused = kind.too_big(state)
     if refused is not None:
         return about(refused, claim.name)

@@ -102,7 +102,7 @@ def _places(state: State, rows: Rows, *keys: Key) -> Floats:
 
 
 def _resources(state: State, rows: Rows) -> Floats:
-    """What each holds on all its nodes, cores and bytes alike, as shipped."""
+    """What each holds, cores and bytes alike, as shipped; on all its nodes, since a set is not of one agent."""
     residents = residents_of_all(state, rows)
     sizes = np.asarray(mixed_totals(state, state.residents.amount[:, residents])).astype(np.float64)
     sums: Floats = np.bincount(state.residents.work[residents], sizes, state.work.size).astype(np.float64)

@@ -42,6 +42,12 @@ NOT_LOWER_JOB = RULES.protects(
     "its job priority {job_priority} is not below the claimant's {claimant_job_priority}",
     SHIPPED,
 )
+ABOVE_OTHERS = RULES.protects(
+    "system-beside-others",
+    "its job priority {job_priority} is not below {ceiling}, the highest that waits in the claimant's {scope} beside "
+    "system work",
+    SHIPPED,
+)
 TOO_YOUNG = RULES.protects("min-runtime", "it ran {ran} of the {min_runtime} that the group grants", SHIPPED)
 GIVES_NOTHING = RULES.excludes("useful-victims", "it stands on {node} but holds nothing that is short there", SHIPPED)
 
@@ -75,8 +81,17 @@ OFF = RULES.waits(
 MAY_NOT = RULES.waits(
     "may-not-preempt", "no node has room for it ({short}), and it never preempts others (preempts: false)"
 )
-SYSTEM_CLAIM = RULES.waits(
-    "system-claims-nothing", "no node has room for it ({short}), and system work starts no preemption", SHIPPED
+SYSTEM_ALONE = RULES.waits(
+    "system-alone",
+    "no node has room for it ({short}), and it is system work, which preempts only while other work of its {scope} "
+    "waits too",
+    SHIPPED,
+)
+ROLLED_BACK = RULES.waits(
+    "rolled-back",
+    "it was to preempt {victims} for room on {nodes}; but a pass books its reservations together, {count} here, and "
+    "{node} has {capacity} {what}: {reserved} are reserved there ({unstarted} never started) and {asked} were to be",
+    SHIPPED,
 )
 QUOTA = RULES.waits("quota", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}{more}")
 NO_NODES = RULES.waits(
@@ -111,3 +126,21 @@ BREAKS_SINGLE = RULES.warns(
     "breaks-single-node", "BEP-1055 preempts for single-node sessions only; {claimant} has {members} members", SHIPPED
 )
 NEEDLESS = RULES.warns("needless-victim", "{victim} is taken although {claimant} would fit without that", SHIPPED)
+BREAKS_RESERVATION = RULES.warns(
+    "undone-reservation",
+    "26.8 chooses victims that never started and cannot book their room, so that whoever preempts in the pass, {count} "
+    "here, is undone; every pass does it again until {unstarted} has begun or ended",
+    SHIPPED,
+)
+CREDIT_LOST = RULES.warns(
+    "credit-lost",
+    "a victim is gone for those decided after it, but 26.8 counts its room for its own claimant alone; with the room "
+    "of {leaving} counted this would be decided otherwise",
+    SHIPPED,
+)
+NO_OVERLAP = RULES.warns(
+    "no-overlap",
+    "what is preempting makes way for what is reserved, but 26.8 counts both; if they overlapped this would be decided "
+    "otherwise",
+    SHIPPED,
+)

@@ -11,7 +11,7 @@ from cede.doctrines.backendai.facts import pending_rows
 from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.fit import named_columns
 from cede.doctrines.parts.orders import Rows, ordered
-from cede.state.columns import CHECKPOINTING, RESERVED, Int32s, Int64s
+from cede.state.columns import READY, RESERVED, SYSTEM, Int32s, Int64s
 from cede.state.state import State
 
 
@@ -41,12 +41,14 @@ def _turns(state: State, partition: int, owners: Int32s) -> Int64s:
 
 
 def dominant_shares(state: State, partition: int, users: Iterable[int]) -> dict[int, Fraction]:
-    """By user: the largest share of any of the group's slots that the user's sessions occupy, exactly."""
+    """By user: the largest share of any of the group's slots that the user's sessions occupy, exactly.
+
+    As the release counts: sessions of all groups, those too that are being preempted, but none of system work; against
+    the group's agents that are ready.
+    """
     work, size, nodes = state.work, state.work.size, state.nodes
-    here = nodes.partition[: nodes.size] == partition
-    phase = work.state[:size]
-    occupying = (phase >= RESERVED) & (phase <= CHECKPOINTING) & (work.partition[:size] == partition)
-    rows = np.flatnonzero(occupying)
+    here = (nodes.partition[: nodes.size] == partition) & (nodes.state[: nodes.size] == READY)
+    rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.kind[:size] != SYSTEM))
     owners = work.user[rows] + 1
     shares = dict.fromkeys(users, Fraction(0))
     for column in named_columns(state):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -10,13 +11,14 @@ import numpy as np
 
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting, waiting
-from cede.doctrines.backendai.facts import groups_with_work, scope_column
+from cede.doctrines.backendai.booking import RefusedBooking, amounts_by_node, refused_booking, rolled_back
+from cede.doctrines.backendai.facts import groups_with_work, highest_waiting, scope_column
 from cede.doctrines.backendai.known import Answer, Kind, Known
 from cede.doctrines.backendai.promises import broken_promises
 from cede.doctrines.backendai.sequence import sequence
 from cede.doctrines.backendai.settings import SHIPPED, Settings, settings_of
-from cede.doctrines.backendai.strategies import pick, preference, remember
-from cede.doctrines.backendai.victims import cheapest_agent, collect, weigher_of
+from cede.doctrines.backendai.strategies import ROUNDROBIN, likings, one_key, pick
+from cede.doctrines.backendai.victims import cheapest_agents, collect, weigher_of
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, residents_of_all, standing_on
 from cede.doctrines.parts.doctrine import Cycle
@@ -26,7 +28,7 @@ from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import started
 from cede.doctrines.parts.selection import best_of, cover_of
 from cede.doctrines.parts.shapes import about
-from cede.model.plan import Decision
+from cede.model.plan import Decision, Warning
 from cede.model.rules import Rule
 from cede.state.columns import CHECKPOINTING, NEVER, READY, RESERVED, RUNNING, SPREAD, SYSTEM, TIGHT, Bools, Int64s
 from cede.state.state import State
@@ -36,29 +38,17 @@ EXACT_IN_FLOAT = 1 << 53
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """Every group's sequence; the first session that finds no room ends the pass for those behind it.
+    """Every group's pass, each from its own sequence; nothing of a pass is told before all of it is booked.
 
-    Where one session is asked for, those ahead of it are decided too, so that it finds what they leave; but none of
-    them blocks it, since the question is what would become of it if it were its turn.
+    What is reserved and what is preempting take room beside each other here, and do not overlap.
     """
     state = cycle.state
-    for partition in groups_with_work(state):
-        queue = sequence(state, partition, group_settings(state, partition))
-        if cycle.only is not None and cycle.only not in queue:
-            continue
-        known = Known(cycle, queue)
-        head: int | None = None
-        for row in queue.tolist():
-            blocks = False
-            if cycle.only is None or row == cycle.only:
-                made, blocks = _answer(cycle, row, head if cycle.only is None else None, known)
-                yield made
-            elif head is None:
-                blocks = _answer(cycle.quiet(), row, head, known)[1]
-            if blocks and head is None:
-                head = row
-            if row == cycle.only:
-                break
+    overlap = cycle.trial.keep_apart()
+    groups = groups_with_work(state)
+    queues = [sequence(state, partition, group_settings(state, partition)) for partition in groups]
+    for queue in queues:
+        if cycle.only is None or cycle.only in queue:
+            yield from GroupPass(cycle, queue, overlap).decide()
 
 
 def group_settings(state: State, partition: int) -> Settings:
@@ -69,66 +59,153 @@ def group_settings(state: State, partition: int) -> Settings:
     return settings_of(next((raw for raw in found if raw), {}), SHIPPED)
 
 
-def _answer(cycle: Cycle, row: int, head: int | None, known: Known) -> Answer:
-    """As to the one like it before, unless that moved on the agent from which `roundrobin` goes on."""
-    kind = known.kind(row)
-    owners = scope_column(cycle.state, kind.settings.scope) if head is None or cycle.told else None
-    beside = (head, cycle.only in (None, row), None if owners is None else int(owners[row]))
-    answer = known.answer(row, beside)
-    if answer is None:
-        last = cycle.memory.get("roundrobin", {})
-        answer = _decide_one(cycle, row, head, kind)
-        if cycle.memory.get("roundrobin", {}) == last:
-            known.keep(row, beside, answer)
-    return answer
+class GroupPass:
+    """One pass over one group: who is to leave for whom, and what is to be booked for whom in the end."""
+
+    def __init__(self, cycle: Cycle, queue: Rows, overlap: Int64s | None) -> None:
+        self.cycle = cycle
+        self.state = cycle.state
+        self.queue = queue
+        self.known = Known(cycle, queue)
+        self.overlap = overlap
+        self.leaving: list[int] = []
+        self.begin = cycle.trial.mark()
+        self.starts: dict[int, list[int]] = {}
+        self.reservations: dict[int, list[int]] = {}
+
+    def decide(self) -> list[Decision]:
+        """What becomes of everybody in sequence; the first that finds no room ends the pass for those behind it.
+
+        Where one session is asked for, those ahead of it are decided too, so that it finds what they leave; but none of
+        them blocks it, since the question is what would become of it if it were its turn. Those behind it are, if it
+        preempts, for all reservations of a pass are booked together.
+        """
+        only = self.cycle.only
+        made: dict[int, Decision] = {}
+        head: int | None = None
+        for row in self.queue.tolist():
+            if only is None or row == only:
+                made[row], blocks = self._answer(self.cycle, row, head if only is None else None)
+            elif head is None:
+                made[row], blocks = self._answer(self.cycle.quiet(), row, None)
+            else:
+                blocks = False
+            if blocks and head is None:
+                head = row
+            if row == only and made[row].action != "preempt":
+                break
+        refused = refused_booking(self.state, self.reservations, self.starts)
+        if refused is not None:
+            made |= self._rolled_back(made, refused)
+        return list(made.values()) if only is None else [made[only]]
+
+    def _rolled_back(self, made: dict[int, Decision], refused: RefusedBooking) -> dict[int, Decision]:
+        """Everybody who was to preempt waits, and what was booked for those who start stays booked."""
+        self.cycle.trial.undo(self.begin)
+        for row, nodes in self.starts.items():
+            self.cycle.trial.book(row, nodes)
+        return {row: rolled_back(made[row], refused, len(self.reservations)) for row in self.reservations}
+
+    def _answer(self, cycle: Cycle, row: int, head: int | None) -> Answer:
+        """As to the one like it before, unless an agent was picked since, on which `roundrobin` goes on."""
+        kind = self.known.kind(row)
+        owners = scope_column(self.state, kind.settings.scope) if head is None or cycle.told else None
+        beside = (head, cycle.only in (None, row), None if owners is None else int(owners[row]))
+        answer = self.known.answer(row, beside)
+        if answer is None:
+            picked = dict(cycle.memory.get(ROUNDROBIN, {}))
+            answer = self._decide_one(cycle, row, head, kind)
+            if kind.settings.strategy != ROUNDROBIN or cycle.memory.get(ROUNDROBIN, {}) == picked:
+                self.known.keep(row, beside, answer)
+        return answer
+
+    def _decide_one(self, cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
+        """The decision, and whether it blocks those behind: only lack of room does, not a session's own fault."""
+        state, settings = self.state, kind.settings
+        if kind.refused is not None:
+            return about(kind.refused, state.work_names[row]), False
+        claim, limits = kind.claim_of(state, row), kind.limits_of(state, row)
+        behind = head is not None and not cycle.told
+        found = None if behind else candidates(state, claim, settings)
+        wait = partial(waiting, cycle, claim, settings, found, finds_room=partial(_finds_room, cycle, claim, settings))
+        if head is not None:
+            return wait([], rules.BEHIND, rules.BEHIND, head=state.work_names[head]), False
+        assert found is not None
+        if broken(limits):
+            return wait(broken(limits), rules.QUOTA, rules.QUOTA), False
+        if not state.nodes.size:
+            self.starts[row] = []
+            return started(cycle, claim, [], rules.FITS), False
+        cannot = _cannot(state, row, settings)
+        open_ = np.zeros_like(found.open) if cannot else found.open
+        chosen = _chosen(cycle, claim, settings, open_)
+        over = None if chosen is None else nodes_over(state, row, chosen.nodes)
+        if over is not None:
+            return wait([over], rules.QUOTA, rules.QUOTA), False
+        if chosen is not None and not chosen.victims:
+            self.starts[row] = chosen.nodes
+            return started(cycle, claim, chosen.nodes, rules.FITS), False
+        warnings = self._deviations(cycle, claim, settings, open_, chosen)
+        if chosen is not None:
+            warnings = broken_promises(state, claim, settings, chosen.victims) + warnings
+            if cycle.explain:
+                found.protect((rules.GIVES_NOTHING, _useless(state, chosen)))
+            self.reservations[row] = chosen.nodes
+            self.leaving += chosen.victims
+            leave = cycle.trial.tell_to_leave
+            made = preempting(
+                cycle, claim, settings, found, chosen.victims, rules.LOWER_JOB, leave, chosen.nodes, warnings
+            )
+            return made, False
+        refused = kind.too_big(state, bare=True)
+        if refused is not None:
+            return about(refused, claim.name), True
+        _wake_when_old_enough(cycle, claim, settings, cannot)
+        rule = (cannot or rules.NO_ROOM) if claim.allowed.any() else rules.NO_NODES
+        waits = wait([], rule, cannot, scope=settings.scope)
+        return replace(waits, warnings=warnings), _has_an_agent(state, claim)
+
+    def _deviations(
+        self, cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, chosen: Choice | None
+    ) -> tuple[Warning, ...]:
+        """What a plan promises elsewhere and this edition does not keep, where keeping it would decide otherwise."""
+        extra: dict[Rule, Int64s] = {}
+        if self.leaving:
+            extra[rules.CREDIT_LOST] = amounts_by_node(self.state, residents_of_all(self.state, np.array(self.leaving)))
+        if self.overlap is not None:
+            extra[rules.NO_OVERLAP] = self.overlap
+        if not extra:
+            return ()
+
+        def otherwise(*more: Int64s) -> bool:
+            free = self.state.nodes.free[:, : self.state.nodes.size] + sum(more)
+            with _picks_forgotten(cycle):
+                other = choose(cycle, claim, settings, open_, free)
+            return (other is None) != (chosen is None) or (
+                other is not None and chosen is not None and set(other.victims) != set(chosen.victims)
+            )
+
+        alone = [rule for rule, more in extra.items() if otherwise(more)]
+        if not alone and len(extra) > 1 and otherwise(*extra.values()):
+            alone = list(extra)
+        names = ", ".join(self.state.work_names[row] for row in self.leaving)
+        return tuple(Warning(rule.id, rule.because(leaving=names)) for rule in alone)
 
 
-def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
-    """The decision, and whether it blocks those behind: only lack of room does, not a session's own fault."""
-    state, settings = cycle.state, kind.settings
-    if kind.refused is not None:
-        return about(kind.refused, state.work_names[row]), False
-    claim, limits = kind.claim_of(state, row), kind.limits_of(state, row)
-    behind = head is not None and not cycle.told
-    found = None if behind else candidates(state, claim, settings)
-    wait = partial(waiting, cycle, claim, settings, found, finds_room=partial(_finds_room, cycle, claim, settings))
-    if head is not None:
-        return wait([], rules.BEHIND, rules.BEHIND, head=state.work_names[head]), False
-    assert found is not None
-    if broken(limits):
-        return wait(broken(limits), rules.QUOTA, rules.QUOTA), False
-    if not state.nodes.size:
-        return started(cycle, claim, [], rules.FITS), False
-    cannot = _cannot(state, row, settings)
-    open_ = np.zeros_like(found.open) if cannot else found.open
-    chosen = _chosen(cycle, claim, settings, open_)
-    over = None if chosen is None else nodes_over(state, row, chosen.nodes)
-    if over is not None:
-        return wait([over], rules.QUOTA, rules.QUOTA), False
-    if chosen is not None and not chosen.victims:
-        return started(cycle, claim, chosen.nodes, rules.FITS), False
-    if chosen is not None:
-        warnings = broken_promises(state, claim, settings, chosen.victims)
-        if cycle.explain:
-            found.protect((rules.GIVES_NOTHING, _useless(state, chosen)))
-        made = preempting(cycle, claim, settings, found, chosen.victims, rules.LOWER_JOB, chosen.nodes, warnings)
-        return made, False
-    refused = kind.too_big(state, bare=True)
-    if refused is not None:
-        return about(refused, claim.name), True
-    _wake_when_old_enough(cycle, claim, settings, cannot)
-    rule = (cannot or rules.NO_ROOM) if claim.allowed.any() else rules.NO_NODES
-    return wait([], rule, cannot), _has_an_agent(state, claim)
+@contextmanager
+def _picks_forgotten(cycle: Cycle) -> Iterator[None]:
+    """What is tried in between is no pick of the pass."""
+    picked = dict(cycle.memory.get(ROUNDROBIN, {}))
+    yield
+    cycle.memory[ROUNDROBIN] = picked
 
 
 def _finds_room(cycle: Cycle, claim: Claim, settings: Settings, free: Int64s) -> bool:
     """Whether every member would find an agent in so much that is free, taken in order as the strategy likes."""
     if not cycle.state.nodes.size:
         return True
-    remembered = dict(cycle.memory.get("roundrobin", {}))
-    chosen = choose(cycle, claim, settings, np.zeros(cycle.state.work.size, np.bool_), free)
-    cycle.memory["roundrobin"] = remembered
-    return chosen is not None
+    with _picks_forgotten(cycle):
+        return choose(cycle, claim, settings, np.zeros(cycle.state.work.size, np.bool_), free) is not None
 
 
 def _has_an_agent(state: State, claim: Claim) -> bool:
@@ -140,8 +217,8 @@ def _cannot(state: State, row: int, settings: Settings) -> Rule | None:
     """The rule that keeps this session from preempting anybody."""
     if not settings.enabled:
         return rules.OFF
-    if state.work.kind[row] == SYSTEM:
-        return rules.SYSTEM_CLAIM
+    if state.work.kind[row] == SYSTEM and highest_waiting(state, row, settings) is None:
+        return rules.SYSTEM_ALONE
     return None if state.work.preempts[row] else rules.MAY_NOT
 
 
@@ -159,6 +236,8 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     if column is not None:
         found.protect((rules.OUT_OF_SCOPE, column[:size] != column[row]))
     found.protect((rules.NOT_LOWER_JOB, work.job_priority[:size] >= work.job_priority[row]))
+    if work.kind[row] == SYSTEM and (ceiling := highest_waiting(state, row, settings)) is not None:
+        found.protect((rules.ABOVE_OTHERS, work.job_priority[:size] >= ceiling))
     if settings.min_runtime > 0:
         begun = work.started[:size]
         found.protect((rules.TOO_YOUNG, (begun == NEVER) | (begun > state.now - settings.min_runtime)))
@@ -184,7 +263,7 @@ def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, free: I
     state = cycle.state
     free = state.nodes.free[:, : state.nodes.size] if free is None else free
     groups = state.nodes.group[: state.nodes.size]
-    remembered = dict(cycle.memory.get("roundrobin", {}))
+    remembered = dict(cycle.memory.get(ROUNDROBIN, {}))
     areas = [claim.allowed]
     if claim.placement == TIGHT:
         inside = sorted(set(groups[claim.allowed].tolist()), key=state.groups.names.__getitem__)
@@ -193,34 +272,36 @@ def choose(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, free: I
     best: Choice | None = None
     after = remembered
     for area in areas:
-        cycle.memory["roundrobin"] = dict(remembered)
+        cycle.memory[ROUNDROBIN] = dict(remembered)
         choice = Choice(free.copy(), open_.copy())
         if all(_choose_one(cycle, claim, settings, need, area, spread, choice) for need in claim.vectors):
             if not choice.victims:
                 return choice
             if best is None:
-                best, after = choice, cycle.memory["roundrobin"]
-    cycle.memory["roundrobin"] = after
+                best, after = choice, cycle.memory[ROUNDROBIN]
+        elif claim.placement != TIGHT:
+            return None
+    cycle.memory[ROUNDROBIN] = after
     return best
 
 
 def _chosen(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Choice | None:
     """Agents as the release chooses them; where that is asked for, as it would among the sessions of a better set."""
     state = cycle.state
-    before = dict(cycle.memory.get("roundrobin", {}))
+    before = dict(cycle.memory.get(ROUNDROBIN, {}))
     own = choose(cycle, claim, settings, open_)
     if own is None or not own.victims or not cycle.optimal:
         return own
     asked = cover_of(state, claim, np.flatnonzero(open_))
 
-    def again(only: Bools) -> tuple[Choice, dict[int, str]] | None:
-        cycle.memory["roundrobin"] = dict(before)
+    def again(only: Bools) -> tuple[Choice, dict[int, int]] | None:
+        cycle.memory[ROUNDROBIN] = dict(before)
         found = choose(cycle, claim, settings, open_ & only)
         over = None if found is None else nodes_over(state, claim.row, found.nodes)
-        return None if found is None or over is not None else (found, cycle.memory["roundrobin"])
+        return None if found is None or over is not None else (found, cycle.memory[ROUNDROBIN])
 
-    mine = own, cycle.memory["roundrobin"]
-    best, cycle.memory["roundrobin"] = best_of(
+    mine = own, cycle.memory[ROUNDROBIN]
+    best, cycle.memory[ROUNDROBIN] = best_of(
         cycle, mine, lambda found: found[0].victims, lambda: asked, again, weigher_of(settings)
     )
     return best
@@ -236,7 +317,7 @@ def _choose_one(
         area = area & (held[state.nodes.group[: state.nodes.size]] < spread)
     nodes: Rows = np.flatnonzero(feasible(claim, need, free) & area)
     if len(nodes):
-        node = pick(state, settings.strategy, nodes, free, cycle.memory, partition)
+        node = pick(state, settings.strategy, nodes, need, free, cycle.memory, partition)
     else:
         credited = free + _reclaimable(state, claim, choice.open_)
         nodes = np.flatnonzero(feasible(claim, need, credited) & area)
@@ -244,11 +325,12 @@ def _choose_one(
             return False
         if settings.order in ("fewest-sessions", "smallest-resources"):
             shorts = np.maximum(need[:, None] - free[:, nodes], 0)
-            liking = preference(state, settings.strategy, nodes, credited, cycle.memory, partition)
-            node = cheapest_agent(state, nodes, liking, shorts, choice.open_, settings)
-            remember(state, node, cycle.memory, partition)
-        else:
-            node = pick(state, settings.strategy, nodes, credited, cycle.memory, partition)
+            liking: Int64s | None = None
+            if settings.strategy != ROUNDROBIN:
+                keys = likings(state, settings.strategy, nodes, need, credited)
+                liking = one_key(keys, len(nodes))
+            nodes = cheapest_agents(state, nodes, liking, shorts, choice.open_, settings)
+        node = pick(state, settings.strategy, nodes, need, credited, cycle.memory, partition)
         short = np.maximum(need - free[:, node], 0)[:, None]
         choice.shorts[node] = short[:, 0] + choice.shorts.get(node, 0)
         taken = collect(state, np.array([node]), short, choice.open_, settings).sessions(state)

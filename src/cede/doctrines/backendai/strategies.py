@@ -1,48 +1,78 @@
-"""Which of the agents that would do is taken: concentrated, dispersed, legacy, roundrobin."""
+"""Which of the agents that would do is taken: concentrated, dispersed, legacy, roundrobin.
+
+The release compares what remains in absolute amounts, one slot after the other: cpu, then mem, then whatever else is
+asked for, by name. No ratios, no sums.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cede.doctrines.parts.fit import named_columns
-from cede.doctrines.parts.orders import Rows, first_node, nine_decimals
+from cede.doctrines.parts.orders import Rows, first_node, nodes_by
 from cede.state.columns import Int64s
 from cede.state.state import State
-from cede.state.units import WHOLE
+
+ROUNDROBIN = "roundrobin"
+FIRST_SLOTS = ("cpu", "mem")
 
 
-def preference(
-    state: State, strategy: str, nodes: Rows, remaining: Int64s, memory: Mapping[str, Any], group: int
-) -> Int64s:
-    """A key for each of these node rows, the least liked last; ties are by name. `remaining` is by column and row."""
-    columns = named_columns(state)
-    size = state.nodes.size
-    if strategy == "roundrobin":
-        last = memory.get("roundrobin", {}).get(group)
-        passed = [last is not None and state.node_names[node] <= last for node in nodes.tolist()]
-        return np.array(passed, np.int64)
-    if strategy == "legacy":
-        here = state.nodes.partition[:size] == group
-        slots = (column for column in columns if state.nodes.capacity[column, :size][here].any())
-        least: Int64s = -remaining[next(slots, WHOLE), nodes]
-        return least
-    score = np.zeros(size)
-    for column in columns:
-        score += remaining[column] / np.maximum(state.nodes.capacity[column, :size], 1)
-    key = nine_decimals(score[nodes])
-    return key if strategy == "concentrated" else -key
+def likings(state: State, strategy: str, nodes: Rows, need: Int64s, remaining: Int64s) -> list[Int64s]:
+    """Keys of these node rows, the least liked last; ties are by name. `remaining` is by column and row.
+
+    `concentrated` takes the least that remains, all others the most. `roundrobin` likes none better.
+    """
+    if strategy == ROUNDROBIN:
+        return []
+    sign = 1 if strategy == "concentrated" else -1
+    return [sign * remaining[column, nodes] for column in slots_in_turn(state, need)]
 
 
-def pick(state: State, strategy: str, nodes: Rows, remaining: Int64s, memory: dict[str, Any], group: int) -> int:
-    """The node row the strategy likes best."""
-    node = first_node(state, nodes, preference(state, strategy, nodes, remaining, memory, group))
-    remember(state, node, memory, group)
-    return node
+def slots_in_turn(state: State, need: Int64s) -> list[int]:
+    """The columns that a member asks for, in the order in which agents are compared by them."""
+    asked = {state.units.names[column]: column for column in named_columns(state) if need[column]}
+    first = [name for name in FIRST_SLOTS if name in asked]
+    return [asked[name] for name in (*first, *(name for name in asked if name not in first))]
 
 
-def remember(state: State, node: int, memory: dict[str, Any], group: int) -> None:
-    """The last agent used in this group, for `roundrobin`."""
-    memory.setdefault("roundrobin", {})[group] = state.node_names[node]
+def pick(
+    state: State,
+    strategy: str,
+    nodes: Rows,
+    need: Int64s,
+    remaining: Int64s,
+    memory: dict[str, Any],
+    group: int,
+) -> int:
+    """The node row the strategy likes best; one more pick of this group's."""
+    turn = picks(memory, group)
+    count_pick(memory, group)
+    if strategy == ROUNDROBIN:
+        return int(nodes_by(state, nodes)[turn % len(nodes)])
+    return first_node(state, nodes, *likings(state, strategy, nodes, need, remaining))
+
+
+def picks(memory: dict[str, Any], group: int) -> int:
+    """How often an agent of this group was picked, this pass and before; in a file it begins at 0."""
+    found: int = memory.get(ROUNDROBIN, {}).get(group, 0)
+    return found
+
+
+def count_pick(memory: dict[str, Any], group: int) -> None:
+    """Every pick counts, also that of a member whose session finds no room in the end."""
+    memory.setdefault(ROUNDROBIN, {})[group] = picks(memory, group) + 1
+
+
+def one_key(keys: list[Int64s], count: int) -> Int64s:
+    """One number for each of so many that sorts like all these keys, the first key first."""
+    place = np.zeros(count, np.int64)
+    if not keys:
+        return place
+    turn = np.lexsort(keys[::-1])
+    steps = np.zeros(count, np.bool_)
+    for key in keys:
+        steps[1:] |= key[turn][1:] != key[turn][:-1]
+    place[turn] = np.cumsum(steps)
+    return place

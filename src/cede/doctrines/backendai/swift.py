@@ -249,7 +249,8 @@ class _Pass:
         if victims is None:
             front.failed = question
             return None
-        return preempting(self.cycle, claim, kind.settings, found, victims, rules.LOWER, limits=short)
+        leave = self.cycle.trial.evict
+        return preempting(self.cycle, claim, kind.settings, found, victims, rules.LOWER, leave, limits=short)
 
     def _enough(self, form: Form, lower: list[int]) -> bool:
         """Whether all that is free and all that may be preempted come to what it needs; more than that is searched."""

@@ -34,30 +34,40 @@ class Collected:
         return [int(row) for row in state.residents.work[self.rows[self.taken]]]
 
 
-def cheapest_agent(state: State, nodes: Rows, liking: Int64s, shorts: Int64s, open_: Bools, settings: Settings) -> int:
-    """The agent that costs least by the order's own measure, then the one liked best, then by name.
+def cheapest_agents(
+    state: State, nodes: Rows, liking: Int64s | None, shorts: Int64s, open_: Bools, settings: Settings
+) -> Rows:
+    """The agents that cost least by the order's own measure: all of them, or those that are also liked best.
 
     Agents are walked in batches, those first that could at best cost least; the search ends when the best found
     is better than all that is left could be.
     """
-    rank = state.node_rank()
+    like = np.zeros(len(nodes), np.int64) if liking is None else liking
+    rank = state.node_rank()[nodes]
     floor = _least_cost(state, nodes, shorts, open_, settings)
-    turn = np.lexsort((rank[nodes], liking, in_order(floor)))
-    best: tuple[int, int, int, int] | None = None
+    turn = np.lexsort((rank, like, in_order(floor)))
+    best: tuple[int, int] | None = None
+    found: list[int] = []
+    earliest = 0
     begin, size = 0, BATCH
     while begin < len(turn):
         at = turn[begin : begin + size]
-        if best is not None and best[:3] < (int(floor[at[0]]), int(liking[at[0]]), int(rank[nodes[at[0]]])):
+        nearest = int(floor[at[0]]), int(like[at[0]])
+        if best is not None and best < nearest:
             break
+        if best == nearest and liking is not None and earliest < rank[at[0]]:
+            break  # of those that are liked alike the first by name is taken
         walked = collect(state, nodes[at], shorts[:, at], open_, settings)
         cost: Key = walked.count if settings.order == "fewest-sessions" else walked.total
-        first = int(np.lexsort((rank[nodes[at]], liking[at], in_order(cost)))[0])
-        node = int(nodes[at[first]])
-        found = (int(cost[first]), int(liking[at[first]]), int(rank[node]), node)
-        best = found if best is None else min(best, found)
+        keys = list(zip(map(int, cost), like[at].tolist(), strict=True))
+        least = min(keys)
+        if best is None or least < best:
+            best, found, earliest = least, [], len(state.node_names)
+        for one in (one for one, key in zip(at.tolist(), keys, strict=True) if key == best):
+            found.append(int(nodes[one]))
+            earliest = min(earliest, int(rank[one]))
         begin, size = begin + size, 2 * size
-    assert best is not None, "the cheapest of no agents"
-    return best[3]
+    return np.array(found, np.intp)
 
 
 def _least_cost(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Any:
@@ -142,7 +152,7 @@ def weigher_of(settings: Settings) -> Callable[[State, Rows], Any]:
 
 
 def _held(state: State, rows: Rows) -> Any:
-    """What each holds on all its agents, cores and bytes alike, as shipped."""
+    """What each holds, cores and bytes alike, as shipped; on all its agents, since a set is not of one agent."""
     residents = residents_of_all(state, rows)
     sizes = mixed_totals(state, state.residents.amount[:, residents], len(residents))
     sums = np.zeros(state.work.size, sizes.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 
@@ -83,14 +83,16 @@ class Account:
         return [queue] if above is None else [queue, *self.path(above)]
 
     def quota(self, node: str, pair: Pair) -> int:
-        return self.limits["guaranteed"][node].get(pair, 0) + sum(
-            self.quota(child, pair) - self.local(child, pair) for child in self.children[node]
-        )
+        lent = (self.quota(child, pair) - self.local(child, pair) for child in self.children[node])
+        return _sum(pair, [self.limits["guaranteed"][node].get(pair, 0), *lent])
 
     def local(self, node: str, pair: Pair) -> int:
-        """What the node keeps to itself."""
+        """What the node keeps to itself: of an unlimited quota nothing, if that may all be lent, or else all."""
         lending = self.limits["lending_limit"][node].get(pair)
-        return 0 if lending is None else max(0, self.quota(node, pair) - lending)
+        quota = self.quota(node, pair)
+        if quota >= unlimited(pair):
+            return 0 if lending is None or lending >= unlimited(pair) else quota
+        return 0 if lending is None else max(0, quota - lending)
 
     def used(self, node: str, pair: Pair) -> int:
         return max(self.used_when(when, node, pair) for when in WHEN)
@@ -116,9 +118,9 @@ class Account:
         above = self.parent[node]
         if above is None:
             return self.quota(node, pair)
-        most = self.local(node, pair) + self.potential(above, pair)
+        most = _sum(pair, [self.local(node, pair), self.potential(above, pair)])
         limit = self.limits["borrowing_limit"][node].get(pair)
-        return most if limit is None else min(most, self.quota(node, pair) + limit)
+        return most if limit is None else min(most, _sum(pair, [self.quota(node, pair), limit]))
 
     def pairs(self, node: str) -> set[Pair]:
         """The pairs that the node or something below it names."""
@@ -137,7 +139,7 @@ class Account:
         ratio = Fraction(0)
         for resource, over in excess.items():
             everything = {pair for pair in self.pairs(self.root(node)) if pair[0] == resource}
-            lendable = sum(self.potential(above, pair) for pair in everything)
+            lendable = _sum((resource, ""), [self.potential(above, pair) for pair in everything])
             if over and lendable > 0:
                 ratio = max(ratio, Fraction(over * 1000, lendable))
         if not ratio:
@@ -145,11 +147,35 @@ class Account:
         return (True, ratio) if not self.weight[node] else (False, ratio / self.weight[node])
 
 
+def unlimited(pair: Pair) -> int:
+    """The number that an unlimited quota is: the largest that Kueue counts, CPUs in thousandths."""
+    return (2**63 - 1) * (10**6 if pair[0] == "cpu" else 10**9)
+
+
+def _sum(pair: Pair, quotas: Sequence[int]) -> int:
+    """Of quotas of a resource; if one of them is unlimited so is the sum, and bounded ones never are."""
+    most = unlimited(pair)
+    return most if any(quota >= most for quota in quotas) else min(sum(quotas), most - 1)
+
+
 def by_pair(amounts: Mapping[str, int]) -> Amounts:
-    """Amounts by resource and flavor; a plain name is the flavor `default`."""
+    """Amounts by resource and flavor; a plain name is the flavor `default`.
+
+    Each is rounded up: of `cpu` to thousandths, of everything else to whole units.
+    """
     found: Amounts = {}
     for name, nano in amounts.items():
         resource, flavor = split_flavor(name)
         pair = (resource, flavor or "default")
-        found[pair] = found.get(pair, 0) + nano
+        step = 10**6 if resource == "cpu" else 10**9
+        found[pair] = found.get(pair, 0) + nano + -nano % step
+    return found
+
+
+def of_members(sizes: Sequence[tuple[Mapping[str, int], int]]) -> Amounts:
+    """What so many members ask for, each one's amounts rounded up."""
+    found: Amounts = {}
+    for requests, count in sizes:
+        for pair, nano in by_pair(requests).items():
+            found[pair] = found.get(pair, 0) + nano * count
     return found

@@ -10,13 +10,13 @@ from cede.doctrines.kueue.explain import candidates_of, missed_by
 from cede.doctrines.kueue.flavors import counts_by_part, flavors_by_part, parts_of
 from cede.doctrines.kueue.limits import Over
 from cede.doctrines.kueue.nominate import Entry
-from cede.doctrines.kueue.notices import warnings_about, warnings_of
+from cede.doctrines.kueue.notices import warnings_about, warnings_at, warnings_of
 from cede.doctrines.kueue.preemption import may_borrow_and_preempt
 from cede.doctrines.kueue.quota import named
 from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM, Search
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import HOLDS, TAKES, Claimant, Snapshot
-from cede.model.plan import REQUEUED, Decision, Victim
+from cede.model.plan import REQUEUED, Decision, Victim, Warning
 from cede.model.rules import Rule
 
 NAMED = 5
@@ -137,9 +137,25 @@ def lost(snapshot: Snapshot, entry: Entry) -> Decision:
     return _wait(snapshot, entry, rules.LOST, others="" if snapshot.silent else _changed(snapshot, entry))
 
 
+def stuck(snapshot: Snapshot, entry: Entry) -> Decision:
+    """It was nominated as fitting, and does not fit."""
+    if snapshot.silent:
+        return _wait(snapshot, entry, rules.STUCK)
+    quotas, contested, queue = snapshot.quotas, set(entry.assignment.contested), entry.claimant.queue
+    borrowed = [
+        quotas.name(pair)
+        for pair, amount in entry.assignment.asked
+        if pair not in contested and snapshot.book.borrows(pair, queue, amount)
+    ]
+    facts = {"borrowed": ", ".join(borrowed), "needed": ", ".join(map(quotas.name, sorted(contested)))}
+    decision = _wait(snapshot, entry, rules.STUCK, **facts)
+    warning = Warning(rules.BLOCKS.id, rules.BLOCKS.because(queue=quotas.names[queue]))
+    return replace(decision, warnings=(*decision.warnings, warning))
+
+
 def limited(snapshot: Snapshot, entry: Entry, over: Over) -> Decision:
     rule, name = rules.OVER_LIMIT if over.ever else rules.LIMIT, entry.claimant.name
-    warnings = warnings_about(snapshot, entry.claimant)
+    warnings = warnings_at(snapshot, entry)
     action = "refuse" if over.ever else "wait"
     return Decision(name, action, rule.id, rule.because(**over.facts), warnings=warnings)
 
@@ -187,7 +203,7 @@ def _wait(snapshot: Snapshot, entry: Entry, rule: Rule, **facts: object) -> Deci
         "wait",
         rule.id,
         rule.because(**facts),
-        warnings=warnings_about(snapshot, entry.claimant),
+        warnings=warnings_at(snapshot, entry),
         candidates=candidates_of(snapshot, entry, preempts=False),
     )
 
@@ -198,7 +214,7 @@ def _refuse(snapshot: Snapshot, entry: Entry, rule: Rule, **facts: object) -> De
         "refuse",
         rule.id,
         rule.because(**facts),
-        warnings=warnings_about(snapshot, entry.claimant),
+        warnings=warnings_at(snapshot, entry),
         candidates=() if snapshot.cycle.explain else None,
     )
 
@@ -214,7 +230,7 @@ def _with_room(snapshot: Snapshot, entry: Entry, action: str, rule: Rule, why: s
         nodes=tuple(snapshot.state.node_names[node] for node in nodes),
         flavors=dict(flavors_by_part(claimant, assignment)),
         counts=counts_by_part(claimant, assignment),
-        warnings=warnings_about(snapshot, claimant),
+        warnings=warnings_at(snapshot, entry),
     )
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cede.doctrines.kueue.quota import Quotas, Table
+from cede.doctrines.kueue.holdings import Holdings
+from cede.doctrines.kueue.quota import Asked, Quotas, Table
 from cede.doctrines.parts.orders import Rows
 from cede.state.columns import NONE, PREEMPTING, RESERVED, RUNNING
 from cede.state.state import State
 
-Asked = tuple[tuple[int, int], ...]
-"""Amounts by pair, each pair once, in the order of the pairs."""
 Cells = list[tuple[list[int], int, int]]
 """Places in a book's tables, with what stood there."""
 
@@ -188,21 +187,23 @@ def _there(moments: tuple[Table, Table], code: int) -> tuple[Table, ...]:
     return moments[1:] if code == RESERVED else moments
 
 
-def book_of(state: State, quotas: Quotas) -> Book:
-    """The usage of the state as it stands."""
+def book_of(state: State, quotas: Quotas, holdings: Holdings | None = None) -> Book:
+    """The usage of the state as it stands; `holdings`, where that is at hand."""
+    holdings = holdings or Holdings(state, quotas)
     work, size = state.work, state.work.size
     leaving, held = (
         np.flatnonzero((work.state[:size] == code) & (work.queue[:size] != NONE)) for code in (PREEMPTING, RESERVED)
     )
     if not len(leaving) or not len(held):
-        return Book(quotas, _usage(state, quotas, held[:0]))
-    before, after = _usage(state, quotas, held), _usage(state, quotas, leaving)
+        return Book(quotas, _usage(state, holdings, held[:0]))
+    before, after = _usage(state, holdings, held), _usage(state, holdings, leaving)
     used = [[max(pair) for pair in zip(*rows, strict=True)] for rows in zip(before, after, strict=True)]
     return Book(quotas, used, (before, after))
 
 
-def _usage(state: State, quotas: Quotas, without: Rows) -> Table:
+def _usage(state: State, holdings: Holdings, without: Rows) -> Table:
     """What is used where, with these workloads left out."""
+    quotas = holdings.quotas
     size = quotas.size
     parents = np.array(quotas.parent, np.intp)
     below = np.flatnonzero(parents != NONE)
@@ -213,9 +214,15 @@ def _usage(state: State, quotas: Quotas, without: Rows) -> Table:
             sums = state.tree.usage[column, :size]
             if not sums.any():
                 continue
-            alone = sums.copy()
-            np.subtract.at(alone, parents[below], sums[below])
-            np.subtract.at(alone, state.work.queue[without], state.work.usage[column, without])
+            if column in quotas.finer:  # a sum of what is rounded up is not the sum rounded up
+                alone = np.zeros(size, np.int64)
+                work, last = state.work, state.work.size
+                rows = np.flatnonzero((work.state[:last] >= RESERVED) & (work.queue[:last] != NONE))
+                np.add.at(alone, work.queue[rows], holdings.column(column)[rows])
+            else:
+                alone = sums.copy()
+                np.subtract.at(alone, parents[below], sums[below])
+            np.subtract.at(alone, state.work.queue[without], holdings.column(column)[without])
             own = [have + more * factor for have, more in zip(own, alone.tolist(), strict=True)]
         for queue in quotas.upward if any(own) else ():
             above = quotas.parent[queue]

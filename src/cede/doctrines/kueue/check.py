@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.kueue.account import Account, Amounts, by_pair
+from cede.doctrines.kueue.account import Account, Amounts, by_pair, of_members
 from cede.model.plan import REQUEUED, Decision
-from cede.state.admission import admitted_parts, asks_of
+from cede.state.admission import admitted_parts, asks_of, sizes_of, standing_ask
 from cede.state.columns import STATES, SUSPENDED
 from cede.state.state import State
 
@@ -35,13 +35,22 @@ class Audit:
         self.started = False
         self.awaited = False
         self.held_back = False
-        work, size = state.work, state.work.size
+        self._count_all()
+        self.before = self.account.copy()
+
+    def _count_all(self) -> None:
+        """Everybody who holds room is counted: by sums, where nothing is finer than what Kueue counts in."""
+        state, work, size = self.state, self.state.work, self.state.work.size
         holders = np.flatnonzero((work.state[:size] > SUSPENDED) & (work.queue[:size] >= 0))
+        units = dict(zip(state.units.names[1:], state.units.nano[1:], strict=True))
+        if sum(units.values()) != sum(by_pair(units).values()):
+            for row in holders.tolist():
+                self.account.move(state.tree.names[work.queue[row]], self._held(row), 1, self._word(row))
+            return
         queues, codes = work.queue[holders], work.state[holders]
         for queue, code in {*zip(queues.tolist(), codes.tolist(), strict=True)}:
             held = work.usage[:, holders[(queues == queue) & (codes == code)]].sum(axis=1)
             self.account.move(state.tree.names[queue], by_pair(state.units.amounts(held.tolist())), 1, STATES[code])
-        self.before = self.account.copy()
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
@@ -96,15 +105,13 @@ class Audit:
         return None if queue < 0 else self.state.tree.names[queue]
 
     def _held(self, row: int) -> Amounts:
-        return by_pair(self.state.units.amounts(self.state.work.usage[:, row].tolist()))
+        ask = standing_ask(self.state, row)
+        return by_pair(ask.usage) if self.state.work.usage_given[row] else of_members(ask.sizes)
 
     def _asked(self, row: int, made: Decision) -> Amounts:
-        total: dict[str, int] = {}
         parts = admitted_parts(self.state, row, made.flavors, made.counts)
-        for part in asks_of(self.state, row) if parts is None else parts:
-            for name, nano in part.requests.items():
-                total[name] = total.get(name, 0) + nano * part.count
-        return by_pair(total)
+        asked = of_members(sizes_of(asks_of(self.state, row) if parts is None else parts))
+        return {pair: nano for pair, nano in asked.items() if nano}
 
     def _about(self, claimant: int, row: int, reason: str, asked: Amounts) -> Iterator[str]:
         work, account = self.state.work, self.account

@@ -56,7 +56,7 @@ def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> 
         for pair, _ in search.asked:
             for column, factor in snapshot.quotas.columns[pair]:
                 freed = np.zeros(snapshot.quotas.size, np.int64)
-                np.add.at(freed, queues, snapshot.state.work.usage[column, rows])
+                np.add.at(freed, queues, snapshot.holdings.column(column)[rows])
                 for other in np.flatnonzero(freed).tolist():
                     cells += book.cells(other, ((pair, 0),))
                     book.remove(pair, other, int(freed[other]) * factor)

@@ -188,7 +188,7 @@ class _Pass:
             return PARK, decision
         nodes = self._room(entry)
         if nodes is None:
-            return SKIP, answers.lost(snapshot, entry)
+            return SKIP, (answers.stuck if entry.assignment.stuck else answers.lost)(snapshot, entry)
         claimant = entry.claimant
         over = over_limit(snapshot, entry, nodes)
         if over is not None:
@@ -223,7 +223,7 @@ class _Pass:
 
     def _room(self, entry: Entry) -> list[int] | None:
         """Where it goes with all victims so far and its own gone; None if it does not fit any more."""
-        if entry.seen != len(self.snapshot.log) and not self._has_quota(entry):
+        if (entry.assignment.stuck or entry.seen != len(self.snapshot.log)) and not self._has_quota(entry):
             return None
         if entry.assignment.room is None:
             return []

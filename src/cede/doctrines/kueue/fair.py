@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cede.doctrines.kueue import rules
-from cede.doctrines.kueue.book import Asked
 from cede.doctrines.kueue.candidates import pool_of, tested
 from cede.doctrines.kueue.classical import held
-from cede.doctrines.kueue.drs import Share, Shares
+from cede.doctrines.kueue.drs import Share
 from cede.doctrines.kueue.plain import spared_by_sums, sums_are_enough
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.recheck import breach_of, lawful_set
 from cede.doctrines.kueue.search import FAIR, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
 from cede.doctrines.kueue.settings import FINAL, INITIAL
@@ -43,10 +43,10 @@ def find(search: Search) -> Outcome:
 
 
 def _spared(search: Search, run: _Run, in_nominal: bool) -> Outcome:
-    """Those who are left; only if own ones were spared can the others have become unlawful."""
+    """Those who are left; only if some of the claimant's own branch were spared can the others have become unlawful."""
     spared = spared_by_sums(search, run.taken) if run.plain else search.spare(run.taken, borrowing=True)
     breach = ""
-    if not in_nominal and sum(one.reason == OWN for one in run.taken) > sum(one.reason == OWN for one in spared):
+    if not in_nominal and len(spared) < len(run.taken):
         breach = breach_of(search, spared)
     kept = spared
     if breach and search.snapshot.mode.recheck:
@@ -83,7 +83,7 @@ class _Run:
 
     def __init__(self, search: Search, in_nominal: bool) -> None:
         self.search = search
-        self.shares = Shares(search.book)
+        self.shares = search.snapshot.shares(search.book)
         self.sides = Sides(search.snapshot.quotas, search.queue)
         self.in_nominal = in_nominal
         self.taken: Found = []

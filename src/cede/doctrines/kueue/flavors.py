@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cede.doctrines.kueue.book import Asked, Book, asked_of
+from cede.doctrines.kueue.book import Book, asked_of
 from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
-from cede.doctrines.kueue.quota import Group
+from cede.doctrines.kueue.quota import Asked, Group, Quotas, rounded_up
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import OWN, Found, Outcome
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
@@ -54,6 +54,15 @@ class Assignment:
     room: Room | None = None
 
     @property
+    def stuck(self) -> bool:
+        """Whether it counts as fitting though something it asks for is short.
+
+        A preference for preemption ranks what fits by borrowing below what needs preemption, so that the worst of a
+        group is a fit; and that is all that is remembered of the group.
+        """
+        return self.mode == FIT and bool(self.contested)
+
+    @property
     def short_of_nodes(self) -> str:
         """What is missing on the nodes, in words; nothing if nothing is."""
         return "" if self.lacking is None else self.lacking.short()
@@ -85,34 +94,42 @@ class Assigner:
         found = Assignment(counts, [])
         taken: dict[int, int] = {}
         contested: set[int] = set()
+        groups = self.snapshot.quotas.groups(self.claimant.queue)
+        needs_preemption = False
         for number, (part, count) in enumerate(zip(self.claimant.parts, counts, strict=True)):
-            chosen: Chosen = {}
-            found.flavors.append(chosen)
+            found.asked = asked_of(taken)  # if this pod set fails, those before it still count among the heads
+            found.flavors.append({})
             requests, pins = _requests(part, count)
             if not self._declared(requests, found):
                 return found
             self._together = self._in_one_go(requests, count)
-            for group_number, group in enumerate(self.snapshot.quotas.groups(self.claimant.queue)):
+            for group_number, group in enumerate(groups):
                 wanted = {name: requests[name] for name in group.resources if name in requests}
-                if wanted and not self._one_group(
-                    _Slot(number, group_number, group, wanted, pins, part), taken, contested, found
-                ):
+                if not wanted:
+                    continue
+                slot = _Slot(number, group_number, group, wanted, pins, part)
+                mode = self._one_group(slot, taken, contested, found)
+                if mode == NO_FIT:
                     return found
+                needs_preemption |= mode != FIT
+        for part, chosen in zip(self.claimant.parts, found.flavors, strict=True):
+            _name_flavors_of_nothing(self.snapshot.quotas, self.claimant.queue, part, chosen)
         found.asked = asked_of(taken)
         found.contested = sorted(contested)
-        found.mode = PREEMPT if contested else FIT
+        found.mode = PREEMPT if needs_preemption else FIT
         self._on_nodes(found)
         return found
 
     def _declared(self, requests: Mapping[str, int], found: Assignment) -> bool:
-        """Requests for nothing of what the queue does not declare are dropped; for something, that is the end."""
+        """Whether the queue declares all of this; if not, that is the end."""
         known = {name for group in self.snapshot.quotas.groups(self.claimant.queue) for name in group.resources}
-        found.undeclared = sorted(name for name, amount in requests.items() if amount and name not in known)
+        found.undeclared = sorted(requests.keys() - known)
         if found.undeclared:
             found.mode, found.hopeless = NO_FIT, True
         return not found.undeclared
 
-    def _one_group(self, slot: _Slot, taken: dict[int, int], contested: set[int], found: Assignment) -> bool:
+    def _one_group(self, slot: _Slot, taken: dict[int, int], contested: set[int], found: Assignment) -> int:
+        """The mode of the group in the flavor it gets: the worst of its resources, as the queue ranks them."""
         best: tuple[Verdict, str, dict[int, Verdict]] | None = None
         flavors = slot.group.flavors
         start = self.tried.get((slot.part_number, slot.group_number), -1) + 1
@@ -137,7 +154,7 @@ class Assigner:
         if best is None or best[0].mode == NO_FIT:
             found.mode, found.hopeless = NO_FIT, hopeless and start == 0
             found.whys = whys or [f"no flavor of {', '.join(slot.wanted)} is open to it"]
-            return False
+            return NO_FIT
         worst, flavor, verdicts = best
         found.flavors[slot.part_number].update(dict.fromkeys(slot.wanted, flavor))
         for name, nano in slot.wanted.items():
@@ -146,7 +163,7 @@ class Assigner:
             found.level = max(found.level, verdicts[pair].level)
             if verdicts[pair].mode != FIT:
                 contested.add(pair)
-        return True
+        return worst.mode
 
     def _open(self, slot: _Slot, flavor: str) -> bool:
         pinned = {slot.pins[name] for name in slot.wanted if name in slot.pins}
@@ -343,15 +360,34 @@ class _Slot:
 
 
 def _requests(part: PodSet, count: int) -> tuple[dict[str, int], dict[str, str]]:
-    """What all members of a pod set ask for by resource, and the flavors they name."""
+    """What all members of a pod set ask for by resource, each rounded up, and the flavors they name.
+
+    A request for nothing is none.
+    """
     total: dict[str, int] = {}
     pins: dict[str, str] = {}
     for name, nano in part.requests.items():
         resource, flavor = split_flavor(name)
-        total[resource] = total.get(resource, 0) + nano * count
-        if flavor is not None:
-            pins[resource] = flavor
+        if nano * count:
+            total[resource] = total.get(resource, 0) + rounded_up(resource, nano) * count
+            if flavor is not None:
+                pins[resource] = flavor
     return total, pins
+
+
+def _name_flavors_of_nothing(quotas: Quotas, queue: int, part: PodSet, chosen: Chosen) -> None:
+    """What is asked for in the amount of nothing has a flavor too: that of its group, or the group's first.
+
+    A flavor that the request names itself stays, as everywhere; one that nobody has the resource in is none.
+    """
+    given, pins = dict(chosen), dict(split_flavor(name) for name in sorted(part.requests))
+    for resource in pins.keys() - given.keys():
+        group = next((group for group in quotas.groups(queue) if resource in group.resources), None)
+        if group is not None:
+            others = [given[other] for other in group.resources if other in given]
+            known = [name for name in (*others, *group.flavors) if quotas.knows(resource, name)]
+            flavor = pins[resource] or next(iter(known), None)
+            chosen |= {} if flavor is None else {resource: flavor}
 
 
 def flavors_by_part(claimant: Claimant, found: Assignment) -> dict[str, Chosen] | Chosen:

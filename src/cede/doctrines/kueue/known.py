@@ -64,7 +64,8 @@ class Known:
             found.like = like
             return found
         seen = len(snapshot.log)
-        return Entry(found.snapshot, claimant, found.assignment, found.found, seen, found.notes, like)
+        made = (found.snapshot, claimant, found.assignment, found.found, seen, found.notes, like, found.exactly)
+        return Entry(*made)
 
     def place(self, entry: Entry) -> Hashable:
         """All that the answer to a head that is parked depends on; None where it may speak of the victims of others.
@@ -72,7 +73,7 @@ class Known:
         One that finds no flavor is told what it was nominated with; one without a way also what is available to it.
         """
         snapshot = self.snapshot
-        if entry.like is None or snapshot.victims:
+        if entry.like is None or snapshot.victims or entry.ahead_of:
             return None
         if entry.mode == NO_FIT:
             return entry.like

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cede.doctrines.kueue.flavors import parts_of
 from cede.doctrines.kueue.nominate import Entry
+from cede.doctrines.kueue.quota import DEFAULT
 from cede.doctrines.kueue.snapshot import Snapshot
 from cede.doctrines.parts.limits import broken, limits_of, nodes_over, used_quota
+from cede.model.quantities import say_quantity
+from cede.model.resources import split_flavor
 from cede.state.columns import UNSET
 
 
@@ -40,25 +44,38 @@ def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Over | Non
 
 
 def _over_max(snapshot: Snapshot, entry: Entry) -> Over | None:
-    tree, quotas = snapshot.state.tree, snapshot.quotas
+    """A queue's own limits are exact, whatever Kueue rounds."""
+    tree, quotas, nano = snapshot.state.tree, snapshot.quotas, snapshot.state.units.nano
+    asked = _asked(snapshot, entry)
     for queue in quotas.path[entry.claimant.queue]:
         if (tree.max[:, queue] == UNSET).all():
             continue
         usage = used_quota(snapshot.state, queue)
-        for pair, amount in entry.assignment.asked:
+        for pair, amount in sorted(asked.items()):
+            columns, resource = [column for column, _ in quotas.columns[pair]], quotas.pairs[pair][0]
             limits = [
-                int(tree.max[column, queue]) * factor
-                for column, factor in quotas.columns[pair]
-                if tree.max[column, queue] != UNSET
+                int(tree.max[column, queue]) * nano[column] for column in columns if tree.max[column, queue] != UNSET
             ]
-            used = sum(int(usage[column]) * factor for column, factor in quotas.columns[pair])
-            if limits and amount and used + amount > min(limits):
+            used = sum(int(usage[column]) * nano[column] for column in columns)
+            if limits and used + amount > min(limits):
                 facts: dict[str, object] = {
                     "owner": f"queue {quotas.names[queue]}",
                     "what": quotas.name(pair),
-                    "used": quotas.show(pair, used),
-                    "limit": quotas.show(pair, min(limits)),
-                    "asked": quotas.show(pair, amount),
+                    "used": say_quantity(resource, used),
+                    "limit": say_quantity(resource, min(limits)),
+                    "asked": say_quantity(resource, amount),
                 }
                 return Over(facts, amount > min(limits))
     return None
+
+
+def _asked(snapshot: Snapshot, entry: Entry) -> dict[int, int]:
+    """Nano-units by pair, zeros left out."""
+    total: dict[int, int] = {}
+    for part in parts_of(snapshot, entry.claimant, entry.assignment):
+        for name, nano in part.requests.items():
+            resource, flavor = split_flavor(name)
+            if nano * part.count:
+                pair = snapshot.quotas.index[resource, flavor or DEFAULT]
+                total[pair] = total.get(pair, 0) + nano * part.count
+    return total

@@ -111,7 +111,28 @@ def _queue(state: State, quotas: Quotas, queue: int, *, fair: bool) -> Iterator[
             "even within its own queue",
             "set reclaimWithinCohort: LowerPriority, if such requests are wanted",
         )
+    if settings.preempt_first and settings.preempts:
+        yield from _stuck_heads(quotas, queue, path)
     yield from _flavors_without_nodes(state, quotas, queue, path)
+
+
+def _stuck_heads(quotas: Quotas, queue: int, path: str) -> Iterator[Finding]:
+    """A flavor in which one resource may be borrowed while another needs preemption."""
+    for group in quotas.groups(queue):
+        for flavor in group.flavors:
+            pairs = [pair for name in group.resources if (pair := quotas.index[name, flavor]) in quotas.declared[queue]]
+            borrowed = [pair for pair in pairs if quotas.potential[pair][queue] > quotas.subtree[pair][queue]]
+            if len(pairs) > 1 and borrowed:
+                others = [quotas.name(pair) for pair in pairs if pair != borrowed[0]]
+                yield Finding(
+                    "kueue.lint.stuck-by-preference",
+                    f"{path}.settings.flavorFungibility.preference",
+                    f"a head that fits {quotas.name(borrowed[0])} by borrowing and needs preemption for "
+                    f"{' or '.join(others)} counts as fitting with PreemptionOverBorrowing, and then never fits: "
+                    "nobody is preempted for it, and its queue waits behind it",
+                    "set preference: BorrowingOverPreemption, or leave it out",
+                )
+                return
 
 
 def _flavors_without_nodes(state: State, quotas: Quotas, queue: int, path: str) -> Iterator[Finding]:

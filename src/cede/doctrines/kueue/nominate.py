@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class Entry:
 
     `snapshot` is the one it was nominated on, after as many changes as it has `seen`. `notes` say why each workload
     was taken or left, as things stood then; only if somebody will read them. What is `like` it is nominated alike.
+    `exactly` is what would become of it if shares were compared as exact fractions, `ahead_of` who would come before
+    it; both in words, and only where that is something else.
     """
 
     snapshot: Snapshot
@@ -33,6 +35,8 @@ class Entry:
     seen: int
     notes: Notes | None = None
     like: tuple[Hashable, ...] | None = None
+    exactly: str = ""
+    ahead_of: str = ""
 
     @property
     def mode(self) -> int:
@@ -61,10 +65,33 @@ def nominate(
     snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | None = None, tried: Tried | None = None
 ) -> Entry:
     """The head at full size, or else at the largest size that fits or finds victims, or else at full size without."""
+    if snapshot.doubts is not None:
+        snapshot.doubts.clear()
     entry = _nominated(snapshot, claimant, only, tried)
+    if snapshot.doubts is not None and snapshot.doubts.any():
+        exact = replace(snapshot, exact=True, doubts=None)
+        entry.exactly = _otherwise(entry, _nominated(exact, claimant, only, tried))
     if entry.mode != FIT and (snapshot.cycle.explain or (snapshot.cycle.misses and not entry.victims)):
         entry.notes = explained(snapshot, entry)
     return entry
+
+
+def _otherwise(entry: Entry, exact: Entry) -> str:
+    """What the exact entry would do, if that is not what the entry does."""
+    if entry.parks and exact.parks:
+        return ""
+    one, other = (
+        (found.mode, {victim.row: victim.reason for victim in found.victims}, found.assignment)
+        for found in (entry, exact)
+    )
+    if one[:2] == other[:2] and (one[2].flavors, one[2].counts) == (other[2].flavors, other[2].counts):
+        return ""
+    if exact.parks:
+        return "it would preempt nobody"
+    names = entry.snapshot.state.work_names
+    does = f"preempt {', '.join(sorted(names[row] for row in exact.rows))}" if exact.victims else "start"
+    flavors = {flavor for chosen in exact.assignment.flavors for flavor in chosen.values()}
+    return f"it would {does} in {', '.join(sorted(flavors))}"
 
 
 def _nominated(snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | None, tried: Tried | None) -> Entry:

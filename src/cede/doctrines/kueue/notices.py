@@ -27,6 +27,16 @@ def warnings_about(snapshot: Snapshot, claimant: Claimant) -> tuple[Warning, ...
     return (Warning(rule.id, rule.because(queue=snapshot.quotas.names[claimant.queue], settings=settings)),)
 
 
+def warnings_at(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
+    """What is to be said of the workload, and of shares where their last bit decided."""
+    exactly = [entry.exactly] if entry.exactly else []
+    if entry.ahead_of:
+        exactly.append(f"{entry.ahead_of} would come before it")
+    rule = rules.ROUNDING
+    rounding = [Warning(rule.id, rule.because(exactly=" and ".join(exactly)))] if exactly else []
+    return (*warnings_about(snapshot, entry.claimant), *rounding)
+
+
 def preemptive(quotas: Quotas, queue: int) -> str:
     """The settings by which work of this queue may be preempted; nothing if there are none."""
     found = []

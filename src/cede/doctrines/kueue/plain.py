@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cede.doctrines.kueue.book import Asked
-from cede.doctrines.kueue.quota import Quotas
+from cede.doctrines.kueue.quota import Asked, Quotas
 from cede.doctrines.kueue.reach import Reach
 from cede.doctrines.kueue.search import BORROW, OWN, RECLAIM, Found, Search, Taken
 from cede.doctrines.kueue.walk import Stretch, Walk

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cede.doctrines.kueue import classical, fair
-from cede.doctrines.kueue.book import Asked
 from cede.doctrines.kueue.candidates import explain_pool
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import NOBODY, Notes, Outcome, Search
 from cede.doctrines.kueue.settings import NEVER

@@ -51,7 +51,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
         for name, nano in part.requests.items():
             resource, flavor = split_flavor(name)
             pair = snapshot.quotas.index[resource, flavor or DEFAULT]
-            asked[pair] = asked.get(pair, 0) + snapshot.quotas.count(pair, nano * part.count)
+            asked[pair] = asked.get(pair, 0) + snapshot.quotas.count(pair, nano) * part.count
     wanted = tuple(sorted((pair, amount) for pair, amount in asked.items() if amount))
     search = Search(snapshot, claimant_of(snapshot, row), wanted, [pair for pair, _ in wanted], None)
     victims = np.array([state.work_index[victim.workload] for victim in made.victims], np.intp)
@@ -139,7 +139,8 @@ class _QuotaOf:
             if limit is not None or last:
                 most = quotas.subtree[pair][node] + (0 if last else limit or 0) + kept
                 what = f"{quotas.name(pair)} of {quotas.names[node]}"
-                found.append(Linear(what, adds, high=float(most) - base, over=tuple(over)))
+                if most < quotas.unlimited[pair]:
+                    found.append(Linear(what, adds, high=float(most) - base, over=tuple(over)))
             kept += local[node]
         return found
 
@@ -153,6 +154,8 @@ class _QuotaOf:
         """What a queue or cohort takes beyond what it keeps to itself; a number where nobody in it may go."""
         quotas = self.snapshot.quotas
         local = quotas.local[pair][node]
+        if local >= quotas.unlimited[pair]:
+            return 0.0
         if node not in self.homes:
             return float(max(0, self.used[pair][node] - local))
         base = (self._direct(pair, node) if quotas.children[node] else float(self.used[pair][node])) - local

@@ -1,7 +1,8 @@
 """The tree of quotas: what every queue and cohort is promised, keeps to itself and may ever have, by flavor.
 
 A pair of resource and flavor is one number here, a `pair`. Amounts are whole counts of the finest unit seen of
-the resource, in Python integers, so that sums and products are exact however large they are.
+the resource, in Python integers, so that sums and products are exact however large they are. The finest unit is
+Kueue's own: thousandths of a CPU, and one of everything else; what is finer is rounded up.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cede.doctrines.kueue.settings import Settings, settings_of
-from cede.model.quantities import say_quantity
+from cede.model.quantities import LARGEST, say_quantity
 from cede.model.resources import split_flavor
-from cede.state.columns import NONE, UNSET
+from cede.state.columns import NONE
 from cede.state.state import State
 from cede.state.tree import QueueTree
 from cede.state.units import COARSEST, WHOLE, Units
 
 DEFAULT = "default"
+MILLI, ONE = 10**6, 10**9
+"""Kueue's units in nano-units: of CPU, and of everything else."""
 Table = list[list[int]]
 Limits = list[list[int | None]]
+Asked = tuple[tuple[int, int], ...]
+"""Amounts by pair, each pair once, in the order of the pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,9 @@ class Quotas:
         self.size = tree.size
         self._lay_out(tree)
         self.pairs, self.columns, self.nano = _pairs(tree, units)
+        self.finer = _finer(units)
         self.index = {pair: at for at, pair in enumerate(self.pairs)}
+        self.unlimited = [_unlimited(resource, nano) for (resource, _), nano in zip(self.pairs, self.nano, strict=True)]
         nominal = self._limits(tree, "guaranteed")
         self.borrowing = self._limits(tree, "borrowing_limit")
         self.lending = self._limits(tree, "lending_limit")
@@ -70,13 +77,18 @@ class Quotas:
         return found
 
     def show(self, pair: int, amount: int) -> str:
-        """An amount for people."""
-        return say_quantity(self.pairs[pair][0], amount * self.nano[pair])
+        """An amount for people; what is left of an unlimited quota is unlimited too."""
+        plenty = 2 * amount > self.unlimited[pair]
+        return say_quantity(self.pairs[pair][0], LARGEST if plenty else amount * self.nano[pair])
 
     def name(self, pair: int) -> str:
         """The pair for people: the resource alone where it has but one flavor called default."""
         resource, flavor = self.pairs[pair]
         return resource if flavor == DEFAULT else f"{resource}@{flavor}"
+
+    def knows(self, resource: str, flavor: str) -> bool:
+        """Whether the file has anything of the resource in this flavor; `default` is known everywhere."""
+        return flavor == DEFAULT or bool(self.columns[self.index[resource, flavor]])
 
     def count(self, pair: int, nano: int) -> int:
         """So many nano-units in counts; what is finer than the unit is rounded up."""
@@ -102,33 +114,42 @@ class Quotas:
         return bool(self.children[queue])
 
     def _limits(self, tree: QueueTree, name: str) -> Limits:
-        given = getattr(tree, name)
-        found: Limits = []
-        for columns in self.columns:
-            row: list[int | None] = [None] * self.size
-            for column, factor in columns:
-                for queue, limit in enumerate(given[column, : self.size].tolist()):
-                    if limit != UNSET:
-                        row[queue] = (row[queue] or 0) + limit * factor
-            found.append(row)
+        found: Limits = [[None] * self.size for _ in self.pairs]
+        for queue, document in enumerate(tree.documents):
+            for key, nano in (getattr(document, name, None) or {}).items():
+                resource, flavor = split_flavor(key)
+                pair = self.index[resource, flavor or DEFAULT]
+                found[pair][queue] = self.added(pair, found[pair][queue] or 0, self.count(pair, nano))
         return found
+
+    def added(self, pair: int, one: int, other: int) -> int:
+        """The sum of two quotas: an unlimited one absorbs the other, bounded ones stay below it."""
+        most = self.unlimited[pair]
+        return most if max(one, other) >= most else min(one + other, most - 1)
+
+    def _less(self, pair: int, quota: int, other: int) -> int:
+        """A quota less another: of an unlimited one all is left, but nothing where the other is unlimited too."""
+        most = self.unlimited[pair]
+        return quota - other if quota < most else 0 if other >= most else most
 
     def _roll_up(self, pair: int) -> None:
         subtree, local, potential = self.subtree[pair], self.local[pair], self.potential[pair]
         for queue in self.upward:
             lending = self.lending[pair][queue]
             if lending is not None:
-                local[queue] = max(0, subtree[queue] - lending)
-            if self.parent[queue] != NONE:
-                subtree[self.parent[queue]] += subtree[queue] - local[queue]
+                local[queue] = max(0, self._less(pair, subtree[queue], lending))
+            above = self.parent[queue]
+            if above != NONE:
+                lent = self._less(pair, subtree[queue], local[queue])
+                subtree[above] = self.added(pair, subtree[above], lent)
         for queue in reversed(self.upward):
             above = self.parent[queue]
             if above == NONE:
                 potential[queue] = subtree[queue]
                 continue
-            most = local[queue] + potential[above]
+            most = self.added(pair, local[queue], potential[above])
             borrowing = self.borrowing[pair][queue]
-            potential[queue] = most if borrowing is None else min(most, subtree[queue] + borrowing)
+            potential[queue] = most if borrowing is None else min(most, self.added(pair, subtree[queue], borrowing))
 
     def _declared(self, tree: QueueTree, nominal: Limits) -> list[list[int]]:
         """The pairs each queue names, or that a queue below it names."""
@@ -186,9 +207,36 @@ def _pairs(tree: QueueTree, units: Units) -> tuple[list[tuple[str, str]], list[l
     finest: dict[str, int] = {}
     for (resource, _), found in columns.items():
         finest[resource] = min([finest.get(resource, COARSEST), *(units.nano[column] for column in found)])
+    finest = {resource: max(nano, kueue_unit(resource)) for resource, nano in finest.items()}
     pairs = sorted(columns)
-    factors = [[(column, units.nano[column] // finest[pair[0]]) for column in columns[pair]] for pair in pairs]
+    factors = [[(column, max(1, units.nano[column] // finest[pair[0]])) for column in columns[pair]] for pair in pairs]
     return pairs, factors, [finest[resource] for resource, _ in pairs]
+
+
+def kueue_unit(resource: str) -> int:
+    """The nano-units in one of what Kueue counts of a resource."""
+    return MILLI if resource == "cpu" else ONE
+
+
+def rounded_up(resource: str, nano: int) -> int:
+    """An amount as Kueue has it: the next whole number of its unit."""
+    unit = kueue_unit(resource)
+    return -(-nano // unit) * unit
+
+
+def _finer(units: Units) -> dict[int, int]:
+    """The columns that count in parts of Kueue's unit, and how many of those make one."""
+    found = {}
+    for column, name in enumerate(units.names):
+        unit = kueue_unit(split_flavor(name)[0])
+        if column != WHOLE and units.nano[column] < unit:
+            found[column] = unit // units.nano[column]
+    return found
+
+
+def _unlimited(resource: str, nano: int) -> int:
+    """What Kueue takes an unlimited quota for where it needs a number, 2**63 - 1 of its own unit, in counts."""
+    return -(-(2**63 - 1) * kueue_unit(resource) // nano)
 
 
 def _weight(tree: QueueTree, queue: int) -> Fraction:

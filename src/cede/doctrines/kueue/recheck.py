@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cede.doctrines.kueue.drs import Shares
 from cede.doctrines.kueue.search import FAIR, Found, Search
 from cede.doctrines.kueue.settings import FINAL
 from cede.doctrines.kueue.sides import Sides
@@ -33,7 +32,7 @@ def breach_of(search: Search, victims: Found) -> str:
     """The first victim that does not pass, in words; nothing if all do."""
     book = search.snapshot.book.copy()
     book.add_all(search.queue, search.asked)
-    shares, sides = Shares(book), Sides(search.snapshot.quotas, search.queue)
+    shares, sides = search.snapshot.shares(book), Sides(search.snapshot.quotas, search.queue)
     for victim in victims:
         code = search.snapshot.code(victim.row)
         if victim.reason != FAIR:

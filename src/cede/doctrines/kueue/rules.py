@@ -118,6 +118,12 @@ UNLAWFUL = RULES.waits(
     "{short}; {victims} would make room, but once nobody needless is among them {breach} (recheck_final_set)",
 )
 
+STUCK = RULES.waits(
+    "stuck-by-preference",
+    "{short}; {borrowed} fits only by borrowing, which PreemptionOverBorrowing ranks below the preemption that "
+    "{needed} needs: so the whole counts as fitting, nobody is preempted for it, and in every cycle it does not fit",
+)
+
 EXCEEDS = RULES.refuses("exceeds-max-quota", "{queue} can never have what it asks for: {reasons}")
 UNDECLARED = RULES.refuses("undeclared-resource", "{queue} has no quota of {resources} at all")
 NO_QUEUE = RULES.refuses("no-queue", "it names no queue, so nothing says what it may use")
@@ -142,6 +148,16 @@ HELD = RULES.warns(
     "within-quota-after-all",
     "{victim} is in {queue}, which is within its quota: {held}; it only seems to be above it because room is held back "
     "there for {head}",
+)
+BLOCKS = RULES.warns(
+    "stuck-head",
+    "it stays at the head of {queue}, and the rest wait behind it, until room comes by itself: set preference in "
+    "flavorFungibility of {queue} to BorrowingOverPreemption, the default",
+)
+ROUNDING = RULES.warns(
+    "rounding-decides",
+    "two shares differ by less than doubles can tell, or are equal and their doubles are not; as shipped the doubles "
+    "decide: by exact fractions {exactly}; where a last bit decides, a cluster can flap",
 )
 NEEDLESS = RULES.warns(
     "unlawful-after-sparing",

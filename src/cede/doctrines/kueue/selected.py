@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.kueue.book import Asked
 from cede.doctrines.kueue.preemption import find_victims
 from cede.doctrines.kueue.question import candidates_of, quota_conditions
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import Outcome, Search
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot

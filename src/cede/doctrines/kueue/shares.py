@@ -32,7 +32,7 @@ def _of(book: Book, shares: Shares, row: int) -> dict[str, Any]:
         return {f"{quotas.name(pair)}": format_quantity(number * quotas.nano[pair]) for pair, number in named}
 
     return {
-        "dominant_share": 1e9 if share[0] else float(shares.exact(row, share)),
+        "dominant_share": 1e9 if share[0] else shares.per_mille(row, share),
         "dominant_resource": shares.dominant(row),
         "borrowing": shares.borrowing(row),
         "quota": amounts([quotas.subtree[pair][row] for pair in pairs]),

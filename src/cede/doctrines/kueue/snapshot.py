@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cede.doctrines.kueue.book import Asked, Book, book_of
-from cede.doctrines.kueue.quota import DEFAULT, Quotas, quotas_of
+from cede.doctrines.kueue.book import Book, book_of
+from cede.doctrines.kueue.drs import Doubts, Shares
+from cede.doctrines.kueue.holdings import Holdings
+from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas, quotas_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
@@ -57,11 +59,15 @@ class Snapshot:
     For later passes it has `left`. Nodes and hard limits are `tracked` by the trial, where the file has any. `log` says
     who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in this pass, and
     what a cohort uses is not what its children take. `silent`: nobody reads why somebody waits.
+
+    Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
 
     cycle: Cycle
     quotas: Quotas
+    holdings: Holdings
     mode: Mode
+    exact: bool
     lasting: Book
     book: Book
     rows: Rows
@@ -78,6 +84,7 @@ class Snapshot:
     pools: dict[Hashable, object] = field(default_factory=dict)
     uneven: bool = False
     silent: bool = False
+    doubts: Doubts | None = None
     _stamps: dict[Hashable, int] = field(default_factory=dict)
     _changes: int = 0
     _touched: bool = False
@@ -163,33 +170,21 @@ class Snapshot:
         """All that a workload holds is taken out of the book."""
         book.remove_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
 
+    def shares(self, book: Book) -> Shares:
+        """The shares in a book, compared in the way of this snapshot."""
+        return Shares(book, exact=self.exact, doubts=self.doubts)
+
     def code(self, row: int) -> int:
         """The state that a workload had when the plan began, as far as that matters to a book."""
         return self.overlapping.get(row, RUNNING)
 
     def usage(self, pair: int, rows: Rows) -> Int64s:
         """What each of these workloads holds of a pair."""
-        usage = self.state.work.usage
-        columns = self.quotas.columns[pair]
-        if len(columns) == 1 and columns[0][1] == 1:
-            held: Int64s = usage[columns[0][0], rows]
-            return held
-        total = np.zeros(len(rows), np.int64)
-        for column, factor in columns:
-            total += usage[column, rows] * factor
-        return total
+        return self.holdings.of(pair, rows)
 
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one workload holds of these pairs, zeros left out."""
-        usage = self.state.work.usage
-        found = []
-        for pair in pairs:
-            amount = 0
-            for column, factor in self.quotas.columns[pair]:
-                amount += int(usage[column, row]) * factor
-            if amount:
-                found.append((pair, amount))
-        return tuple(found)
+        return self.holdings.amounts(row, pairs)
 
     def everything(self, row: int) -> Asked:
         """All that one workload holds."""
@@ -248,8 +243,10 @@ def snapshot_of(cycle: Cycle, *, silent: bool = False) -> Snapshot:
     return Snapshot(
         cycle=cycle,
         quotas=quotas,
-        mode=mode_of({} if choice is None else choice.settings),
-        lasting=(book := book_of(state, quotas)),
+        holdings=(holdings := Holdings(state, quotas)),
+        mode=(mode := mode_of({} if choice is None else choice.settings)),
+        exact=mode.recheck,
+        lasting=(book := book_of(state, quotas, holdings)),
         book=book.copy(),
         rows=rows,
         queue=work.queue[rows].astype(np.intp),
@@ -259,6 +256,7 @@ def snapshot_of(cycle: Cycle, *, silent: bool = False) -> Snapshot:
         overlapping={} if book.moments is None else _states(state, rows, (PREEMPTING, RESERVED)),
         tracked=bool(state.nodes.size or state.static.tenants or (state.tree.max[:, : quotas.size] != UNSET).any()),
         silent=silent,
+        doubts=Doubts() if mode.fair and not mode.recheck and not silent else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cede.doctrines.kueue.book import Asked
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.snapshot import Snapshot
 from cede.doctrines.parts.orders import Rows, order_of
 from cede.state.columns import Bools, Int64s, Uint64s

@@ -14,7 +14,7 @@ from cede.doctrines.kueue.drs import Shares
 from cede.doctrines.kueue.standing import Held, Key, Standing
 from cede.state.columns import NONE
 
-Entry = tuple[int, int, Key | int, int]
+Entry = tuple[int, float, Key | int, int]
 """Of a heap: the share, negated so that the largest comes first; what breaks a tie; the node."""
 
 

@@ -14,9 +14,9 @@ from cede.doctrines.lattice.alike import Alike
 from cede.doctrines.lattice.answers import waiting
 from cede.doctrines.lattice.candidates import Found
 from cede.doctrines.lattice.core_cost import core_costs
-from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, wish_of
+from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, spelled_out, wish_of
 from cede.doctrines.lattice.core_promises import broken_promises
-from cede.doctrines.lattice.facts import facts_about, minutes
+from cede.doctrines.lattice.facts import facts_about, in_minutes
 from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.policy import waiting_rows
 from cede.doctrines.lattice.score import Scores
@@ -112,6 +112,7 @@ def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None)
     if nodes is not None:
         over = nodes_over(state, row, nodes)
         return over_quota(state, claim, over) if over is not None else started(cycle, claim, nodes, rules.FITS)
+    claim = spelled_out(state, claim)
     if not state.work.preempts[row]:
         return _tell(cycle, claim, settings, rules.MAY_NOT)
     found = candidates(state, claim, fell_short(cycle.memory, claim.name))
@@ -174,9 +175,9 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
     if cycle.explain:
         facts = facts_about(state, claim.row, settings, partial(price, state))
         shown = found.all.explain(state, facts, dict.fromkeys(victims, rules.PRIORITY), rules.FREED)
-        account = {"cost": minutes(sum(costs)), "nodes freed": taken.freed, "nodes wanted": claim.members}
+        account = {"cost": in_minutes(sum(costs)), "nodes freed": taken.freed, "nodes wanted": claim.members}
     who = ", ".join(
-        f"{state.work_names[row]} (class {state.work.priority[row]}, {minutes(cost)})"
+        f"{state.work_names[row]} (class {state.work.priority[row]}, {in_minutes(cost)})"
         for row, cost in zip(victims, costs, strict=True)
     )
     before = free_before(state, victims)
@@ -214,7 +215,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
 
 def price(state: State, row: int) -> str:
     """What the library says that one costs."""
-    return minutes(int(core_costs(state, np.array([row]))[0]))
+    return in_minutes(float(core_costs(state, np.array([row]))[0]))
 
 
 def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Where the library puts work: identical nodes first, by name; services by density, sensitive work on one kind."""
+"""Where the library puts work: the largest set of identical nodes, else by topology; each scheduler has its own way."""
 
 from __future__ import annotations
 
@@ -7,95 +7,160 @@ from dataclasses import replace
 import numpy as np
 
 from cede.doctrines.lattice.kept import fingerprints
-from cede.doctrines.lattice.settings import INTERACTIVE, SENSITIVE, SERVICE, vclusters_of
+from cede.doctrines.lattice.settings import HIGHEST, INTERACTIVE, SENSITIVE, SERVICE, vclusters_of
 from cede.doctrines.parts.claim import Claim, claim_of
-from cede.doctrines.parts.fit import feasible, place
+from cede.doctrines.parts.fit import feasible, members_that_fit, place
+from cede.doctrines.parts.orders import Rows, nodes_by
 from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
 
+PLAIN = (SERVICE, INTERACTIVE)
+"""Types of vClusters whose schedulers look neither at fingerprints nor at the wish for a placement."""
+
 
 def wish_of(state: State, row: int) -> Claim:
-    """The claim of a workload; one group is a wish, which `placed` knows of, and no condition."""
-    claim = claim_of(state, row)
-    return replace(claim, placement=ANY) if claim.placement == TIGHT else claim
+    """The claim of a workload; how it wants to be placed is a wish, which `placed` knows of, and no condition."""
+    return replace(claim_of(state, row), placement=ANY)
+
+
+def spelled_out(state: State, claim: Claim) -> Claim:
+    """The claim with a wish that can keep it from starting: to be spread, where the scheduler looks at that."""
+    spread = state.work.placement[claim.row] == SPREAD and not one_kind(state, claim.row)
+    return replace(claim, placement=SPREAD) if spread and _type_of(state, claim.row) not in PLAIN else claim
 
 
 def placed(state: State, claim: Claim) -> list[int] | None:
-    """On the largest set of identical nodes that has room; if none has, on any, but for sensitive work.
+    """A node for each member, by the scheduler of its vCluster; none if that finds no room.
 
-    Services and interactive work do not look at what is identical."""
+    Interactive work takes nodes by name, a service by how much was put into their group; neither looks at what is
+    identical. All others take the largest set of identical nodes, by name; only where none is large enough does a
+    wish count, and sensitive work then waits."""
     if not state.nodes.size:
         return []
-    kinds = fingerprints(state)
-    free = state.nodes.free[:, : state.nodes.size]
-    alone = one_kind(state, claim.row)
-    plain = vclusters_of(state).type[int(state.work.queue[claim.row])] in (SERVICE, INTERACTIVE)
-    for kind in _by_size(state, claim) if alone or not plain else ():
-        nodes = _among(state, claim, np.where(kinds == kind, free, 0))
-        if nodes is not None:
-            return nodes
-    return None if alone else _among(state, claim, free)
+    claim = replace(claim, placement=ANY)
+    kind = _type_of(state, claim.row)
+    if kind in PLAIN:
+        return place(state, claim, last=_by_density(state, claim) if kind == SERVICE else _by_name(state))
+    found = _on_one_kind(state, claim)
+    if found is not None or one_kind(state, claim.row):
+        return found
+    wish = state.work.placement[claim.row]
+    if wish == ANY:
+        return place(state, claim, last=_by_name(state))
+    return _in_large_groups(state, claim) if wish == TIGHT else _spread(state, claim)
 
 
-def _among(state: State, claim: Claim, free: Int64s) -> list[int] | None:
-    """In one group if it asks for that and one has room; else, as far as they go, in the largest groups."""
-    if state.work.placement[claim.row] == TIGHT:
-        together = place(state, replace(claim, placement=TIGHT), free)
-        if together is not None:
-            return together
-    return place(state, claim, free, _turn(state, claim, free))
-
-
-def _turn(state: State, claim: Claim, free: Int64s) -> Int64s | None:
-    """In which order nodes are taken: by name. First by group where one is asked for: the one with most room; and for a
-    service: the one where its vCluster placed most in this cycle. None where members are spread."""
-    if claim.placement == SPREAD:
-        return None
-    keys: list[Int64s] = [state.node_rank()[: state.nodes.size]]
-    queue = int(state.work.queue[claim.row])
-    groups, names = state.nodes.group[: state.nodes.size], state.groups.names
-    by_name = np.argsort(np.argsort(np.array(names)))
-    if state.work.placement[claim.row] == TIGHT:
-        room = np.bincount(groups, _holds(claim, free), len(names)).astype(np.int64)
-        keys += [by_name[groups], -room[groups]]
-    elif vclusters_of(state).type[queue] == SERVICE:
-        own = [node for row, on in state.booked_on.items() if state.work.queue[row] == queue for node in set(on)]
-        placed_there = np.bincount(groups[own], minlength=len(names))
-        keys += [by_name[groups], -placed_there[groups]]
-    found: Int64s = np.empty(state.nodes.size, np.int64)
-    found[np.lexsort(keys)] = np.arange(state.nodes.size)
-    return found
+# -- identical nodes ---------------------------------------------------------------------------------------------------
 
 
 def one_kind(state: State, row: int) -> bool:
-    """Whether it takes nodes of one fingerprint only: sensitive work; outside of sensitive vClusters unknown ones are
-    one too."""
-    return _serves_sensitive(state, row) or (bool(state.work.sensitive[row]) and bool(fingerprints(state).any()))
+    """Whether it takes nodes of one fingerprint only, as sensitive work does; outside of sensitive vClusters unknown
+    ones are one too."""
+    kind, work = _type_of(state, row), state.work
+    sensitive = bool(work.sensitive[row]) or bool(work.priority[row] >= HIGHEST)
+    return kind == SENSITIVE or (sensitive and kind not in PLAIN)
 
 
-def _serves_sensitive(state: State, row: int) -> bool:
-    """Whether it is of a sensitive vCluster, whose scheduler takes only nodes with a known fingerprint."""
-    return bool(vclusters_of(state).type[int(state.work.queue[row])] == SENSITIVE)
-
-
-def _by_size(state: State, claim: Claim) -> list[int]:
-    """Fingerprints by the number of nodes with room for a member, the most first."""
-    sizes = _room_by_kind(state, claim)
-    first = 1 if _serves_sensitive(state, claim.row) else 0
-    return sorted(range(first, len(sizes)), key=lambda kind: (-sizes[kind], kind))
+def _on_one_kind(state: State, claim: Claim) -> list[int] | None:
+    """By name on the largest set of identical nodes that holds it; of sets that are as large, on the one whose first
+    node comes first."""
+    kinds, room, rank = fingerprints(state), _kinds_room(state, claim), state.node_rank()[: state.nodes.size]
+    first = {int(kind): int(rank[(kinds == kind) & (room > 0)].min()) for kind in np.unique(kinds[room > 0])}
+    sizes = np.bincount(kinds, room).astype(np.int64)
+    for kind in sorted(first, key=lambda kind: (-sizes[kind], first[kind])):
+        if claim.need is not None and sizes[kind] < claim.members:
+            return None
+        found = _place_on(state, claim, kinds == kind)
+        if found is not None:
+            return found
+    return None
 
 
 def largest_kind(state: State, claim: Claim) -> int:
-    sizes = _room_by_kind(state, claim)
-    return max(sizes[1:] if _serves_sensitive(state, claim.row) else sizes, default=0)
+    """How many members find room on nodes of one fingerprint."""
+    return int(np.bincount(fingerprints(state), _kinds_room(state, claim), 1).max())
 
 
-def _room_by_kind(state: State, claim: Claim) -> list[int]:
-    room = _holds(claim, state.nodes.free[:, : state.nodes.size])
-    found: list[int] = np.bincount(fingerprints(state), room, 1).astype(np.int64).tolist()
+def _kinds_room(state: State, claim: Claim) -> Int64s:
+    """`_room` where the fingerprint is known, if its scheduler wants that."""
+    known = _type_of(state, claim.row) != SENSITIVE
+    return np.where(fingerprints(state).astype(np.bool_) | known, _room(state, claim), 0)
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def _in_large_groups(state: State, claim: Claim) -> list[int] | None:
+    """In the largest group if it holds all; else filling one after another, the largest first."""
+    sizes, names = _groups_room(state, claim), state.groups.names
+    groups = state.nodes.group[: state.nodes.size]
+    order = sorted(np.flatnonzero(sizes).tolist(), key=lambda group: (-sizes[group], names[group]))
+    for group in order if claim.need is None else order[:1]:
+        together = _place_on(state, claim, groups == group)
+        if together is not None:
+            return together
+    turn = np.full(len(names), len(order))
+    turn[order] = np.arange(len(order))
+    return place(state, claim, last=_positions(state, turn[groups]))
+
+
+def _spread(state: State, claim: Claim) -> list[int] | None:
+    """Group by group in the order of names, an even share in each that has a free node, until all are placed: the last
+    groups may stay empty. None if that is not enough."""
+    if claim.need is None:
+        free = claim.allowed & (_room(state, claim) > 0)
+        return place(state, replace(claim, placement=SPREAD, allowed=free))
+    sizes, room, groups = _groups_room(state, claim), _room(state, claim), state.nodes.group[: state.nodes.size]
+    order = sorted(np.flatnonzero(sizes).tolist(), key=state.groups.names.__getitem__)
+    share = -(-claim.members // max(1, len(order)))
+    found: list[int] = []
+    for group in order:
+        nodes = nodes_by(state, np.flatnonzero((groups == group) & (room > 0)))
+        found += np.repeat(nodes, room[nodes])[:share].tolist()
+    return found[: claim.members] if len(found) >= claim.members else None
+
+
+def _groups_room(state: State, claim: Claim) -> Int64s:
+    groups = state.nodes.group[: state.nodes.size]
+    return np.bincount(groups, _room(state, claim), len(state.groups.names)).astype(np.int64)
+
+
+def _by_density(state: State, claim: Claim) -> Int64s:
+    """First the group where most was put of its vCluster in this cycle, then by the names of groups and nodes."""
+    queue = state.work.queue[claim.row]
+    groups, names = state.nodes.group[: state.nodes.size], state.groups.names
+    own = [node for row, on in state.booked_on.items() if state.work.queue[row] == queue for node in set(on)]
+    by_name = np.argsort(np.argsort(np.array(names)))
+    return _positions(state, -np.bincount(groups[own], minlength=len(names))[groups], by_name[groups])
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------------
+
+
+def _type_of(state: State, row: int) -> int:
+    return int(vclusters_of(state).type[int(state.work.queue[row])])
+
+
+def _room(state: State, claim: Claim) -> Int64s:
+    """How many members find room on each node; where they differ, one if the smallest does."""
+    free = state.nodes.free[:, : state.nodes.size]
+    if claim.need is not None:
+        return members_that_fit(claim, free)
+    return feasible(claim, np.min(claim.vectors, axis=0), free).astype(np.int64)
+
+
+def _place_on(state: State, claim: Claim, nodes: Bools) -> list[int] | None:
+    """By name on these nodes."""
+    return place(state, replace(claim, allowed=claim.allowed & nodes), last=_by_name(state))
+
+
+def _by_name(state: State) -> Int64s:
+    return _positions(state)
+
+
+def _positions(state: State, *keys: Int64s) -> Int64s:
+    """The turn of each node by these keys, then by name."""
+    turn: Rows = nodes_by(state, np.arange(state.nodes.size), *keys)
+    found: Int64s = np.empty(state.nodes.size, np.int64)
+    found[turn] = np.arange(state.nodes.size)
     return found
-
-
-def _holds(claim: Claim, free: Int64s) -> Bools:
-    """Nodes with room for a member."""
-    return feasible(claim, np.min(claim.vectors, axis=0), free)

@@ -8,6 +8,7 @@ import numpy as np
 
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.candidates import near_end
+from cede.doctrines.lattice.core_places import placed
 from cede.doctrines.lattice.facts import facts_about, minutes
 from cede.doctrines.lattice.lending import standing_at_home
 from cede.doctrines.lattice.policy import value_of
@@ -15,7 +16,6 @@ from cede.doctrines.lattice.settings import SENSITIVE, SERVICE, UNPROTECTED, Set
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cost import NO_CHECKPOINT, costs_of
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import fits
 from cede.model.plan import Warning
 from cede.model.rules import Rule
 
@@ -55,7 +55,7 @@ def _needless(cycle: Cycle, claim: Claim, victims: list[int]) -> list[int]:
         for other in victims:
             if other != row and other not in spared:
                 cycle.trial.evict(other)
-        if fits(cycle.state, claim):
+        if placed(cycle.state, claim) is not None:
             spared.append(row)
         cycle.trial.undo(mark)
     return spared

@@ -19,8 +19,12 @@ Price = Callable[[int], str]
 
 
 def minutes(cost: int) -> str:
-    """A cost as people read it."""
-    return seconds_in_words(cost / PARTS) or f"{cost / PARTS:,.6g} min"
+    """A cost in millionths of a minute as people read it."""
+    return in_minutes(cost / PARTS)
+
+
+def in_minutes(cost: float) -> str:
+    return seconds_in_words(cost) or f"{cost:,.6g} min"
 
 
 def facts_about(state: State, claimant: int, settings: Settings, price: Price | None = None) -> Facts:

@@ -1,4 +1,8 @@
-"""In which order what waits is looked at: by score, then submission, then uid."""
+"""In which order what waits is looked at: by score, then submission, then uid.
+
+The policy counts all that hold room and all nodes that are not down. The library counts what runs and nodes that are
+ready, and scores services without looking at the cluster at all.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 
 from cede.doctrines.lattice import factors
 from cede.doctrines.lattice.kept import fingerprints, group_sizes, in_groups, least_gpus, wheres
-from cede.doctrines.lattice.settings import Settings, vclusters_of
+from cede.doctrines.lattice.settings import SERVICE, Settings, vclusters_of
 from cede.doctrines.parts.cost import (
     AUTO,
     HOUR,
@@ -20,11 +24,14 @@ from cede.doctrines.parts.cost import (
 )
 from cede.doctrines.parts.orders import Rows, nine_decimals, ordered
 from cede.model.times import SECOND
-from cede.state.columns import DOWN, NEVER, READY, RESERVED, Int64s
+from cede.state.columns import DOWN, NEVER, READY, RESERVED, RUNNING, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
 Floats = factors.Floats
+
+OF_CLUSTER = np.isin(factors.NAMES, ("share", "conformance"))
+"""Factors that are not known to whoever does not look at the cluster."""
 
 
 class Scores:
@@ -33,14 +40,12 @@ class Scores:
     def __init__(self, state: State, settings: Settings, *, policy: bool) -> None:
         self.state, self.settings, self.policy = state, settings, policy
         self.weights = factors.weights(normalized=policy)
-        size = state.nodes.size
-        self.there = state.nodes.state[:size] != DOWN
+        self.there = _nodes_that_count(state, policy=policy)
         self.count = int(self.there.sum())
-        work = state.work
-        self.holding: Rows = np.flatnonzero(work.state[: work.size] >= RESERVED)
-        self.utilization = self._utilization()
+        self.holding = _work_that_counts(state, policy=policy)
         self._held: list[int] | None = None
         self._sized: tuple[Int64s, Floats] | None = None
+        self.utilization = self._utilization()
 
     def ordered(self, rows: Rows) -> Rows:
         return ordered(self.state, rows, -nine_decimals(self.of(rows)), self.state.work.submitted[rows])
@@ -48,8 +53,12 @@ class Scores:
     def of(self, rows: Rows) -> Floats:
         table = self.factors(rows)
         types = vclusters_of(self.state).type[self.state.work.queue[rows]]
-        found: Floats = (table * self.weights[types]).sum(axis=1) * self._each_tenant(rows, self._budget)
+        found: Floats = (table * self.weights[types]).sum(axis=1) * self.budgets(rows)
         return found
+
+    def budgets(self, rows: Rows) -> Floats:
+        """What each score is multiplied by."""
+        return np.where(self._plain(rows), 1.0, self._each_tenant(rows, self._budget))
 
     def factors(self, rows: Rows) -> Floats:
         """One row a workload, one column a factor. Where data is and what power costs no file says."""
@@ -57,13 +66,28 @@ class Scores:
         table = np.full((len(rows), len(factors.NAMES)), factors.UNKNOWN)
         nodes = asked_nodes(state, rows)
         table[:, 0] = factors.of_class(work.priority[rows].astype(np.float64))
-        table[:, 1] = factors.of_wait((state.now - work.submitted[rows]) / SECOND)
+        table[:, 1] = factors.of_wait(self._waited(rows))
         table[:, 2] = self._each_tenant(rows, self._share)
         table[:, 3] = self._topologies(rows, nodes)
         table[:, 5] = self.backlog()
         table[:, 7] = self._checkpoints(rows)
         table[:, 8] = self._conformance(nodes)
+        plain = self._plain(rows)
+        if plain.any():
+            table[plain] = np.where(OF_CLUSTER, factors.UNKNOWN, table[plain])
+            table[plain, 3] = [factors.of_topology(int(count), 1) for count in nodes[plain]]
+            table[plain, 5] = factors.of_backlog(0.0, 0.0)
         return table
+
+    def _plain(self, rows: Rows) -> Bools:
+        """Whom the library scores without looking at the cluster: as if there were one group and nobody else."""
+        found: Bools = vclusters_of(self.state).type[self.state.work.queue[rows]] == SERVICE
+        return found & (not self.policy)
+
+    def _waited(self, rows: Rows) -> Floats:
+        """In seconds, whole ones as the library has it."""
+        waited = self.state.now - self.state.work.submitted[rows]
+        return waited / SECOND if self.policy else (waited // SECOND).astype(np.float64)
 
     # -- tenants -------------------------------------------------------------------------------------------------
 
@@ -96,6 +120,8 @@ class Scores:
         return factors.of_budget(None if tenant is None else tenant.used)
 
     def _utilization(self) -> float:
+        if not self.policy:
+            return int(self._sizes()[0].sum()) / self.count if self.count else 0.0
         nodes = self.state.nodes
         busy = (nodes.used[WHOLE] + nodes.held[WHOLE] + nodes.leaving[WHOLE] + nodes.booked[WHOLE])[: nodes.size] > 0
         return int((busy & self.there).sum()) / self.count if self.count else 0.0
@@ -107,7 +133,7 @@ class Scores:
         known = in_groups(state)
         if not self.policy:
             groups = len(np.unique(state.nodes.group[: state.nodes.size][known]))
-            return np.array([factors.of_topology(int(count), groups) for count in nodes])
+            return np.array([factors.of_topology(int(count), max(1, groups)) for count in nodes])
         if not known.any():
             return np.full(len(nodes), factors.UNKNOWN)
         by_kind: dict[tuple[int, Hashable], float] = {}
@@ -143,7 +169,7 @@ class Scores:
         return np.where((mode == AUTO) | (mode == MANUAL), 1 / (1 + minutes), factors.of_checkpoint(None))
 
     def backlog(self) -> float:
-        """Queued over running GPU-hours; the library counts nodes for GPUs."""
+        """Queued over running GPU-hours; the library counts nodes for GPUs, and whole hours."""
         state = self.state
         waiting: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
         nodes, gpus = self._sizes()
@@ -161,7 +187,8 @@ class Scores:
 
     def _hours(self, rows: Rows, size: Int64s | Floats) -> float:
         walltime = self.state.work.walltime[rows]
-        return float((np.where(walltime == NEVER, factors.DAY, walltime / HOUR) * size).sum())
+        hours = walltime / HOUR if self.policy else walltime // HOUR
+        return float((np.where(walltime == NEVER, factors.DAY, hours) * size).sum())
 
 
 def asked_nodes(state: State, rows: Rows) -> Int64s:
@@ -184,9 +211,23 @@ def gpus_per_node(state: State, rows: Rows) -> Floats:
     return np.where(asked > 0, asked, 1.0)
 
 
-def actual_share(state: State, tenant: int) -> float:
-    """The share of the cluster's nodes that a tenant's work holds."""
-    work = state.work
-    rows: Rows = np.flatnonzero((work.state[: work.size] >= RESERVED) & (work.tenant[: work.size] == tenant))
-    count = int((state.nodes.state[: state.nodes.size] != DOWN).sum())
+def actual_share(state: State, tenant: int, *, policy: bool) -> float:
+    """The share of the nodes that count which a tenant's work holds."""
+    rows = _work_that_counts(state, policy=policy)
+    rows = rows[state.work.tenant[rows] == tenant]
+    count = int(_nodes_that_count(state, policy=policy).sum())
     return int(nodes_of(state, rows).sum()) / count if count else 0.0
+
+
+def _work_that_counts(state: State, *, policy: bool) -> Rows:
+    """Whose nodes count as used: of all that hold room, or of what runs."""
+    held = state.work.state[: state.work.size]
+    found: Rows = np.flatnonzero(held >= RESERVED if policy else held == RUNNING)
+    return found
+
+
+def _nodes_that_count(state: State, *, policy: bool) -> Bools:
+    """Nodes that are part of the cluster now: those that are not down, or only those that are ready."""
+    states = state.nodes.state[: state.nodes.size]
+    found: Bools = states != DOWN if policy else states == READY
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cede.doctrines.lattice import core
-from cede.doctrines.lattice.factors import NAMES, of_budget
+from cede.doctrines.lattice.factors import NAMES
 from cede.doctrines.lattice.policy import value_of, waiting_rows
 from cede.doctrines.lattice.saving import savings
 from cede.doctrines.lattice.score import Scores, actual_share
@@ -26,16 +26,17 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
     else:
         turns = [row for queue in core.queues_with_work(state) for row in core.order_within(state, settings, queue)]
     place = {int(row): turn for turn, row in enumerate(turns, 1)}
-    table = zip(rows.tolist(), scores.of(rows).tolist(), scores.factors(rows).tolist(), strict=True)
+    columns = (rows, scores.of(rows), scores.factors(rows), scores.budgets(rows))
+    table = zip(*(column.tolist() for column in columns), strict=True)
     workloads: dict[str, Any] = {
         state.work_names[row]: {
             "turn": place[row],
             "score": score,
             "factors": dict(zip(NAMES, factors, strict=True)),
             "value": value_of(state, row) / PARTS,
-            **_tenant(state, row),
+            **_tenant(state, edition, row, budget),
         }
-        for row, score, factors in table
+        for row, score, factors, budget in table
     }
     workloads |= _savings(state, edition)
     return {"queues": _queues(state), "apps": {}, "workloads": dict(sorted(workloads.items()))}
@@ -50,12 +51,12 @@ def _savings(state: State, edition: str) -> dict[str, Any]:
     }
 
 
-def _tenant(state: State, row: int) -> dict[str, Any]:
+def _tenant(state: State, edition: str, row: int, budget: float) -> dict[str, Any]:
     code = int(state.work.tenant[row])
-    tenant = state.static.tenants.get(state.tenants.name(code) or "")
-    if tenant is None:
+    if (state.tenants.name(code) or "") not in state.static.tenants:
         return {}
-    return {"budget_multiplier": of_budget(tenant.used), "tenant_share": actual_share(state, code)}
+    share = actual_share(state, code, policy=edition == POLICY)
+    return {"budget_multiplier": budget, "tenant_share": share}
 
 
 def _queues(state: State) -> dict[str, Any]:

@@ -58,10 +58,10 @@ def claim_of(state: State, row: int, parts: tuple[PodSet, ...] | None = None) ->
 
 
 def pinned_by(state: State, row: int, parts: tuple[PodSet, ...] | None = None) -> set[tuple[str, ...]]:
-    """The flavors that each kind of member names, as names of columns; of nothing too: that is a pin all the same."""
+    """The flavors that each kind of member names, as names of columns; a request for nothing pins nothing."""
     own = state.parts.get(row) if parts is None else parts
     requests = [state.odd_requests.get(row, {})] if own is None else [part.requests for part in own]
-    return {tuple(sorted(name for name in asked if "@" in name)) for asked in requests}
+    return {tuple(sorted(name for name, nano in asked.items() if nano and "@" in name)) for asked in requests}
 
 
 def matching_nodes(state: State, row: int, parts: tuple[PodSet, ...] | None = None) -> Bools:

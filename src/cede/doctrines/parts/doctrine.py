@@ -114,7 +114,9 @@ class Doctrine:
     lasting: Callable[[Mapping[str, Any]], Hashable] | None = None
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
-    """Whether a node that is reserved for the first of two workloads may be taken by the second."""
+    """Whether a node that is reserved for somebody may be taken by this workload of somebody else."""
+    takes_cordoned: Callable[[State, str, int], bool] | None = None
+    """Whether a workload starts on a cordoned node all the same."""
     quota: bool = False
     """Whether what a queue is guaranteed is all that it may hold unless it borrows."""
     leaving_counts: bool = True
@@ -151,3 +153,9 @@ class Doctrine:
     contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
     """Whether one that waits by these decisions might preempt one that starts by them: then the next cycle may decide
     otherwise though nothing happens. None: never."""
+    transactional: frozenset[str] = frozenset()
+    """Editions whose plan is one transaction: it is carried out whole, preemptions and what comes after them alike.
+    Until then room is free once only: that of a victim for its own claimant and not for those decided later, and what
+    is reserved and what is preempting do not overlap."""
+    awaits_start: frozenset[str] = frozenset()
+    """Editions that tell what was launched from what runs: it has no start time until its processes are there."""

@@ -10,7 +10,7 @@ from cede.doctrines.parts.claim import matching_nodes, residents_of_all
 from cede.doctrines.parts.orders import Rows
 from cede.model.cluster import Tenant
 from cede.model.quantities import show_quantity
-from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Bools, Int64s
+from cede.state.columns import NONE, PREEMPTING, RESERVED, UNLIMITED, UNSET, Bools, Int64s
 from cede.state.state import State
 
 
@@ -46,14 +46,19 @@ class Limit:
         return np.where(below(state, self.queue, rows), state.work.usage[self.column, rows], 0)
 
 
-def limits_of(state: State, row: int) -> list[Limit]:
-    """Every limit that binds this workload, nearest queue first, then its tenant's."""
+def limits_of(state: State, row: int, *, apart: bool = False) -> list[Limit]:
+    """Every limit that binds this workload, nearest queue first, then its tenant's.
+
+    `apart`: what is preempting and what is reserved both count, and do not overlap.
+    """
     found: list[Limit] = []
     asked = state.work.usage[:, row]
     for queue in state.tree.path(int(state.work.queue[row])):
         limits = state.tree.max[:, queue]
-        columns = np.flatnonzero((limits != UNSET) & (asked > 0)).tolist()
-        used = used_quota(state, queue) if columns else asked
+        columns = np.flatnonzero((limits != UNSET) & (limits < UNLIMITED) & (asked > 0)).tolist()
+        used = asked
+        if columns:
+            used = state.tree.usage[:, queue] if apart else used_quota(state, queue)
         for column in columns:
             name = state.units.names[column]
             owner = f"queue {state.tree.names[queue]}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.groups import Cut, cut, groups_of
 from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
 from cede.doctrines.ytsaurus.status import satisfaction
 from cede.doctrines.ytsaurus.update import Update
-from cede.state.columns import NONE, UNSET, Int8s, Int64s, Rows
+from cede.state.columns import NONE, UNLIMITED, UNSET, Int8s, Int64s, Rows
 
-UNLIMITED = np.iinfo(np.int64).max // 4
 DECIMALS = 9
 
 
@@ -28,7 +28,7 @@ class Numbers:
         self.satisfaction = np.round(update.op_local, DECIMALS)
         self.limits, self.tolerated = _limits(update)
         self.op_limits = {
-            number: counts_of(pools, one.limits, float(UNLIMITED)).astype(np.int64)
+            number: _counted(counts_of(pools, one.limits, float(UNLIMITED)))
             for number, one in enumerate(update.operations.settings)
             if one.limits is not None
         }
@@ -171,5 +171,11 @@ def _limits(update: Update) -> tuple[Int64s, Int64s]:
     tolerated = np.zeros_like(limits)
     for pool in range(pools.size):
         if pools.settings[pool].overcommit:
-            tolerated[pool] = counts_of(pools, pools.settings[pool].overcommit).astype(np.int64)
+            more = _counted(counts_of(pools, pools.settings[pool].overcommit))
+            tolerated[pool] = np.minimum(more, UNLIMITED - limits[pool])
     return limits, tolerated
+
+
+def _counted(limits: Floats) -> Int64s:
+    """Limits as whole counts; what cannot be counted is unlimited."""
+    return np.minimum(limits, float(UNLIMITED)).astype(np.int64)

@@ -31,7 +31,6 @@ from cede.doctrines.ytsaurus.here import (
     others_on,
     shield_of,
 )
-from cede.doctrines.ytsaurus.numbers import UNLIMITED
 from cede.doctrines.ytsaurus.words import (
     clock_of,
     facts_of,
@@ -45,7 +44,7 @@ from cede.model.plan import Candidate, Decision, Miss
 from cede.model.quantities import show_quantity
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE, RESERVED, SPREAD, Bools, Int64s
+from cede.state.columns import NONE, RESERVED, SPREAD, UNLIMITED, Bools, Int64s
 
 NAMED = 3
 """So many nodes are named in a sentence."""

@@ -37,14 +37,14 @@ def shown(update: Update, share: Floats, beside: Floats | None = None) -> str:
 def quantity(update: Update, resource: int, count: int) -> str:
     """An amount of one of the resources."""
     units, column = update.state.units, int(update.pools.columns[resource])
-    return show_quantity(units.names[column], count * units.nano[column])
+    return show_quantity(units.names[column], units.limit(column, count))
 
 
 def amounts(update: Update, counts: Int64s) -> str:
     """Amounts of the columns of nodes."""
     units = update.state.units
     parts = [
-        f"{units.names[column]} {show_quantity(units.names[column], int(counts[column]) * units.nano[column])}"
+        f"{units.names[column]} {show_quantity(units.names[column], units.limit(column, int(counts[column])))}"
         for column in np.flatnonzero(counts > 0).tolist()
         if column and "@" not in units.names[column]
     ]

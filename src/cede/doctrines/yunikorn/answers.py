@@ -71,12 +71,16 @@ def preempting(
     rule: Rule,
     because: str,
     *,
+    apart: str = "",
     warnings: tuple[Warning, ...] = (),
     candidates: Candidates | None = None,
     facts: Facts | None = None,
     spare: Rule = rules.SPARED,
 ) -> Decision:
-    """Victims go and the claimant's room is kept; booked for the rest of the cycle."""
+    """Victims go and the claimant's room is kept; booked for the rest of the cycle.
+
+    `apart`: what is to be said if that is not where they stood.
+    """
     state = cycle.state
     shown = None
     if cycle.explain and candidates is not None and facts is not None:
@@ -88,7 +92,7 @@ def preempting(
         f"{'; ' + asks(state, row) if why is rules.LAST_RESORT else ''})"
         for name, (row, why) in zip(names, victims.items(), strict=True)
     )
-    sentence = f"{what_is_short(state, ask)}; {because} and preempts {who}"
+    sentence = f"{what_is_short(state, ask)}; {because} and preempts {who}{'; ' + apart if apart else ''}"
     for row in victims:
         cycle.trial.evict(row)
     cycle.trial.book(ask.row, nodes)

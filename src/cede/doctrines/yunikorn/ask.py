@@ -87,7 +87,7 @@ def say(state: State, amounts: Amounts | None) -> str:
         return "nothing"
     names = state.units.names
     return ", ".join(
-        f"{show_quantity(names[column], amounts[column] * state.units.nano[column])} {names[column]}"
+        f"{show_quantity(names[column], state.units.limit(column, amounts[column]))} {names[column]}"
         for column in sorted(amounts, key=names.__getitem__)
     )
 

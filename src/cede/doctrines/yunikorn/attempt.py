@@ -14,7 +14,7 @@ from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask
 from cede.doctrines.yunikorn.covers import Covers, unwilling
 from cede.doctrines.yunikorn.node_walk import Found, NodeWalk
-from cede.doctrines.yunikorn.queues import Amounts
+from cede.doctrines.yunikorn.queues import Amounts, Queues
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.vectors import covers, over, under, within
 from cede.model.rules import Rule
@@ -162,7 +162,7 @@ class Attempt:
         found: dict[int, int] = {}
         giving = self.rows[self.open_leaf[self.state.work.queue[self.rows]]]
         ends: dict[int, int] = {}
-        for row in ordered(self.state, giving, eagerness(self.state, giving)).tolist():
+        for row in ordered(self.state, giving, *eagerness(self.state, self.queues, giving)).tolist():
             node = self._node_of(row)
             if node not in ends and (rest is None or not within(rest, amounts_of(self.state, row))):
                 ends[node] = row
@@ -222,11 +222,11 @@ class _Further:
         return chosen if rest is not None and under(asked, rest) else None
 
     def _in_order(self, rows: Rows, closed: set[int]) -> Iterator[int]:
-        """Those that may be preempted first, then no originators, then the youngest; leaves that turned out to give
-        nothing are passed over. Sorted as far as somebody looks.
+        """As `eagerness` has them; leaves that turned out to give nothing are passed over. Sorted as far as somebody
+        looks.
         """
         state = self.attempt.state
-        key = eagerness(state, rows)
+        key, leaf = eagerness(state, self.attempt.queues, rows)
         size = FIRST
         while len(rows):
             if size < len(rows):
@@ -234,7 +234,7 @@ class _Further:
                 near = key <= edge
             else:
                 near = np.ones(len(rows), np.bool_)
-            batch = ordered(state, rows[near], key[near])
+            batch = ordered(state, rows[near], key[near], leaf[near])
             owners = state.work.queue[batch]
             at = 0
             while at < len(batch):
@@ -245,13 +245,13 @@ class _Further:
                     at += int(open_[0])
                 yield int(batch[at])
                 at += 1
-            rows, key = rows[~near], key[~near]
+            rows, key, leaf = rows[~near], key[~near], leaf[~near]
             size *= 4
 
 
-def eagerness(state: State, rows: Rows) -> Int64s:
-    """A key that sorts those first that may be preempted, then no originators, then the youngest."""
-    return (unwilling(state, rows) << 59) - state.work.submitted[rows]
+def eagerness(state: State, queues: Queues, rows: Rows) -> tuple[Int64s, Int64s]:
+    """Keys that sort those first that may be preempted, then no originators, then the youngest; then leaf by leaf."""
+    return (unwilling(state, rows) << 59) - state.work.submitted[rows], queues.rank[state.work.queue[rows]]
 
 
 def amounts_of(state: State, row: int) -> Amounts:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cede.doctrines.yunikorn.check_reservations import ReservationAudit
 from cede.doctrines.yunikorn.settings import LAWS
 from cede.model.plan import REQUEUED, Decision
 from cede.model.times import SECOND, parse_duration
@@ -28,8 +29,11 @@ class Audit:
         self.laws = edition == LAWS
         self.used: Sums | None = None
         self.waiting: list[Decision] = []
+        self.reservations = ReservationAudit(state) if not self.laws and state.reservations else None
 
     def __call__(self, made: Decision) -> Iterator[str]:
+        if self.reservations is not None:
+            yield from self.reservations(made)
         if made.action == "preempt" or made.victims:
             self.used = self._sum_up() if self.used is None else self.used
             yield from self._objections(made)
@@ -103,9 +107,8 @@ class Audit:
                 yield "edition laws evicts for a claimant only"
             return
         claimant = self.state.work_index[made.workload]
-        if not self.state.work.preempts[claimant]:
-            yield f"{made.workload} never preempts, yet it has victims"
-        pinned = self.state.work.required_node[claimant] != NONE
+        pinned = bool(self.state.work.required_node[claimant] != NONE)
+        yield from self._may_preempt(made, claimant, pinned=pinned)
         if not pinned:
             yield from self._may_trigger(made.workload, claimant)
             yield from self._in_reach(claimant, rows)
@@ -119,6 +122,15 @@ class Audit:
         places = {frozenset(self.state.nodes_of(row)) for row in rows}
         if self.state.nodes.size and (len(places) != 1 or len(next(iter(places))) != 1):
             yield "its victims do not stand on one node"
+
+    def _may_preempt(self, made: Decision, claimant: int, *, pinned: bool) -> Iterator[str]:
+        """Who says `preempts: false` does not preempt, but for release 1.9 on a required node, which then says so."""
+        if self.state.work.preempts[claimant]:
+            return
+        if self.laws or not pinned:
+            yield f"{made.workload} never preempts, yet it has victims"
+        elif all(warning.rule != "yunikorn.preempts-not-read" for warning in made.warnings):
+            yield f"{made.workload} says that it never preempts, and no warning says why it does"
 
     def _may_trigger(self, name: str, claimant: int) -> Iterator[str]:
         choice = self.state.static.doctrine

@@ -9,8 +9,8 @@ of victims that nothing tells apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, product
 
 Counts = tuple[int, ...]
 WHOLE = 2
@@ -79,6 +79,29 @@ class Puzzle:
                     if found is not None:
                         return [self.items[at] for at in self._refined(everyone, sized, found, size)]
         return None
+
+    def for_these_alone(self, covers: Sequence[int]) -> Iterator[Puzzle]:
+        """Puzzles whose sets together are those of this one in which everybody is needed for one of these covers.
+
+        Somebody is needed for a cover if the others give less than is short. That is: all give less than that and what
+        it gives, together. So for every choice of a least amount for some of these covers there is a puzzle, in which
+        nobody is left that gives less to all of them, and in which the sum stays below what is short and that amount. A
+        set of which everybody is needed is found where the amounts are the least that those needed for a cover give.
+        """
+        short: dict[Counts, int] = {}
+        for cover in covers:  # of those to which all give the same, the one that is shortest of it needs the most
+            gives = tuple([item.gives[cover] for item in self.items])
+            short[gives] = max(short.get(gives, 0), self.short[cover])
+        amounts = [(0, *sorted({amount for amount in gives if amount > 0})) for gives in short]
+        for least in product(*amounts):
+            bound = [(gives, low, need) for (gives, need), low in zip(short.items(), least, strict=True) if low]
+            needed = [at for at in range(len(self.items)) if any(gives[at] >= low for gives, low, _ in bound)]
+            if needed:
+                items = [
+                    replace(self.items[at], takes=(*self.items[at].takes, *(gives[at] for gives, _, _ in bound)))
+                    for at in needed
+                ]
+                yield Puzzle(items, self.short, (*self.caps, *(need + low - 1 for _, low, need in bound)))
 
     def _fewest(self) -> int:
         """No set is smaller: as many as it takes of those that give the most to one of the covers."""

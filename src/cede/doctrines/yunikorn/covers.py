@@ -17,9 +17,22 @@ EXACT_IN_FLOAT = 1 << 53
 
 
 class Covers:
-    """What candidates give to what is short: a row for each resource on the node, and for each limit on the path."""
+    """What candidates give to what is short: a row for each resource on the node, and for each limit on the path.
 
-    def __init__(self, state: State, claim: Claim, limits: Sequence[Limit], rows: Rows, *, roomy: bool = False) -> None:
+    `anywhere`: the claimant stands on another node, and only limits must be covered. `limits_alone`: each victim must
+    be one without whom some limit is not covered, whatever it gives to the node.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        claim: Claim,
+        limits: Sequence[Limit],
+        rows: Rows,
+        *,
+        anywhere: bool = False,
+        limits_alone: bool = False,
+    ) -> None:
         self.state = state
         self.rows = rows
         nodes = max(1, state.nodes.size)
@@ -29,9 +42,9 @@ class Covers:
             self.node: Rows = state.residents.node[residents]
             free = state.nodes.free[:, :nodes]
             short = [np.maximum(need[column] - free[column], 0) for column in claim.columns]
-            useful = [] if roomy else [at for at, each in enumerate(short) if each[claim.allowed].any()]
+            useful = [] if anywhere else [at for at, each in enumerate(short) if each[claim.allowed].any()]
             gives = [state.residents.amount[claim.columns[at], residents] for at in useful]
-            self.allowed = np.ones(nodes, np.bool_) if roomy else claim.allowed
+            self.allowed = np.ones(nodes, np.bool_) if anywhere else claim.allowed
         else:
             self.node = np.zeros(len(rows), np.intp)
             short, gives, useful = [], [], []
@@ -39,6 +52,8 @@ class Covers:
         self.columns: list[int | None] = [claim.columns[at] for at in useful]
         self.short: list[Int64s] = [short[at] for at in useful]
         self.gives: list[Int64s] = list(gives)
+        self.decisive = range(len(useful), len(useful) + len(limits)) if limits_alone else range(0)
+        """The covers for which a victim must be needed; none: for any."""
         self._sums: list[Int64s] = []
         """Of each cover what all candidates of a node give together, once somebody asked."""
         for limit in limits:

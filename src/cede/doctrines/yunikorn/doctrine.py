@@ -10,7 +10,7 @@ from cede.doctrines.yunikorn.check import Audit
 from cede.doctrines.yunikorn.lint import lint
 from cede.doctrines.yunikorn.memory import lasting
 from cede.doctrines.yunikorn.question import question
-from cede.doctrines.yunikorn.reservations import cancelled_for
+from cede.doctrines.yunikorn.reservations import may_be_cancelled
 from cede.doctrines.yunikorn.rules import NO_GAIN, RULES
 from cede.doctrines.yunikorn.settings import (
     CLUSTER_DEFAULTS,
@@ -23,6 +23,7 @@ from cede.doctrines.yunikorn.settings import (
 )
 from cede.doctrines.yunikorn.shares import shares
 from cede.model.plan import REQUEUED, Decision
+from cede.state.columns import NONE
 from cede.state.state import State
 
 
@@ -34,6 +35,11 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
 def fate(_state: State, _edition: str, _row: int) -> str:
     """What is preempted is deleted, and what owns it makes it anew: it queues again."""
     return REQUEUED
+
+
+def takes_cordoned(state: State, edition: str, row: int) -> bool:
+    """Release 1.9 does not look whether a node takes new work where an ask needs that node and no other."""
+    return edition == SHIPPED and bool(state.work.required_node[row] != NONE)
 
 
 def _settings() -> tuple[Setting, ...]:
@@ -59,6 +65,7 @@ YUNIKORN = Doctrine(
     lint=lint,
     falls_short=NO_GAIN.id,
     lasting=lasting,
-    cancels=lambda state, edition, holder, claimant: edition == SHIPPED and cancelled_for(state, holder, claimant),
+    cancels=lambda state, edition, node, claimant: edition == SHIPPED and may_be_cancelled(state, node, claimant),
+    takes_cordoned=takes_cordoned,
     question=question,
 )

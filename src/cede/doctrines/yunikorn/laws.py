@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import feasible, place
+from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.parts.outcomes import names_of
 from cede.doctrines.parts.shapes import about, shapes_of
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
@@ -21,7 +22,6 @@ from cede.doctrines.yunikorn.queues import Queues, queues_of
 from cede.doctrines.yunikorn.search import best_set
 from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
-from cede.doctrines.yunikorn.walk import Chosen
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Decision
 from cede.model.rules import Rule
@@ -142,20 +142,16 @@ class _Plan:
         usual = rules.FOR_NODE if pinned else rules.VICTIM
         victims_by = taken_by(state, chosen.victims, usual)
         because = self._because(state, ask, snapshot, pinned=pinned)
-        nodes = self._nodes(cycle, ask, chosen, elsewhere)
-        made = preempting(cycle, ask, nodes, victims_by, usual, because, candidates=where.found, facts=facts)
+        nodes = [] if chosen.node == NONE else [chosen.node]
+        apart = ""
+        if chosen.elsewhere and elsewhere is not None:
+            nodes = elsewhere
+            names = ", ".join(names_of(state, nodes))
+            apart = f"it starts elsewhere, on {names}: where victims do for the limit it does not fit then"
+        made = preempting(
+            cycle, ask, nodes, victims_by, usual, because, apart=apart, candidates=where.found, facts=facts
+        )
         return self._explained(cycle, ask, snapshot, where, made)
-
-    def _nodes(self, cycle: Cycle, ask: Ask, chosen: Chosen, elsewhere: list[int] | None) -> list[int]:
-        """The node that its victims leave, if it fits there; else one that has room as it is."""
-        if chosen.node == NONE or elsewhere is None:
-            return [] if chosen.node == NONE else [chosen.node]
-        mark = cycle.trial.mark()
-        for row in chosen.victims:
-            cycle.trial.evict(row)
-        there = feasible(ask.claim, ask.claim.vectors[0], cycle.state.nodes.free[:, : cycle.state.nodes.size])
-        cycle.trial.undo(mark)
-        return [chosen.node] if there[chosen.node] else elsewhere
 
     def _cannot(
         self, cycle: Cycle, ask: Ask, snapshot: Snapshot, *, pinned: bool

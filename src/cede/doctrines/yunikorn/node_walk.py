@@ -53,11 +53,14 @@ class NodeWalk:
         return self._second_pass(node, listed, free) if listed else None
 
     def _candidates(self, node: int) -> list[_One]:
-        """Those that may be preempted first, then no originators, then the youngest."""
+        """Those that may be preempted first, then no originators, then the youngest, leaf by leaf if of one age."""
         state, work = self.state, self.state.work
-        last = tie_break(state)
+        last, rank = tie_break(state), self.snapshot.queues.rank
         found = [
-            (not work.preemptible[row], bool(work.originator[row]), -int(work.submitted[row]), last(row), row, resident)
+            (
+                *(not work.preemptible[row], bool(work.originator[row]), -int(work.submitted[row])),
+                *(int(rank[work.queue[row]]), last(row), row, resident),
+            )
             for resident in state.node_residents[node]
             if self.open[row := int(state.residents.work[resident])]
         ]

@@ -1,23 +1,25 @@
 """The order in which release 1.9 comes to the asks: queues down the tree, then applications, then asks.
 
-The tree is walked anew in every pass. Queues come by priority with offsets, then by the used share of their guarantee,
-then by name; applications by the priority of their first ask, then by age, then name; asks by priority, age and uid.
+The tree is walked anew in every pass. Queues come by priority with offsets, then by the used share of what is theirs,
+then with more that waits first, then by name; applications by the priority of their first ask, then by age, then name;
+asks by priority, age and uid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
 from cede.doctrines.parts.orders import Rows, ordered
-from cede.doctrines.yunikorn.queues import Queues
+from cede.doctrines.yunikorn.queues import Amounts, Queues, total_capacity
 from cede.doctrines.yunikorn.settings import INT32
-from cede.state.columns import GONE, NONE, SUSPENDED
+from cede.state.columns import GONE, NONE, SUSPENDED, Int64s
+from cede.state.entry import partition_of
 from cede.state.state import State
+from cede.state.units import WHOLE
 
-Key = tuple[int, Fraction, str]
+Key = tuple[int, float, list[int], str]
 
 
 class Turns:
@@ -45,8 +47,13 @@ class Turns:
         for queue, apps in self._ages().items():
             self._age |= {(queue, app): age for app, age in apps.items()}
         self._priority: dict[int, int | None] = {}
-        self._share: dict[int, Fraction] = {}
-        self._total: dict[int, int] = {}
+        self._share: dict[int, float] = {}
+        self._fair: dict[int, Amounts] = {}
+        """By queue, what its share is taken of where it guarantees nothing."""
+        self._backlog: dict[int, Int64s] = {}
+        names = state.units.names
+        by_name = sorted((column for column in range(len(names)) if column != WHOLE), key=names.__getitem__)
+        self._by_name = np.array(by_name, np.intp)
         self._leads = {above for queue in self.waiting for above in queues.path_of(queue)}
         """Queues with somebody who waits in or below them, when the cycle began."""
         self.tops = sorted({queues.path[queue][-1] for queue in self.waiting if queue != NONE})
@@ -66,6 +73,10 @@ class Turns:
             app = self.app_of(row)
             apps[app] = min(int(work.submitted[row]), apps.get(app, int(work.submitted[row])))
         return found
+
+    def is_waiting(self, row: int) -> bool:
+        """Whether it waits, and neither starts nor preempts by what was decided so far."""
+        return row in self.waiting.get(int(self.state.work.queue[row]), ())
 
     def app_of(self, row: int) -> str:
         return self.state.apps.name(int(self.state.work.app[row])) or self.state.work_names[row]
@@ -91,6 +102,8 @@ class Turns:
         for above in path:
             self._priority.pop(above, None)
             self._share.pop(above, None)
+            if above in self._backlog:
+                self._backlog[above] = self._backlog[above] - self.state.work.usage[self._by_name, row]
         if action == "preempt":
             self._share.clear()
 
@@ -119,7 +132,8 @@ class Turns:
             yield from (row for row in by_app[app] if row not in self._decided)
 
     def _key(self, queue: int) -> Key:
-        return -(self._of(queue) or 0), self._used_share(queue), self.queues.names[queue]
+        waits = (-self._waits(queue)).tolist()
+        return -(self._of(queue) or 0), self._used_share(queue), waits, self.queues.names[queue]
 
     def _of(self, queue: int) -> int | None:
         """The priority of the queue: of its first ask, with the offsets on the way; none if nobody waits below it."""
@@ -134,19 +148,42 @@ class Turns:
             self._priority[queue] = value
         return self._priority[queue]
 
-    def _used_share(self, queue: int) -> Fraction:
-        """The largest share of any type: of what the queue is guaranteed, or of what there is if it is nothing."""
+    def _waits(self, queue: int) -> Int64s:
+        """What everybody who waits in or below the queue asks for, type by type in the order of their names.
+
+        The release puts the queue first that has more of one type and less of none, and leaves the others as they come.
+        The first type by name in which two differ keeps to that, and decides between the others too.
+        """
+        found = self._backlog.get(queue)
+        if found is None:
+            own = np.array(self.waiting.get(queue, []), np.intp)
+            found = self.state.work.usage[np.ix_(self._by_name, own)].sum(axis=1)
+            for child in self._children(queue):
+                found = found + self._waits(child)
+            self._backlog[queue] = found
+        return found
+
+    def _used_share(self, queue: int) -> float:
+        """The largest share of any type that the queue uses: of its guarantee if that names the type, else of its fair
+        maximum. As doubles, as the release has them.
+        """
         found = self._share.get(queue)
         if found is None:
-            used = self.state.tree.usage[:, queue].tolist()
-            whole = self.queues.guarantee(queue) or self._everything()
-            found = max((Fraction(used[c], most) for c, most in whole.items() if most > 0), default=Fraction(0))
+            guaranteed, fair = self.queues.guarantee(queue), self._fair_max(queue)
+            found = 0.0
+            for column, used in enumerate(self.state.tree.usage[:, queue].tolist()):
+                whole = guaranteed.get(column, fair.get(column))
+                if used > 0 and whole is not None and column != WHOLE:
+                    found = max(found, used / whole if whole > 0 else 1.0)
             self._share[queue] = found
         return found
 
-    def _everything(self) -> dict[int, int]:
-        if not self._total:
-            nodes = self.state.nodes
-            sums = nodes.capacity[:, : nodes.size].sum(axis=1).tolist()
-            self._total = {column: total for column, total in enumerate(sums) if column and total > 0}
-        return self._total
+    def _fair_max(self, queue: int) -> Amounts:
+        """The limit of every type: of the queue, else of the nearest queue above it with one, else what nodes have."""
+        found = self._fair.get(queue)
+        if found is None:
+            found = total_capacity(self.state, partition_of(self.state, queue))
+            for above in reversed(self.queues.path[queue]):
+                found |= self.queues.max[above] or {}
+            self._fair[queue] = found
+        return found

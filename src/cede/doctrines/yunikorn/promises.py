@@ -29,12 +29,17 @@ def broken_promises(
 
     An ask that needs a certain node is bound by laws 3 and 6 only.
     """
-    broken = [*_about_each(state, ask, outcome)]
+    broken = [*_although_it_may_not(state, ask), *_about_each(state, ask, outcome)]
     if state.work.required_node[ask.row] == NONE:
         broken = [*_law_1(state, queues, before, ask, outcome, found), *broken]
         broken += [*_about_queues(state, queues, before, ask, outcome)]
     broken += [*_needless(state, ask, outcome)]
     return tuple(broken)
+
+
+def _although_it_may_not(state: State, ask: Ask) -> Iterator[Warning]:
+    if not state.work.preempts[ask.row]:
+        yield _warning(rules.MAY_NOT_READ.id, rules.MAY_NOT_READ.because(claimant=ask.claim.name))
 
 
 def _law_1(

@@ -25,7 +25,7 @@ from cede.doctrines.yunikorn.lawful import field_of, field_on_node, looked_at
 from cede.doctrines.yunikorn.queues import Queues, queues_of
 from cede.doctrines.yunikorn.reach import candidates, reach_of
 from cede.doctrines.yunikorn.reservations import held_nodes, usable
-from cede.doctrines.yunikorn.settings import LAWS
+from cede.doctrines.yunikorn.settings import LAWS, SHIPPED
 from cede.doctrines.yunikorn.slack import Slack
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.model.plan import Decision
@@ -35,7 +35,7 @@ from cede.state.state import State
 ONE_BY_ONE = (
     "release 1.9 takes of a queue as long as that is above its guarantee, and for the asking one as long as it is owed"
 )
-ONE_NODE = "where only a limit is short, that all victims stand on one node is left out"
+ONE_NODE = "where only a limit is short, that victims stand on one node, the claimant's if it can be, is left out"
 WHOLE_ASK = "release 1.9 holds victims against all that is asked for, whatever is free"
 
 
@@ -122,7 +122,7 @@ def of_the_release(state: State, ask: Ask, rows: Rows) -> Question:
     """Of these workloads, which go by the release's order."""
     pinned = state.work.required_node[ask.row] != NONE
     places = np.empty(len(rows))
-    places[order_of(state, rows, eagerness(state, rows))] = np.arange(1, len(rows) + 1)
+    places[order_of(state, rows, *eagerness(state, queues_of(state, SHIPPED), rows))] = np.arange(1, len(rows) + 1)
     return Question(
         claim=ask.claim,
         rows=rows,

@@ -31,6 +31,9 @@ class Queues:
         self.properties: list[Properties] = [
             properties_of([raw[above] for above in path], edition) for path in self.path
         ]
+        self.rank = np.full(tree.size + 1, NONE, np.int64)
+        """The place of each queue in the order of names; the last row is of work without a queue."""
+        self.rank[sorted(range(tree.size), key=tree.names.__getitem__)] = np.arange(tree.size)
         self._inside: dict[int, frozenset[int]] = {}
 
     def guarantee(self, queue: int) -> Amounts:
@@ -78,6 +81,14 @@ def queues_of(state: State, edition: str) -> Queues:
     if not isinstance(found, Queues):
         found = state.tree.derived[key] = Queues(state, edition)
     return found
+
+
+def total_capacity(state: State, partition: int) -> Amounts:
+    """The limit of the root: what the nodes of the partition have in all, of the types they have."""
+    nodes, size = state.nodes, state.nodes.size
+    here = nodes.partition[:size] == partition
+    sums: Int64s = nodes.capacity[:, :size].sum(axis=1) if here.all() else nodes.capacity[:, :size][:, here].sum(axis=1)
+    return {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
 
 
 def _set(column: Int64s) -> Amounts | None:

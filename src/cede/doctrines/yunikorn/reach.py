@@ -11,14 +11,13 @@ from cede.doctrines.parts.limits import used_quota
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask
 from cede.doctrines.yunikorn.lawful import by_queue, looked_at
-from cede.doctrines.yunikorn.queues import Amounts, Queues
+from cede.doctrines.yunikorn.queues import Amounts, Queues, total_capacity
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.vectors import least
 from cede.doctrines.yunikorn.words import Ranks
 from cede.model.rules import Rule
 from cede.state.columns import NONE, RESERVED, Int64s
 from cede.state.state import State
-from cede.state.units import WHOLE
 
 ANY = 1 << 40
 """A threshold above every priority: the whole subtree is open."""
@@ -35,14 +34,6 @@ class Reach:
     """Queues behind a priority fence that is above the claimant: that fence, and what the claimant counts there."""
 
 
-def total_capacity(state: State, ask: Ask) -> Amounts:
-    """The limit of the root: what the nodes of the claimant's partition have in all, of the types they have."""
-    nodes, size = state.nodes, state.nodes.size
-    here = nodes.partition[:size] == state.work.partition[ask.row]
-    sums: Int64s = nodes.capacity[:, :size].sum(axis=1) if here.all() else nodes.capacity[:, :size][:, here].sum(axis=1)
-    return {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
-
-
 def short_at_root(state: State, queues: Queues, ask: Ask) -> Amounts:
     """What the ask lacks of the nodes' total capacity; types that no node has are not looked at."""
     path = queues.path_of(ask.leaf)
@@ -51,7 +42,7 @@ def short_at_root(state: State, queues: Queues, ask: Ask) -> Amounts:
     used = used_quota(state, path[-1]) if len(state.partitions.names) == 1 else _held_in(state, ask)
     return {
         column: short
-        for column, most in total_capacity(state, ask).items()
+        for column, most in total_capacity(state, int(state.work.partition[ask.row])).items()
         if column in ask.amounts and (short := int(used[column]) + ask.amounts[column] - most) > 0
     }
 
@@ -134,7 +125,7 @@ def _ladder(state: State, queues: Queues, ask: Ask) -> dict[int, int]:
 def _effective_max(state: State, queues: Queues, ask: Ask) -> dict[int, Amounts]:
     """For each queue on the path the least of its own limit and of all above it; the root's is what the nodes have."""
     found: dict[int, Amounts] = {}
-    most: Amounts | None = total_capacity(state, ask) if state.nodes.size else None
+    most: Amounts | None = total_capacity(state, int(state.work.partition[ask.row])) if state.nodes.size else None
     for queue in reversed(queues.path_of(ask.leaf)):
         smaller = least(queues.max[queue], most)
         most = None if smaller is None else dict(smaller)

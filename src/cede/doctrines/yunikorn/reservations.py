@@ -1,4 +1,4 @@
-"""Whole nodes that are reserved for an ask, and for whom release 1.9 cancels that."""
+"""Whole nodes that are reserved for an ask, for whom release 1.9 cancels that, and when it drops it for everybody."""
 
 from __future__ import annotations
 
@@ -8,33 +8,46 @@ import numpy as np
 
 from cede.doctrines.yunikorn.ask import Ask
 from cede.doctrines.yunikorn.settings import RESERVATION_DELAY, RESERVATION_WAIT
-from cede.state.columns import NONE, READY, Bools
+from cede.state.columns import DOWN, NEVER, NONE, READY, Bools
 from cede.state.state import State
 from cede.state.units import WHOLE
 
-OLD = 2 * RESERVATION_WAIT + RESERVATION_DELAY
+
+def is_old(state: State, node: int) -> bool:
+    """Whether a node has been reserved for more than an hour; who does not say since when reserved it after 2 s."""
+    since = int(state.nodes.reserved_since[node])
+    if since == NEVER:
+        since = int(state.work.submitted[state.nodes.reserved_for[node]]) + RESERVATION_DELAY
+    return state.now - since > RESERVATION_WAIT
 
 
-def gives_way(state: State, holder: int, claimant: int) -> bool:
-    """Whether the reservation of one ask is cancelled for another.
+def may_expire(state: State, node: int) -> bool:
+    """Whether the reservation of a node is dropped as soon as its holder does not fit the headroom of its queue.
 
-    For an ask that needs the node any is, or is shared. For an ordinary one that of a lower priority which has waited
-    for more than two hours and two seconds, but never that of an ask that needs the node.
+    That of an ask that needs the node never is.
     """
-    work = state.work
+    return bool(state.work.required_node[state.nodes.reserved_for[node]] == NONE) and is_old(state, node)
+
+
+def gives_way(state: State, node: int, claimant: int) -> bool:
+    """Whether the reservation of a node is cancelled for an ask of somebody else.
+
+    For an ask that needs the node any is, or is shared. For an ordinary one that tries to preempt an old one of a lower
+    priority is, but never that of an ask that needs the node.
+    """
+    work, holder = state.work, state.nodes.reserved_for[node]
     if work.required_node[claimant] != NONE:
         return True
     if work.required_node[holder] != NONE:
         return False
-    aged = state.now - int(work.submitted[holder]) > OLD
-    return bool(work.priority[holder] < work.priority[claimant]) and aged
+    return bool(work.priority[holder] < work.priority[claimant]) and is_old(state, node)
 
 
-def cancelled_for(state: State, holder: int, claimant: int) -> bool:
-    """Whether a claimant may stand on a node that is reserved for another: what is cancelled for one who waits is
-    cancelled for all.
+def may_be_cancelled(state: State, node: int, claimant: int) -> bool:
+    """Whether a claimant may ever stand on a node that is reserved for another; what is cancelled for one who waits is
+    cancelled for all. Whether an old one was dropped before is seen from the plan.
     """
-    return gives_way(state, holder, claimant) or any(gives_way(state, holder, row) for row in state.pending)
+    return gives_way(state, node, claimant) or may_expire(state, node)
 
 
 def held_nodes(state: State) -> Bools:
@@ -46,14 +59,19 @@ def held_nodes(state: State) -> Bools:
 
 
 def usable(state: State, ask: Ask, triggered: Container[str]) -> Bools:
-    """The nodes the ask may use, those among them whose reservation is cancelled for it."""
+    """The nodes the ask may use when it tries to preempt, those among them whose reservation is cancelled for it.
+
+    An ask that needs a certain node takes it cordoned as well.
+    """
+    if state.work.required_node[ask.row] != NONE:
+        there: Bools = ask.claim.matching & (state.nodes.state[: state.nodes.size] != DOWN)
+        return there
     if not state.reservations:
         return ask.claim.allowed
     allowed = ask.claim.allowed.copy()
     kept = state.nodes.reserved_for[: state.nodes.size]
     for node in np.flatnonzero(ask.claim.matching & ~allowed & (kept != NONE) & (kept != ask.row)).tolist():
-        holder = int(kept[node])
-        if state.nodes.state[node] != READY or state.work_names[holder] in triggered:
+        if state.nodes.state[node] != READY or state.work_names[int(kept[node])] in triggered:
             continue
-        allowed[node] = gives_way(state, holder, ask.row)
+        allowed[node] = gives_way(state, node, ask.row)
     return allowed

@@ -41,8 +41,8 @@ LAW_2 = RULES.protects("law-2", "without it {short_queue} would hold {left} of t
 QUEUE_ORDER = RULES.orders("queue-order", "higher priority first, then earlier submission, then uid", LAWS)
 TREE_ORDER = RULES.orders(
     "tree-order",
-    "queues by priority with offsets, then by used share of their guarantee, then name; applications by priority, "
-    "then age; asks by priority, then age, then uid",
+    "queues by priority with offsets, then by used share of their guarantee, of their max or of the nodes, then more "
+    "that waits, then name; applications by priority, then age; asks by priority, then age, then uid",
     SHIPPED,
 )
 VICTIM_ORDER = RULES.orders(
@@ -52,7 +52,8 @@ VICTIM_ORDER = RULES.orders(
 )
 VICTIM_WALK = RULES.orders(
     "victim-walk",
-    "on each node those that may be preempted first, then no originators, then the youngest; priority has no part",
+    "on each node those that may be preempted first, then no originators, then the youngest, then by queue and uid; "
+    "priority has no part",
     SHIPPED,
 )
 
@@ -108,6 +109,11 @@ BREAKS_6 = RULES.warns(
 )
 BREAKS_NODE = RULES.warns(
     "breaks-one-node", "the design takes victims from one node; {victim} stands on {node}, the room is on {on}", SHIPPED
+)
+MAY_NOT_READ = RULES.warns(
+    "preempts-not-read",
+    "{claimant} says preempts: false, and the release does not read that of work that needs a certain node",
+    SHIPPED,
 )
 NO_GAIN = RULES.warns(
     "does-not-fit", "its victims do not make enough room ({short}), and it preempts only once", SHIPPED

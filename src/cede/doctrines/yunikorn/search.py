@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,9 +23,21 @@ def best_set(
 ) -> Chosen | None:
     """The best set of victims among these workloads, each of which is lawful alone; none if no set makes room.
 
-    `roomy`: some node has room for the claimant as it is, so that only limits are short.
+    `roomy`: some node has room for the claimant as it is, so that only limits are short. Then it goes where its victims
+    stood if there is a set after which it fits there, and no victim of it goes for that alone; else the set is chosen
+    for the limits alone, and the claimant does not fit there.
     """
-    covers = Covers(state, claim, limits, rows, roomy=roomy)
+    if not roomy:
+        return _best_of(state, Covers(state, claim, limits, rows), slack)
+    there = _best_of(state, Covers(state, claim, limits, rows, limits_alone=True), slack)
+    if there is not None:
+        return there
+    found = _best_of(state, Covers(state, claim, limits, rows, anywhere=True), slack)
+    return None if found is None else replace(found, elsewhere=True)
+
+
+def _best_of(state: State, covers: Covers, slack: Slack) -> Chosen | None:
+    rows = covers.rows
     inside = covers.allowed[covers.node] if len(rows) else np.zeros(0, np.bool_)
     if not inside.any():
         return None

@@ -53,4 +53,4 @@ def _of(state: State, queues: Queues, queue: int) -> dict[str, Any]:
 def _shown(state: State, amounts: Amounts) -> dict[str, int | str]:
     names = state.units.names
     ordered = sorted(amounts, key=names.__getitem__)
-    return {names[column]: format_quantity(amounts[column] * state.units.nano[column]) for column in ordered}
+    return {names[column]: format_quantity(state.units.limit(column, amounts[column])) for column in ordered}

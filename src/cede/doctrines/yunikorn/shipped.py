@@ -23,14 +23,14 @@ from cede.doctrines.yunikorn.promises import broken_promises, does_not_fit
 from cede.doctrines.yunikorn.queues import queues_of
 from cede.doctrines.yunikorn.quota import cut_back
 from cede.doctrines.yunikorn.reach import Reach, candidates, ranks_of, reach_of, short_at_root
-from cede.doctrines.yunikorn.reservations import held_nodes, usable
+from cede.doctrines.yunikorn.reservations import held_nodes, may_expire, usable
 from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Candidate, Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE, SPREAD
+from cede.state.columns import NONE, READY, SPREAD
 from cede.state.state import State
 
 
@@ -48,7 +48,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     left: list[int] = []
     while found:
         found = False
-        plan.attempts.clear()
+        plan.begin_pass()
         left.clear()
         for row in plan.turns.one_pass():
             asked = cycle.only in (None, row)
@@ -85,7 +85,22 @@ class _Plan:
         self.taken = held_nodes(state)
         """Nodes that are reserved for somebody who preempted, or who needs that node: nobody else may use them."""
         self.cancelled = np.zeros(state.nodes.size, np.bool_)
-        """Nodes whose reservation an attempt cancelled, whatever came of it."""
+        """Nodes whose reservation an attempt cancelled, whatever came of it, or that lost it by its age."""
+
+    def begin_pass(self) -> None:
+        """Every leaf has all its attempts; old reservations whose holders do not fit their headroom are dropped."""
+        self.attempts.clear()
+        state = self.cycle.state
+        for row, nodes in state.reservations.items():
+            if not self.turns.is_waiting(row) or self._has_headroom(state, self.asks.of(row)):
+                continue
+            for node in nodes:
+                if state.nodes.state[node] == READY and may_expire(state, node):
+                    self.cancelled[node] = True
+
+    def _has_headroom(self, state: State, ask: Ask) -> bool:
+        """Whether it fits under every limit on its path, and the nodes have as much left in all."""
+        return not ask.short_limits and not short_at_root(state, self.queues, ask)
 
     def answer(self, cycle: Cycle, row: int) -> Decision | None:
         """The decision about one ask; none if it may preempt but its queue has no attempt left."""
@@ -94,7 +109,7 @@ class _Plan:
         never = barred(cycle, self.asks, ask)
         if never is not None:
             return never
-        headroom = not ask.short_limits and not short_at_root(state, self.queues, ask)
+        headroom = self._has_headroom(state, ask)
         if state.work.required_node[row] != NONE:
             return self._pinned(cycle, ask, headroom=headroom)
         made = begun(cycle, ask) if headroom else None
@@ -258,7 +273,7 @@ class _Plan:
     # -- an ask for a certain node -----------------------------------------------------------------------------
 
     def _pinned(self, cycle: Cycle, ask: Ask, *, headroom: bool) -> Decision:
-        state, row = cycle.state, ask.row
+        state = cycle.state
         claim = replace(ask.claim, allowed=usable(state, ask, ()))
         ask = replace(ask, claim=claim)
         if not headroom:
@@ -268,11 +283,10 @@ class _Plan:
             return made
         if not claim.allowed.any():
             return waiting(cycle, ask, rules.NO_NODES, {"matching": int(claim.matching.sum())})
-        node = int(state.work.required_node[row])
+        node = int(state.work.required_node[ask.row])
         self.taken[node] = True
         for rule, closed in (
             (rules.GANG, claim.members > 1),
-            (rules.MAY_NOT, not state.work.preempts[row]),
             (rules.TRIGGERED, claim.name in self.memory.triggered),
         ):
             if closed:

@@ -36,10 +36,11 @@ Key = tuple[Tier, tuple[int, ...], tuple[int, ...], int]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Victims, and the node they stand on; NONE where the file has no nodes."""
+    """Victims, and the node they stand on; NONE where the file has no nodes. `elsewhere`: it is not the claimant's."""
 
     node: int
     victims: list[int]
+    elsewhere: bool = False
 
 
 class Walk:
@@ -164,9 +165,13 @@ class Walk:
             for place, row in enumerate(rows)
         ]
         puzzle = Puzzle(items, tuple([short[index] for index in wanted]), caps)
-        found = puzzle.best(None if self.best_key is None else self.best_key[0][0])
-        if found is not None:
-            self._keep(node if self.state.nodes.size else NONE, found)
+        decisive = [at for at, index in enumerate(wanted) if index in covers.decisive]
+        # Where nothing is short but limits, the best set has nobody that they do not need.
+        puzzles = puzzle.for_these_alone(decisive) if 0 < len(decisive) < len(wanted) else (puzzle,)
+        for each in puzzles:
+            found = each.best(None if self.best_key is None else self.best_key[0][0])
+            if found is not None:
+                self._keep(node if self.state.nodes.size else NONE, found)
 
     def _caps(self, rows: list[int], queues: list[int]) -> tuple[list[list[int]], tuple[int, ...]]:
         """What each takes of the queues that could not lose them all, and how much those may lose."""

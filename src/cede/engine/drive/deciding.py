@@ -65,14 +65,11 @@ def _the_long_way(roll: Roll) -> int | None:
             roll.step.problems.extend(problems)
             roll.dirty = False
             return wakes_at
-        wanted = roll.ways.moments
-        first = next((decision for decision in made.decisions if decision.victims), None)
-        if first is not None:
+        if any(decision.victims for decision in made.decisions):
             heads.clear()
-        moment = None if first is None or (wanted is not None and not wanted(first)) else moment_of(roll)
         again = again or _contested(roll, made)
         before = roll.state.version
-        more = _carry_out(roll, made, moment)
+        more = _carry_out(roll, made)
         if not more and (not again or roll.state.version == before):
             roll.dirty = False  # nothing changed, where room is still being left: another plan would be the same
             return wakes_at
@@ -112,24 +109,40 @@ def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
     roll.touch(job)
 
 
-def _carry_out(roll: Roll, made: Plan, moment: Moment | None) -> bool:
+def _carry_out(roll: Roll, made: Plan) -> bool:
     """What this plan decides, in order, up to the first preemption; whether another plan must follow.
 
     For those after it a victim counts as gone, but it has not left: they are decided anew, on what is held and left.
+    Where a plan is one transaction it does not count as gone, and all of it is carried out.
     """
+    whole = made.edition in roll.doctrine.transactional
+    acting = [decision for decision in made.decisions if decision.victims]
+    wanted = roll.ways.moments
+    asked = [wanted is None or wanted(decision) for decision in (acting if whole else acting[:1])]
+    moment = moment_of(roll) if any(asked) else None
+    if whole and any(_is_held_back(roll, decision) for decision in acting):
+        return True
     for decision in made.decisions:
         job = None if decision.workload is None else roll.jobs[decision.workload]
         if decision.victims:
-            if job is None or not held_back(roll, job, [roll.jobs[victim.workload] for victim in decision.victims]):
-                _preempt(roll, made, decision, job, moment)
-            return True
-        if job is None:
+            if not whole and _is_held_back(roll, decision):
+                return True
+            _preempt(roll, made, decision, job, moment if asked.pop(0) else None)
+            if not whole:
+                return True
+        elif job is None:
             continue
-        if decision.action == "start":
+        elif decision.action == "start":
             _start(roll, made, decision, job)
         elif decision.action in ("wait", "refuse"):
             _wait(roll, job, decision)
-    return False
+    return bool(acting)
+
+
+def _is_held_back(roll: Roll, decision: Decision) -> bool:
+    """Whether the breaker keeps its claimant from evicting anybody for now."""
+    victims = [roll.jobs[victim.workload] for victim in decision.victims]
+    return decision.workload is not None and held_back(roll, roll.jobs[decision.workload], victims)
 
 
 def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:

@@ -120,6 +120,7 @@ class Driver:
             if job.started is not None:
                 roll.state.work.started[roll.state.work_index[job.name]] = job.started
             if job.phase is not Phase.HELD:
+                roll.runs_since(job, job.began)
                 roll.mark(job)
         roll.watch(job)
 
@@ -259,7 +260,8 @@ class Driver:
             case Began():
                 if job.began is None:
                     at = roll.now if fact.at is None else min(roll.now, max(fact.at, job.workload.submitted or 0))
-                    job.began = roll.happened = at
+                    roll.happened = at
+                    roll.runs_since(job, at)
                     if job.started is not None:  # a record of a restored store may be younger than the attempt
                         job.started = min(job.started, at)
                     if job.phase is Phase.STARTING and job.leaving is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cede.engine.cycle import choice_of
 from cede.engine.drive import rules
 from cede.engine.drive.job import Job
 from cede.engine.drive.leaving import withdraw
@@ -99,7 +100,8 @@ def launch(roll: Roll, job: Job) -> None:
     if roll.lane is not None:
         roll.stands(job)
     if roll.ways.at_once:
-        job.deadline, job.began = None, roll.now
+        job.deadline = None
+        roll.runs_since(job, roll.now)
         roll.began(job)
         if roll.ways.walltimes:
             roll.watch(job)
@@ -140,10 +142,13 @@ def expired(roll: Roll, job: Job) -> None:
 
 
 def gone_nodes(roll: Roll, job: Job) -> list[str]:
-    """Those of its nodes that take no work any more."""
-    state = roll.state
-    ready = NODE_STATES.index("ready")
-    return sorted({n for n in job.nodes if state.nodes.state[state.node_index[n]] != ready})
+    """Those of its nodes that take no work any more, or not this one."""
+    state, takes_cordoned = roll.state, roll.doctrine.takes_cordoned
+    closed = {n: word for n in job.nodes if (word := NODE_STATES[state.nodes.state[state.node_index[n]]]) != "ready"}
+    if closed and takes_cordoned is not None:
+        there = takes_cordoned(state, choice_of(state).edition, state.work_index[job.name])
+        closed = {n: word for n, word in closed.items() if word != "cordoned" or not there}
+    return sorted(closed)
 
 
 def still_leaving(roll: Roll, job: Job) -> list[str]:

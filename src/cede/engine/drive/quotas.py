@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ from cede.engine.drive.roll import Roll
 from cede.model.cluster import PodSet
 from cede.state.admission import sizes_of
 from cede.state.amounts import total_of
-from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Int64s
+from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Int64s, limits_added
 from cede.state.state import State
 
 Rows = NDArray[np.intp]
@@ -93,7 +95,8 @@ def _limit(state: State, queue: int, *, quota: bool) -> Int64s:
     if quota:
         inside = [other for other in range(tree.size) if queue in tree.path(other)]
         given = tree.guaranteed[:, inside]
-        own = np.where((given != UNSET).any(axis=1), np.where(given == UNSET, 0, given).sum(axis=1), UNSET)
+        total = reduce(limits_added, np.where(given == UNSET, 0, given).T)
+        own = np.where((given != UNSET).any(axis=1), total, UNSET)
         found = np.where(own == UNSET, most, np.where(most == UNSET, own, np.minimum(own, most)))
     known[queue] = found
     return found

@@ -65,6 +65,7 @@ class Roll:
         self.happened: int | None = None
         """When that was which is being told now, of what is told late."""
         self._agenda: list[tuple[int, str]] = []
+        self.awaits_start = choice_of(self.columns).edition in self.doctrine.awaits_start
 
     @property
     def now(self) -> int:
@@ -296,6 +297,8 @@ class Roll:
         state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         self.dirty = True
         state.work.preemptible[row] = job.workload.preemptible and not held
+        if not held and self.awaits_start:
+            self.state.begin(row, None)
         if held and self.lane is not None:
             self.lane.hold(job)
 
@@ -327,7 +330,16 @@ class Roll:
     def take_hold(self, job: Job) -> None:
         """A workload enters the room that was held for it."""
         self._apply(Entered(job.name))
+        if self.awaits_start:
+            self.state.begin(self.state.work_index[job.name], None)
         self._guard(job)
+
+    def runs_since(self, job: Job, at: int | None) -> None:
+        """Its processes are there since this time; none: not yet."""
+        job.began = at
+        if self.awaits_start:
+            self.state.begin(self.state.work_index[job.name], at)
+            self.dirty = True
 
     def mark(self, job: Job) -> None:
         """The columns show the phase of a workload that has its room."""

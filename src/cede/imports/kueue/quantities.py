@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.model.errors import Loc
-from cede.model.quantities import LARGEST, NANO, parse_quantity, show_quantity
+from cede.model.quantities import NANO, parse_quota, show_quantity
 from cede.model.resources import parse_resources
 
 MOST_BYTES = 2**56 * NANO
@@ -17,7 +17,6 @@ MOST = 10**12 * NANO
 """More of a resource than any cluster has, and little enough that the sums of many such amounts are exact."""
 _BYTES = re.compile(r"memory|storage|hugepages|bytes|disk", re.IGNORECASE)
 _FINER = "finer than 10**-9"
-_LARGER = "above the largest"
 _SMALL = {"n": -9, "u": -6, "m": -3}
 _ROUNDING = Context(prec=60, rounding=ROUND_CEILING)
 
@@ -25,6 +24,11 @@ _ROUNDING = Context(prec=60, rounding=ROUND_CEILING)
 def quantity(fields: Fields, key: str, resource: str = "") -> int | None:
     """The amount of a resource below the key: too much is capped, and too fine is rounded up."""
     return _read(fields, fields.raw(key), (key,), resource)
+
+
+def quota(fields: Fields, key: str) -> int | None:
+    """The quota or limit below the key; too much is unlimited, and too fine is rounded up."""
+    return _parsed(fields, fields.raw(key), (key,))
 
 
 def quantities(fields: Fields, key: str) -> Amounts:
@@ -52,23 +56,27 @@ def _named(fields: Fields, name: str) -> int | None:
 
 
 def _read(fields: Fields, raw: object, loc: Loc, resource: str) -> int | None:
-    if raw is None:
+    found = _parsed(fields, raw, loc)
+    if found is None:
         return None
-    text = raw.removeprefix("+") if isinstance(raw, str) else raw
-    try:
-        found = parse_quantity(text)
-    except ValueError as error:
-        if _LARGER in str(error):
-            found = LARGEST
-        elif _FINER in str(error) and (rounded := _rounded_up(text)) is not None:
-            found = rounded
-        else:
-            fields.wrong(loc, str(error))
-            return None
     most = MOST_BYTES if _BYTES.search(resource) else MOST
     if found > most:
         fields.remark(f"it is more than is counted here, and treated as {show_quantity(resource, most)}", *loc)
     return min(found, most)
+
+
+def _parsed(fields: Fields, raw: object, loc: Loc) -> int | None:
+    """The amount, or the largest there is if it is more."""
+    if raw is None:
+        return None
+    text = raw.removeprefix("+") if isinstance(raw, str) else raw
+    try:
+        return parse_quota(text)
+    except ValueError as error:
+        if _FINER in str(error) and (rounded := _rounded_up(text)) is not None:
+            return rounded
+        fields.wrong(loc, str(error))
+    return None
 
 
 def _rounded_up(raw: object) -> int | None:

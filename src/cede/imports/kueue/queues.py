@@ -9,7 +9,7 @@ from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.kueue.conditions import NOT_THERE, conditions_of
 from cede.imports.kueue.objects import Object
-from cede.imports.kueue.quantities import is_resource, quantity
+from cede.imports.kueue.quantities import is_resource, quantity, quota
 from cede.imports.kueue.selectors import Requirement, label_selector
 from cede.model.errors import shown
 from cede.model.quantities import NANO, format_quantity
@@ -105,11 +105,11 @@ def _quotas(queue: Queue, spec: Fields) -> None:
         flavors = group.parts("flavors")
         queue.groups.append((resources, [flavor.need("name") for flavor in flavors]))
         for flavor in flavors:
-            named = [(quota, quota.need("name")) for quota in flavor.parts("resources")]
+            named = [(entry, entry.need("name")) for entry in flavor.parts("resources")]
             if sorted(name for _, name in named) != sorted(resources):
                 flavor.wrong(("resources",), f"must have quotas for {', '.join(resources)}, and for nothing else")
-            for quota, name in named:
-                _quota(quota, f"{name}@{flavor.text('name')}", (nominal, borrowing, lending))
+            for entry, name in named:
+                _quota(entry, f"{name}@{flavor.text('name')}", (nominal, borrowing, lending))
     amounts = {"guaranteed": nominal, "borrowing_limit": borrowing, "lending_limit": lending}
     for key, found in amounts.items():
         if found:
@@ -119,15 +119,15 @@ def _quotas(queue: Queue, spec: Fields) -> None:
         queue.entry["weight"] = weight // NANO if weight % NANO == 0 else weight / NANO
 
 
-def _quota(quota: Fields, name: str, into: tuple[Amounts, Amounts, Amounts]) -> None:
+def _quota(fields: Fields, name: str, into: tuple[Amounts, Amounts, Amounts]) -> None:
     resource = name.partition("@")[0]
     if resource and not is_resource(resource):
-        quota.wrong(("name",), f"{shown(resource)} is no name of a resource")
+        fields.wrong(("name",), f"{shown(resource)} is no name of a resource")
     elif name in into[0]:
-        quota.wrong(("name",), f"{shown(resource)} in this flavor has a quota already")
+        fields.wrong(("name",), f"{shown(resource)} in this flavor has a quota already")
     else:
         for key, amounts in zip(("nominalQuota", "borrowingLimit", "lendingLimit"), into, strict=True):
-            found = quantity(quota, key, resource)
+            found = quota(fields, key)
             if found is not None:
                 amounts[name] = found
             elif key == "nominalQuota":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -13,8 +13,8 @@ from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.imports.ytsaurus.names import OLD
 from cede.model.errors import Loc, shown
-from cede.model.quantities import format_quantity, parse_quantity
-from cede.model.resources import parse_resources
+from cede.model.quantities import format_quantity, parse_quantity, parse_quota
+from cede.model.resources import parse_quotas, parse_resources
 from cede.model.times import LONGEST, SECOND, Instant, format_duration, format_time, parse_duration, parse_time
 from cede.model.values import Part, Reads, refers_to
 
@@ -47,7 +47,7 @@ def carried(fields: Fields, model: type[Part]) -> dict[str, Any]:
     return found
 
 
-def amounts(fields: Fields, key: str) -> Amounts:
+def amounts(fields: Fields, key: str, parse: Callable[[object], int] = parse_quantity) -> Amounts:
     """The amounts by resource below the key, in nano-units; what no pool shares is noted and left out."""
     part = fields.part(key)
     part.skip_rest()
@@ -59,7 +59,7 @@ def amounts(fields: Fields, key: str) -> Amounts:
             part.remark(OTHER_RESOURCE, name)
             continue
         try:
-            found[name] = parse_quantity(raw)
+            found[name] = parse(raw)
         except ValueError as error:
             part.wrong((name,), str(error))
     return found
@@ -79,6 +79,8 @@ def _value(fields: Fields, key: str, raw: Any, info: FieldInfo) -> Any:
         return _time(fields, (key,), raw)
     if kind is not None and kind.parse is parse_resources:
         return written(amounts(fields, key))
+    if kind is not None and kind.parse is parse_quotas:
+        return written(amounts(fields, key, parse_quota))
     if isinstance(info.annotation, type) and issubclass(info.annotation, Part):
         return carried(fields.part(key), info.annotation)
     return raw

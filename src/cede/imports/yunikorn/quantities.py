@@ -9,12 +9,13 @@ from functools import lru_cache
 from cede.imports.amounts import Amounts
 from cede.imports.fields import Fields
 from cede.model.errors import Loc, did_you_mean, shown
-from cede.model.quantities import NANO, format_quantity
+from cede.model.quantities import LARGEST, NANO, format_quantity
 from cede.model.resources import parse_resources
 
 VCORE = "vcore"
 MILLI = NANO // 1000
-LARGEST = 2**63 - 1
+MOST = 2**63 - 1
+"""YuniKorn counts no further; a quota of more is unlimited."""
 SUFFIXES = {
     "": 1,
     **{suffix: 10 ** (3 * power) for power, suffix in enumerate("kMGTPE", 1)},
@@ -114,7 +115,4 @@ def _configured(fields: Fields, name: str, raw: object) -> int | None:
     if number < 0:
         fields.wrong(loc, f"{shown(raw)} is negative")
         return None
-    if number * scale > LARGEST:
-        fields.wrong(loc, f"{shown(raw)} is above the largest quantity, 2**63 - 1")
-        return None
-    return number * scale * unit
+    return LARGEST if number * scale >= MOST else number * scale * unit

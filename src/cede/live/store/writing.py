@@ -85,8 +85,10 @@ def configure(connection: Connection, document: ClusterFile) -> int:
 
     The same document as now makes no new version.
     """
+    unkept = {"reserved_for": None, "reserved_since": None}
     bare = [
-        node if node.reserved_for is None else node.model_copy(update={"reserved_for": None}) for node in document.nodes
+        node if node.reserved_for is None and node.reserved_since is None else node.model_copy(update=unkept)
+        for node in document.nodes
     ]
     body = codec.dump_cluster(document.model_copy(update={"workloads": [], "nodes": bare}))
     if connection.execute(_DOCUMENT).scalar_one() == body:

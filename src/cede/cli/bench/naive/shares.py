@@ -1,16 +1,16 @@
-"""The dominant resource share of a node: its largest excess over its quota, as part of what could be lent to it."""
+"""The dominant resource share of a node: its largest excess over its quota, as part of what could be lent to it.
+
+Shares are doubles, each step of theirs rounded as Kueue's own are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
 from cede.cli.bench.naive.quota import FlavorResource, Node
 
-ZERO = Fraction(0)
-ONE = Fraction(1)
 LARGEST = 2**63 - 1
 
 
@@ -21,12 +21,12 @@ class Share(NamedTuple):
     """
 
     infinite: bool
-    size: Fraction
+    size: float
     dominant: str | None
     borrowing: bool
 
     @property
-    def key(self) -> tuple[bool, Fraction]:
+    def key(self) -> tuple[bool, float]:
         return self[:2]
 
     @property
@@ -34,7 +34,7 @@ class Share(NamedTuple):
         return LARGEST if self.infinite else ceil(self.size)
 
 
-NONE = Share(infinite=False, size=ZERO, dominant=None, borrowing=False)
+NONE = Share(infinite=False, size=0.0, dominant=None, borrowing=False)
 
 
 def share_of(node: Node, extra: Mapping[FlavorResource, int] | None = None) -> Share:
@@ -54,10 +54,11 @@ def share_of(node: Node, extra: Mapping[FlavorResource, int] | None = None) -> S
     for fr in node.root().subtree:
         if fr[1] in lendable:
             lendable[fr[1]] += node.parent.potential(fr)
-    weight, size, dominant = node.weight or ONE, ZERO, None
+    ratio, dominant = 0.0, None
     for resource in sorted(excess):
         if lendable[resource] > 0:
-            part = Fraction(1000 * excess[resource] * weight.denominator, lendable[resource] * weight.numerator)
-            if dominant is None or part > size:
-                size, dominant = part, resource
+            part = float(excess[resource]) * 1000.0 / float(lendable[resource])
+            if dominant is None or part > ratio:
+                ratio, dominant = part, resource
+    size = ratio / float(node.weight) if node.weight else ratio
     return Share(not node.weight and dominant is not None, size, dominant, borrowing=True)

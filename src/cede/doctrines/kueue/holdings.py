@@ -1,0 +1,57 @@
+"""What each workload holds, as Kueue counts it: each member's request rounded up, or all of a usage that is given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.kueue.quota import Asked, Quotas
+from cede.doctrines.parts.orders import Rows
+from cede.state.columns import Int64s
+from cede.state.state import State
+
+
+class Holdings:
+    """The columns of the state, but for those that count in parts of Kueue's unit: these are worked out once."""
+
+    def __init__(self, state: State, quotas: Quotas) -> None:
+        self.work = state.work
+        self.quotas = quotas
+        self._rounded = {column: _rounded(state, column, parts) for column, parts in quotas.finer.items()}
+
+    def column(self, column: int) -> Int64s:
+        """What every workload holds of one column."""
+        rounded = self._rounded.get(column)
+        return self.work.usage[column] if rounded is None else rounded
+
+    def of(self, pair: int, rows: Rows) -> Int64s:
+        """What each of these workloads holds of a pair."""
+        columns = self.quotas.columns[pair]
+        if len(columns) == 1 and columns[0][1] == 1:
+            held: Int64s = self.column(columns[0][0])[rows]
+            return held
+        total = np.zeros(len(rows), np.int64)
+        for column, factor in columns:
+            total += self.column(column)[rows] * factor
+        return total
+
+    def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
+        """What one workload holds of these pairs, zeros left out."""
+        found = []
+        for pair in pairs:
+            amount = 0
+            for column, factor in self.quotas.columns[pair]:
+                amount += int(self.column(column)[row]) * factor
+            if amount:
+                found.append((pair, amount))
+        return tuple(found)
+
+
+def _rounded(state: State, column: int, parts: int) -> Int64s:
+    work, name = state.work, state.units.names[column]
+    members = np.where(work.usage_given, 1, np.maximum(work.members, 1))
+    found: Int64s = -(-(work.usage[column] // members) // parts) * members
+    unit = parts * state.units.nano[column]
+    for row, pod_sets in state.parts.items():
+        if not work.usage_given[row]:
+            found[row] = sum(-(-part.requests.get(name, 0) // unit) * part.count for part in pod_sets)
+    return found
