@@ -32,14 +32,17 @@ from cede.live.task import Task
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.lifecycle import Phase, Signal
 from cede.model.plan import Candidate, Decision, Miss, Victim, Warning
-from cede.model.times import Instant
+from cede.model.times import LONGEST, Instant
 from tests.strategies import draw_node, draw_queue, draw_workload
 
 # Half a character too: an application may say anything.
 TEXTS = st.text(st.characters(codec=None), max_size=12)
+WHOLE_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+"""Entries of a cluster file have whole characters only."""
 NAMES = st.text("abcxyz019.-_", min_size=1, max_size=8)
 TIMES = st.integers(0, 2**52)
 MAYBE_TIMES = st.none() | TIMES
+DURATIONS = st.integers(0, LONGEST)
 NUMBERS = st.integers(0, 2**40)
 SHARES = st.none() | st.floats(0, 1)
 NODES = st.lists(NAMES, max_size=3).map(tuple)
@@ -48,9 +51,9 @@ COUNTS = st.dictionaries(NAMES, NUMBERS, max_size=2)
 
 TERMS = st.builds(
     Terms,
-    checkpoint_timeout=TIMES,
+    checkpoint_timeout=DURATIONS,
     timeout_extension=st.floats(0, 10),
-    hold_timeout=MAYBE_TIMES,
+    hold_timeout=st.none() | DURATIONS,
     requeue=st.sampled_from(["never", "on_node_failure", "always"]),
     max_requeues=st.integers(0, 100),
     answers=st.booleans(),
@@ -61,7 +64,7 @@ TERMS = st.builds(
 def workloads(draw: DrawFn) -> Workload:
     entry = draw_workload(draw, draw(NAMES), instants=draw(st.booleans()), tidy=False)
     found = Workload.model_validate(entry)
-    given: dict[str, Any] = draw(st.fixed_dictionaries({}, optional={"priority": NUMBERS, "app": TEXTS.filter(bool)}))
+    given: dict[str, Any] = draw(st.fixed_dictionaries({}, optional={"priority": NUMBERS, "app": WHOLE_TEXTS}))
     # As the server sets it: to the microsecond.
     return found.model_copy(update={"submitted": Instant(draw(TIMES)), **given})
 
