@@ -7,11 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from cede.model.quantities import NANO
+from cede.model.resources import parse_resources
 from cede.model.times import SECOND, parse_duration
 
 DAY = 86400 * SECOND
 Duration = Annotated[int, BeforeValidator(parse_duration)]
 """Microseconds, written as in a cluster file: seconds, or 30s, 10m, 1h30m."""
+Amounts = Annotated[dict[str, int], BeforeValidator(parse_resources)]
+"""Resources by name, written as in a cluster file: {cpu: 2, memory: 4Gi}."""
+Grant = Literal["unpreemptible", "exclusive", "priority"]
+"""What takes a grant: work that may not be preempted, whole nodes, a priority of one's own choice."""
 
 
 class Part(BaseModel):
@@ -33,6 +39,72 @@ class Times(Part):
     max_requeues: int | None = Field(None, ge=0, le=100)
 
 
+class Limits(Part):
+    """The most that owners may ask for, and what they are granted; what is left out comes from the level above."""
+
+    grace_period: Duration | None = None
+    checkpoint_time: Duration | None = None
+    """To write a checkpoint, with the extension of its timeout."""
+    max_deferral: Duration | None = None
+    walltime: Duration | None = None
+    may: tuple[Grant, ...] = ()
+
+
+class ServerLimits(Limits):
+    """Those of the whole server, and of its queues and roles."""
+
+    grace_period: Duration = 600 * SECOND
+    checkpoint_time: Duration = 3600 * SECOND
+    max_deferral: Duration = 600 * SECOND
+    may: tuple[Grant, ...] = ("priority",)
+    queues: dict[str, Limits] = Field(default_factory=dict)
+    roles: dict[Literal["admin", "user"], Limits] = Field(default_factory=dict)
+
+
+Most = Annotated[int, Field(ge=0, le=10_000_000)]
+
+
+class Caps(Part):
+    """How much one owner may have that has not ended."""
+
+    pending: Most | None = None
+    workloads: Most | None = None
+    """Pending and running."""
+    requests: Amounts = Field(default_factory=dict)
+    """Over all members of all of them."""
+
+
+class UserCaps(Caps):
+    """Those of each user."""
+
+    pending: Most = 10_000
+    workloads: Most = 20_000
+
+
+class ProjectCaps(Caps):
+    """Those of each project."""
+
+    pending: Most = 50_000
+    workloads: Most = 100_000
+
+
+class ServerCaps(Part):
+    """How much users and projects may have that has not ended; of some of them by name."""
+
+    user: UserCaps = UserCaps()
+    project: ProjectCaps = ProjectCaps()
+    users: dict[str, Caps] = Field(default_factory=dict)
+    projects: dict[str, Caps] = Field(default_factory=dict)
+
+
+class Defaults(Part):
+    """What a submission gets that does not say."""
+
+    queue: str | None = None
+    requests: Amounts = Field(default_factory=lambda: {"cpu": NANO})
+    """Of each member, where there is such a resource."""
+
+
 class User(Part):
     """Who may use the server, by name: role, projects, and the unix account that jobs run as."""
 
@@ -43,6 +115,8 @@ class User(Part):
     """Under a server that is root: whose rights its jobs have. Without one it cannot submit there."""
     tenant: str | None = None
     """Whose quota its workloads count to."""
+    limits: Limits = Limits()
+    """In place of those of the server, its queue and its role."""
 
 
 class Retention(Part):
@@ -91,6 +165,9 @@ class ServerConfig(Part):
     times: Times = Times()
     queues: dict[str, Times] = Field(default_factory=dict)
     users: tuple[User, ...] = ()
+    limits: ServerLimits = ServerLimits()
+    caps: ServerCaps = ServerCaps()
+    defaults: Defaults = Defaults()
     retention: Retention = Retention()
     backfill: Literal["off", "strict", "easy"] = "off"
     """Who may pass a workload that waits for room at the head of its line."""
@@ -108,7 +185,7 @@ class ServerConfig(Part):
     """How old a checkpoint a silent workload is taken to have, while no workload publishes any."""
 
 
-RELOADED = ("times", "queues", "users", "retention", "log_limit", "token_lifetime")
+RELOADED = ("times", "queues", "users", "limits", "caps", "defaults", "retention", "log_limit", "token_lifetime")
 """Keys that a running server reads again when it is told to (SIGHUP): the others take a restart."""
 
 

@@ -39,6 +39,7 @@ from cede.live.broker.service import Broker
 from cede.live.config import ServerConfig, reloaded
 from cede.live.controller import Controller
 from cede.live.executors.local.executor import LocalExecutor
+from cede.live.limits import check_limits, exceeding
 from cede.live.machine import gpu_ids, node_facts, this_machine
 from cede.live.metrics import Metrics
 from cede.live.place import Note, Place, data_directory
@@ -58,6 +59,7 @@ log = logging.getLogger("cede.server")
 
 HOUSEKEEPING_S = 3600.0
 WATCH_S = 1.0
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +227,11 @@ class LiveServer:
         made.set()
         try:
             controller.start()
+            clamped = _clamp(controller, store, self.config)
             dumps, why_not = criu.works()
             gpus = bool(gpu_ids())
             undumped = () if dumps else (f"processes cannot be dumped here: {why_not}",)
-            lacking = (*_lacking_gpus(document, gpus), *undumped, *controller.warnings)
+            lacking = (*_lacking_gpus(document, gpus), *undumped, *controller.warnings, *clamped)
             server = Server(
                 controller, store, executor, self.config, metrics, clock, criu=dumps, gpus=gpus, notices=lacking
             )
@@ -307,6 +310,7 @@ class LiveServer:
         try:
             fresh = self._reread()
             check_tenants(server.controller.ground, fresh.users)
+            check_limits(server.controller.ground, fresh)
         except (CedeError, OSError) as error:
             log.error("SIGHUP: the configuration stays as it was, for it cannot be used: %s", error)
             server.note(replace(asked, allowed=False, rule=INVALID.id))
@@ -315,6 +319,8 @@ class LiveServer:
         told = f"{', '.join(now)} changed" if now else "nothing changed"
         told += f"; {', '.join(later)} will at the next start" if later else ""
         log.warning("SIGHUP: the configuration was read again: %s", told)
+        if self.controller is not None:
+            _clamp(self.controller, server.store, server.config)
         server.note(replace(asked, detail=f"SIGHUP: {told}"))
 
     async def _watch(self, server: Server) -> None:
@@ -353,9 +359,20 @@ class LiveServer:
         doctrine_of(document.doctrine)
         check_no_workloads(document)
         check_tenants(document, self.config.users)
+        check_limits(document, self.config)
         check_under_way(document, saved.jobs)
         store.configure(document)
         return document
+
+
+def _clamp(controller: Controller, store: Store, config: ServerConfig) -> tuple[str, ...]:
+    """Workloads of the store that have more time than the limits allow have no more than that; which, in sentences."""
+    found = list(exceeding(config, controller.ground, store.load().jobs))
+    for fact in found:
+        controller.report(fact)
+        log.warning("%s goes on with less than it was submitted with: %s", fact.name, fact.why)
+    told = tuple(f"{fact.name} was submitted with more than the limits allow: {fact.why}" for fact in found[:_SHOWN])
+    return (*told, f"and so were {len(found) - _SHOWN} others") if len(found) > _SHOWN else told
 
 
 def check_no_workloads(document: ClusterFile) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from cede.cli.live.asking import Names, ask_each
@@ -14,6 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=example("cede cancel train-1 train-2"))
 def cancel(
     names: Names,
+    now: Annotated[bool, typer.Option("--now", help="Kill at once, without any grace.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -23,4 +26,4 @@ def cancel(
 
     One that runs is told to go, and killed if it has not gone when its grace period is over.
     """
-    ask_each(names, (url, token, data), lambda client, name: client.cancel(name), json=json)
+    ask_each(names, (url, token, data), lambda client, name: client.cancel(name, now=now), json=json)

@@ -17,6 +17,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def suspend(
     names: Names,
     force: Annotated[bool, typer.Option("--force", help="Give up work that no checkpoint would save.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Kill at once: what was done since the last checkpoint is lost.")
+    ] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -26,4 +29,4 @@ def suspend(
 
     One that runs leaves with a checkpoint, if it can write one. `cede resume` lets it queue again.
     """
-    ask_each(names, (url, token, data), lambda client, name: client.suspend(name, force=force), json=json)
+    ask_each(names, (url, token, data), lambda client, name: client.suspend(name, force=force, now=now), json=json)

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from cede.engine.drive import rules
 from cede.engine.drive.checkpoint_times import saves
-from cede.engine.drive.facts import AskCheckpoint, Cancel, PutNode, PutQueue, Resume, SetAside, SetNode, Submit, Suspend
+from cede.engine.drive.facts import (
+    AskCheckpoint,
+    Cancel,
+    PutNode,
+    PutQueue,
+    Resume,
+    SetAside,
+    SetNode,
+    SetTerms,
+    Submit,
+    Suspend,
+)
 from cede.engine.drive.holds import give_up, gone_nodes, release
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.leaving import ask_for_checkpoint, in_force, kill, send_away, tell_to_go
+from cede.engine.drive.leaving import (
+    allow_less,
+    ask_for_checkpoint,
+    in_force,
+    kill,
+    kill_now,
+    send_away,
+    tell_to_go,
+)
 from cede.engine.drive.roll import Roll
 from cede.engine.events import NodeMarked, NodePut, QueuePut, apply
 from cede.model.errors import CedeError
@@ -31,6 +50,8 @@ def submit(roll: Roll, fact: Submit) -> None:
     entry = fact.workload
     if entry.name in roll.jobs:
         raise RefusedError(rules.NAME_TAKEN, name=entry.name)
+    if fact.caps and (breach := roll.tally.breach(entry, fact.caps)) is not None:
+        raise RefusedError(rules.CAP, why=breach)
     if entry.submitted is None:
         entry = entry.model_copy(update={"submitted": Instant(roll.now)})
     job = Job(entry, fact.terms, since=roll.now, preempted=entry.preempted)
@@ -42,6 +63,7 @@ def submit(roll: Roll, fact: Submit) -> None:
     except CedeError as error:
         raise RefusedError(rules.IMPOSSIBLE, why=str(error)) from None
     roll.jobs[job.name] = job
+    roll.count(job, None, job.phase)
     if roll.ways.reasons:
         why = rules.SUBMITTED.because(by=entry.user or "somebody")
         roll.tell(job, "submit", rules.SUBMITTED.id, why, before=None)
@@ -57,12 +79,16 @@ def cancel(roll: Roll, fact: Cancel) -> None:
         if job.leaving is not None and job.leaving.cause != "cancel":
             job.leaving.cause, job.leaving.by = "cancel", fact.by
             roll.note(job, "end for good", rules.CANCELLED, by=fact.by or "somebody")
+        if fact.now:
+            kill_now(roll, job)
         return
     if job.phase in PRESENT:
         if job.leaving is None:
             job.leaving = Leaving("cancel", "told", by=fact.by)
         job.leaving.cause, job.leaving.by = "cancel", fact.by
-        if job.leaving.stage == "killed":
+        if fact.now:
+            kill_now(roll, job, Signal.CANCEL)
+        elif job.leaving.stage == "killed":
             roll.move(job, Signal.CANCEL, rules.CANCELLED, by=fact.by or "somebody")
             roll.mark(job)
         else:
@@ -86,11 +112,13 @@ def suspend(roll: Roll, fact: Suspend) -> None:
     if job.aside:
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence=rules.ASIDE.because(why=job.aside))
     if job.parked:
+        if fact.now and job.phase in PRESENT:
+            _take_away(roll, job, job.parked)
         return
     if job.phase is Phase.CANCELLING:
         raise RefusedError(rules.NOT_NOW, name=job.name, phase=job.phase, sentence="it is ending for good")
     safe = job.began is None or job.leaving is not None or (saves(job) and job.terms.answers)
-    if job.phase in PRESENT and not fact.force and not safe:
+    if job.phase in PRESENT and not (fact.force or fact.now or safe):
         since = to_the_second(job.checkpoint or job.began or job.started or roll.now)
         raise RefusedError(rules.NO_CHECKPOINT, name=job.name, since=since)
     by = fact.by or "somebody"
@@ -98,13 +126,31 @@ def suspend(roll: Roll, fact: Suspend) -> None:
         give_up(roll, job, rules.PARKED, by=by)
     job.parked = by
     if job.phase in PRESENT:
-        if job.leaving is None:
+        if fact.now:
+            _take_away(roll, job, by)
+        elif job.leaving is None:
             send_away(roll, job, Leaving("suspend", "told", by=by, rule=rules.PARKED.id))
         else:
             roll.touch(job)
         return
     roll.note(job, "park", rules.PARKED, by=by)
     roll.leave(job, preempted=False)
+
+
+def _take_away(roll: Roll, job: Job, by: str) -> None:
+    """It is killed at once, whether it was on its way out or not."""
+    if job.leaving is None:
+        job.leaving = Leaving("suspend", "told", by=by, rule=rules.PARKED.id)
+    kill_now(roll, job, None if job.phase in (Phase.PREEMPTING, Phase.CANCELLING) else Signal.EVICT)
+
+
+def set_terms(roll: Roll, fact: SetTerms) -> None:
+    """It goes on under these terms: also one that is on its way out gets no more time than they allow."""
+    job = known(roll, fact.name)
+    job.terms = fact.terms
+    roll.note(job, "clamp", rules.CLAMPED, why=fact.why)
+    if not job.aside:
+        allow_less(roll, job)
 
 
 def resume(roll: Roll, fact: Resume) -> None:

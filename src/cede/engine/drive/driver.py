@@ -27,6 +27,7 @@ from cede.engine.drive.facts import (
     Resume,
     SetAside,
     SetNode,
+    SetTerms,
     Stuck,
     Submit,
     Suspend,
@@ -234,6 +235,8 @@ class Driver:
                 asks.suspend(roll, fact)
             case Resume():
                 asks.resume(roll, fact)
+            case SetTerms():
+                asks.set_terms(roll, fact)
             case AskCheckpoint():
                 asks.checkpoint(roll, fact)
             case SetNode():

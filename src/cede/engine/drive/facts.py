@@ -4,37 +4,58 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cede.engine.drive.caps import Cap
 from cede.engine.drive.terms import Terms
 from cede.model.cluster import Node, Queue, Workload
 
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """A new workload; its entry has no nodes, and no state but `suspended`, of one that is known from before."""
+    """A new workload; its entry has no nodes, and no state but `suspended`, of one that is known from before.
+
+    It is refused if its user or its project has as much under way as the caps allow.
+    """
 
     workload: Workload
     terms: Terms = field(default_factory=Terms)
+    caps: tuple[Cap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
+    """Somebody wants it to end for good; `now`: without any grace."""
+
     name: str
     by: str = ""
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """Somebody wants it out of the way until `Resume`; `force` gives up work that no checkpoint would save."""
+    """Somebody wants it out of the way until `Resume`; `force` gives up work that no checkpoint would save.
+
+    `now`: it is killed at once, and what it did since its last checkpoint is lost.
+    """
 
     name: str
     by: str = ""
     force: bool = False
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
     name: str
     by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetTerms:
+    """The administrator allows less than this workload was submitted with; `why` says what changed."""
+
+    name: str
+    terms: Terms
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +197,7 @@ Fact = (
     | Cancel
     | Suspend
     | Resume
+    | SetTerms
     | AskCheckpoint
     | Began
     | Exited

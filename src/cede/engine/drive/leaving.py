@@ -115,6 +115,31 @@ def kill(roll: Roll, job: Job) -> None:
     roll.order(Kill(job.name, job.attempt))
 
 
+def kill_now(roll: Roll, job: Job, signal: Signal | None = None) -> None:
+    """SIGKILL without any grace, for somebody who says so; `signal` is how it moves, if it is not on its way yet."""
+    if signal is None:
+        roll.note(job, "kill", rules.KILLED_NOW, why=because(job))
+    else:
+        roll.move(job, signal, rules.KILLED_NOW, why=because(job))
+    roll.mark(job)
+    kill(roll, job)
+
+
+def allow_less(roll: Roll, job: Job) -> None:
+    """One that is on its way out has no more time left than its terms give it."""
+    leaving = job.leaving
+    if job.deadline is None or leaving is None or leaving.stage == "killed":
+        return
+    if job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
+        limit = grace_of(roll, job)
+    elif job.phase is Phase.CHECKPOINTING:
+        limit = job.terms.checkpoint_timeout
+    else:
+        return
+    if roll.now + limit < job.deadline:
+        roll.due_at(job, roll.now + limit)
+
+
 def because(job: Job) -> str:
     """Why it must go, in words."""
     leaving = job.leaving

@@ -10,6 +10,7 @@ from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import choice_of
 from cede.engine.drive.account import Account
 from cede.engine.drive.breaker import Breaker
+from cede.engine.drive.caps import Tally
 from cede.engine.drive.checkpoint_times import CheckpointTimes
 from cede.engine.drive.job import Job
 from cede.engine.drive.lane import Lane
@@ -59,6 +60,7 @@ class Roll:
         self.breaker = Breaker(ways.breaker)
         self.jobs: dict[str, Job] = {}
         self.held: dict[str, Job] = {}
+        self._tally: Tally | None = None
         self.next_decision = 1
         self.dirty = True
         self.step = Step(now)
@@ -82,6 +84,18 @@ class Roll:
         if self._late:
             self.catch_up()
         return self.columns
+
+    @property
+    def tally(self) -> Tally:
+        """What each owner has under way; counted from the first time that somebody asks."""
+        if self._tally is None:
+            self._tally = Tally(self.jobs.values())
+        return self._tally
+
+    def count(self, job: Job, before: Phase | None, after: Phase | None) -> None:
+        """The tally knows how this workload moved, where one is kept."""
+        if self._tally is not None:
+            self._tally.moved(job, before, after)
 
     # -- the lane ----------------------------------------------------------------------------------------------
 
@@ -151,6 +165,7 @@ class Roll:
             self.held.pop(job.name, None)
         if phase is Phase.HELD:
             self.held[job.name] = job
+        self.count(job, before, phase)
         if before in UNSETTLED:
             self.unsettled -= 1
         if phase in UNSETTLED:
@@ -408,6 +423,7 @@ class Roll:
 
     def forget(self, job: Job) -> None:
         """A workload of this step was not taken in after all: no word of it stays."""
+        self.count(job, job.phase, None)
         self._apply(Ended(job.name))
         if self.lane is not None:
             self.lane.gone(job)

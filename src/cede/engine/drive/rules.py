@@ -13,6 +13,7 @@ IMPOSSIBLE = RULES.refuses("impossible", "{why}")
 NO_CHECKPOINT = RULES.refuses(
     "would-lose-work", "{name} writes no checkpoint, so that suspending it would lose its work since {since}"
 )
+CAP = RULES.refuses("cap", "{why}")
 FAULT = RULES.refuses("fault", "the scheduler cannot take it in: {why}")
 UNLAWFUL = RULES.warns("unlawful-plan", "a plan broke a rule and was not carried out: {problems}")
 
@@ -54,6 +55,8 @@ HINTED = RULES.admits("hint", "it was asked for a checkpoint, with {limit} to wr
 TOLD = RULES.admits("told", "it was told to go ({why}), with {limit} before it is killed")
 TOLD_BEFORE = RULES.admits("told-before", "it had been told to go ({cause}), which its record did not know")
 CANNOT_END = RULES.warns("cannot-end", "it was killed and is still there: {why}")
+KILLED_NOW = RULES.admits("killed-now", "it is killed at once ({why})")
+CLAMPED = RULES.admits("clamped", "it was submitted with more than the administrator allows now: {why}")
 NOBODY_ANSWERS = RULES.admits("no-protocol", "nothing answers a request for a checkpoint")
 NOT_BEGUN = RULES.admits("not-begun", "it had not begun")
 SAVED = RULES.admits("saved", "it wrote its checkpoint after {took}")

@@ -9,7 +9,16 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
-from cede.live.api.bodies import DrainBody, PlanBody, RenewBody, Submission, SuspendBody, TokenBody, WhatIfBody
+from cede.live.api.bodies import (
+    CancelBody,
+    DrainBody,
+    PlanBody,
+    RenewBody,
+    Submission,
+    SuspendBody,
+    TokenBody,
+    WhatIfBody,
+)
 from cede.live.api.problems import RefusedError, invalid, refusal
 from cede.live.api.rules import UNREADABLE
 from cede.live.api.values import NAME, NAME_IN_WORDS
@@ -18,6 +27,7 @@ from cede.model.reports import Finding, Hints, findings_of
 
 _BODIES: dict[str, type[BaseModel]] = {
     "workloads": Submission,
+    "cancel": CancelBody,
     "suspend": SuspendBody,
     "drain": DrainBody,
     "plan": PlanBody,

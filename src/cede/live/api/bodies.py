@@ -61,7 +61,7 @@ class Submission(Body):
     command: list[Argument] = Field(min_length=1, max_length=1000)
     cwd: Folder = Field(description="An absolute path.")
     name: Maybe[str] = Field(None, pattern=NAME, description="Default: the command's name and a number.")
-    queue: Maybe[Label] = Field(None, description="Default: the only queue, or the one called default.")
+    queue: Maybe[Label] = Field(None, description="Default: the server's, the only queue, or the one called default.")
     project: Maybe[Label] = Field(None, description="Default: the caller's first.")
     tenant: Maybe[Label] = Field(None, description="Whose quota it counts to; default: the caller's own.")
     priority: Maybe[Integer] = None
@@ -69,7 +69,9 @@ class Submission(Body):
     kind: Maybe[Kind] = None
     app: Maybe[Label] = None
     members: Maybe[Least1] = Field(None, description="Default 1.")
-    requests: Maybe[Requests] = Field(None, description="For one member.")
+    requests: Maybe[Requests] = Field(
+        None, description="For one member. Of what it does not ask for it gets the server's default, 1 cpu."
+    )
     pod_sets: Maybe[list[PodSetBody]] = Field(None, min_length=1, max_length=1000)
     exclusive: Maybe[bool] = None
     placement: Maybe[Placement] = None
@@ -85,10 +87,17 @@ class Submission(Body):
     max_requeues: Maybe[Annotated[int, whole(least=0, most=100)]] = None
 
 
+class CancelBody(Body):
+    """How to cancel."""
+
+    now: bool = Field(False, description="Kill it at once, without any grace.")
+
+
 class SuspendBody(Body):
     """How to suspend."""
 
     force: bool = Field(False, description="Give up work that no checkpoint would save.")
+    now: bool = Field(False, description="Kill it at once: what it did since its last checkpoint is lost.")
 
 
 class DrainBody(Body):

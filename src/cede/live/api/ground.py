@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from cede.doctrines.parts.policies import breach_of
 from cede.engine.cluster import Cluster
@@ -13,10 +14,11 @@ from cede.live.api.rules import FIXED_PRIORITY, NO_GPU_HERE, NO_SUCH_RESOURCE, P
 from cede.live.quotas import no_tenant
 from cede.live.sensitive import CRITICAL, Sensitive
 from cede.model.checks import PRIORITIES
-from cede.model.cluster import ClusterFile, Workload
+from cede.model.cluster import ClusterFile, Queue, Workload
 from cede.model.lookalikes import lookalike
+from cede.model.quantities import format_quantity
 from cede.model.reports import Finding, Hints
-from cede.model.resources import is_gpu, split_flavor
+from cede.model.resources import is_gpu, parse_resources, split_flavor
 from cede.model.salvage import WHOLE
 from cede.model.workload_checks import INT32, Known, workload_findings
 from cede.state.build import build
@@ -49,11 +51,12 @@ class Ground:
         self._offered = {split_flavor(name)[0] for node in document.nodes for name in node.capacity}
         self.names = frozenset(names | parents | {node.name for node in document.nodes})
         """Of queues and nodes."""
-        leaves = sorted(names - parents)
-        if len(leaves) == 1:
-            self.default_queue: str | None = leaves[0]
+        self.leaves = sorted(names - parents)
+        if len(self.leaves) == 1:
+            self.default_queue: str | None = self.leaves[0]
         else:
-            self.default_queue = DEFAULT_QUEUE if DEFAULT_QUEUE in leaves else None
+            self.default_queue = DEFAULT_QUEUE if DEFAULT_QUEUE in self.leaves else None
+        self._quotas = {queue.name: _quota_of(queue) for queue in document.queues} if doctrine == "kueue" else None
         self._bare = document.model_copy(update={"nodes": [], "queues": [], "apps": [], "workloads": []})
         self._static = build(self._bare).static
         self._bound_users = {policy.user for policy in document.policies} - {None}
@@ -66,6 +69,21 @@ class Ground:
         if (problem := no_tenant(self.document, workload.tenant)) is not None:
             found.append(Finding(("tenant",), problem.message, problem.hint))
         return found
+
+    def filled(self, requests: Mapping[str, Any], defaults: Mapping[str, int], queue: str | None) -> dict[str, Any]:
+        """What a member asks for, and what it gets of the defaults where it asks for none: nothing runs for nothing.
+
+        Only what there is: nobody could ever run with a resource that no node has, or its queue no quota of.
+        """
+        asked = {split_flavor(name)[0] for name, nano in parse_resources(dict(requests)).items() if nano}
+        more = {name: format_quantity(nano) for name, nano in defaults.items() if name not in asked and nano}
+        return dict(requests) | {name: amount for name, amount in more.items() if self._has(name, queue)}
+
+    def _has(self, resource: str, queue: str | None) -> bool:
+        quota = None if self._quotas is None or queue is None else self._quotas.get(queue)
+        if quota is not None and resource not in quota:
+            return False
+        return resource in self._offered if self.document.nodes else quota is not None
 
     def own_priority(self, user: str | None, project: str | None) -> int:
         """The priority of a workload that names none."""
@@ -123,3 +141,9 @@ class Ground:
         bare = workload.model_copy(update={"constraints": None, "required_node": None})
         found = lint(Cluster(self.document.model_copy(update={"nodes": [], "workloads": [bare]})))
         return [f"{one.message} ({one.hint})" for one in found if one.rule.endswith(_INTERACTIVE)]
+
+
+def _quota_of(queue: Queue) -> frozenset[str]:
+    """The resources that a queue of Kueue has quota of: what asks for another is never admitted."""
+    groups = (name for group in queue.resource_groups or () for name in group.resources)
+    return frozenset(split_flavor(name)[0] for name in (*(queue.guaranteed or {}), *groups))

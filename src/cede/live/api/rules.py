@@ -34,6 +34,11 @@ FIXED_PRIORITY = RULES.refuses(
     "fixed-priority", "{owner} may not choose a priority: it is {default}, and {priority} was asked for"
 )
 PRIORITY_RANGE = RULES.refuses("priority-range", "{owner} may use priorities from {low} to {high}, not {priority}")
+ABOVE_LIMIT = RULES.refuses("above-limit", "{why}")
+NO_GRANT = RULES.refuses(
+    "no-grant", "{caller} may not {what}: that takes an admin, or {grant!r} among users[{caller}].limits.may"
+)
+NO_QUEUE = RULES.refuses("no-queue", "{why}")
 NO_SUCH_PRIORITY = RULES.refuses("no-such-priority", "{why}")
 INVALID = RULES.refuses("invalid", "{why}")
 UNREADABLE = RULES.refuses("unreadable", "the body is no JSON that can be read: {why}")
@@ -60,6 +65,9 @@ FAILED = RULES.refuses("internal", "the server failed at this; its log says more
 
 NOTHING_ANSWERS = RULES.warns(
     "nothing-answers", "checkpoint is {mode}, but nothing will answer the request for one: {why}"
+)
+LONGEST_WALLTIME = RULES.warns(
+    "longest-walltime", "it names no walltime, and has the longest there is for it: {most} ({key})"
 )
 NO_SUCH_RESOURCE = RULES.warns("no-such-resource", "no node here has {resource}: it waits until one does{hint}")
 NO_GPU_HERE = RULES.warns(

@@ -17,8 +17,12 @@ from cede.live.api.bodies import CheckpointBody, Submission
 from cede.live.api.ground import Ground
 from cede.live.api.problems import invalid, refusal
 from cede.live.api.rules import (
+    ABOVE_LIMIT,
     INVALID,
+    LONGEST_WALLTIME,
     NO_ACCOUNT,
+    NO_GRANT,
+    NO_QUEUE,
     NO_SUCH_PRIORITY,
     NOTHING_ANSWERS,
     OTHER_PROJECT,
@@ -27,7 +31,8 @@ from cede.live.api.rules import (
 )
 from cede.live.api.server import Server
 from cede.live.api.values import INTERVAL
-from cede.live.config import Times
+from cede.live.config import Defaults, Grant, Times
+from cede.live.limits import OF_TERMS, Bound, OwnerLimits, caps_of, path_of
 from cede.live.task import Protocol, Task
 from cede.live.terms import terms_of
 from cede.model.cluster import Workload
@@ -35,7 +40,7 @@ from cede.model.errors import Problem
 from cede.model.quantities import NANO
 from cede.model.reports import Finding, Hints, findings_of
 from cede.model.resources import is_gpu, split_flavor
-from cede.model.times import SECOND, parse_duration
+from cede.model.times import SECOND, format_duration, parse_duration
 
 _KEYS = (
     *("priority", "job_priority", "kind", "app", "members", "requests", "exclusive", "placement"),
@@ -63,24 +68,85 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, ke
         caller.needs("admin", "submitting system work")
     account = _account(server, caller)
     _check_environment(body.env or {})
-    workload = _workload(ground, caller, body, key)
+    workload = _workload(ground, caller, body, key, server.config.defaults)
+    limits = OwnerLimits(server.config, caller.name, caller.role, path_of(ground.document, workload.queue))
+    _check_grants(ground, caller, limits, workload)
     if (breach := ground.breach(workload)) is not None:
         raise breach
     protocol, answers, warnings = _protocol(server, body.checkpoint)
-    app = workload.app or workload.name
-    terms = terms_of(
-        server.config,
-        ground.document,
-        workload.queue,
-        _times(body),
-        app=app,
-        answers=answers,
-        sensitive=ground.sensitive(workload),
-    )
+    workload, terms = _within(server, ground, limits, workload, body, answers, warnings)
     task = _task(server, caller, body, workload, terms, protocol, account, name)
     return Order(
-        Submit(workload, terms), task, (*warnings, *ground.warnings(workload, gpus=server.gpus)), ground.meant(workload)
+        Submit(workload, terms, caps_of(server.config, caller.name, workload.project)),
+        task,
+        (*warnings, *ground.warnings(workload, gpus=server.gpus)),
+        ground.meant(workload),
     )
+
+
+def _check_grants(ground: Ground, caller: Caller, limits: OwnerLimits, workload: Workload) -> None:
+    """Refuse what takes a grant that the caller does not have."""
+    highest = workload.sensitive and ground.sensitive.classes
+    chosen = highest or workload.priority != ground.own_priority(caller.name, workload.project)
+    wanted: tuple[tuple[Grant, bool, str], ...] = (
+        ("unpreemptible", not workload.preemptible, "submit work that is not preemptible"),
+        ("exclusive", workload.exclusive, "submit work that takes whole nodes"),
+        ("priority", chosen or workload.job_priority is not None, "choose a priority"),
+    )
+    for grant, asked, what in wanted:
+        if asked and not limits.may(grant):
+            raise refusal(403, NO_GRANT, caller=caller.name, what=what, grant=grant)
+
+
+def _within(
+    server: Server,
+    ground: Ground,
+    limits: OwnerLimits,
+    workload: Workload,
+    body: Submission,
+    answers: bool,
+    warnings: list[str],
+) -> tuple[Workload, Terms]:
+    """The workload and its terms, none of whose times is above the limits.
+
+    Who asks for no more than it would get without asking asks for nothing.
+    """
+
+    def terms_for(times: Times) -> Terms:
+        return terms_of(
+            server.config,
+            ground.document,
+            workload.queue,
+            times,
+            app=workload.app or workload.name,
+            answers=answers,
+            sensitive=ground.sensitive(workload),
+        )
+
+    terms, usual = terms_for(_times(body)), terms_for(Times())
+    problems = []
+    for name, of in OF_TERMS.items():
+        bound = limits.bound(name)
+        if bound is not None and of(terms) > max(bound.most, of(usual)):
+            place, more = (
+                ("checkpoint_timeout", " with its extension" if terms.timeout_extension else "")
+                if name == "checkpoint_time"
+                else (name, "")
+            )
+            problems.append(Problem(f"times.{place}", _above(of(terms), more, bound)))
+    most = limits.bound("walltime")
+    if most is not None and workload.walltime is None:
+        workload = workload.like(walltime=most.most)
+        warnings.append(LONGEST_WALLTIME.because(most=format_duration(most.most), key=most.key))
+    elif most is not None and workload.walltime is not None and workload.walltime > most.most:
+        problems.append(Problem("walltime", _above(workload.walltime, "", most)))
+    if problems:
+        raise invalid(problems, 403, ABOVE_LIMIT)
+    return workload, terms
+
+
+def _above(asked: int, more: str, bound: Bound) -> str:
+    return f"{format_duration(asked)}{more} is above {format_duration(bound.most)}, the most here ({bound.key})"
 
 
 def stem_of(command: str) -> str:
@@ -122,19 +188,33 @@ def _tenant(caller: Caller, wanted: str | None) -> str | None:
     return wanted
 
 
-def _workload(ground: Ground, caller: Caller, body: Submission, name: str) -> Workload:
+def _queue(ground: Ground, asked: str | None, default: str | None) -> str | None:
+    """Its queue: nothing is outside of them where there are any, for limits hold for all work."""
+    queue = asked or default or ground.default_queue
+    if queue is None and ground.leaves:
+        what = "it names no queue, and this server has no default (defaults.queue of its configuration)"
+        raise invalid([Problem("queue", what, f"name one of {', '.join(ground.leaves)}")], rule=NO_QUEUE)
+    return queue
+
+
+def _workload(ground: Ground, caller: Caller, body: Submission, name: str, defaults: Defaults) -> Workload:
     """The entry of the cluster file that the submission stands for."""
     project = _project(caller, body.project)
     entry: dict[str, Any] = {"name": name, "user": caller.name}
     entry |= {key: value for key in _KEYS if (value := getattr(body, key)) is not None}
     entry.setdefault("priority", ground.own_priority(caller.name, project))
-    queue = body.queue or ground.default_queue
+    queue = _queue(ground, body.queue, defaults.queue)
     entry |= {"queue": queue} if queue is not None else {}
     entry |= {"project": project} if project is not None else {}
     tenant = _tenant(caller, body.tenant)
     entry |= {"tenant": tenant} if tenant is not None else {}
     if body.pod_sets is not None:
-        entry["pod_sets"] = [part.model_dump(exclude_none=True) for part in body.pod_sets]
+        parts = [part.model_dump(exclude_none=True) for part in body.pod_sets]
+        entry["pod_sets"] = [
+            part | {"requests": ground.filled(part["requests"], defaults.requests, queue)} for part in parts
+        ]
+    else:
+        entry["requests"] = ground.filled(body.requests or {}, defaults.requests, queue)
     if body.constraints is not None:
         entry["constraints"] = body.constraints.model_dump(exclude_none=True)
     if body.checkpoint is not None:

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Fact, Resume, Suspend
 from cede.engine.drive.rules import NAME_TAKEN
 from cede.live.api.access import Caller, Whoever, found, touchable, visible
-from cede.live.api.bodies import Submission, SuspendBody
+from cede.live.api.bodies import CancelBody, Submission, SuspendBody
 from cede.live.api.failures import with_failure
 from cede.live.api.names import keys_of
 from cede.live.api.paging import Paging
@@ -154,16 +154,18 @@ _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
 
 
 @router.post("/workloads/{name}/cancel", responses=_CHANGES, summary="End a workload for good")
-async def cancel(server: Here, caller: Whoever, name: Named) -> WorkloadView:
+async def cancel(server: Here, caller: Whoever, name: Named, body: CancelBody | None = None) -> WorkloadView:
     """One that runs is told to go, and is killed if it has not gone when its grace period is over."""
-    return await _change(server, caller, name, "cancel", Cancel)
+    now = body is not None and body.now
+    return await _change(server, caller, name, "cancel", partial(Cancel, now=now), "now" if now else "")
 
 
 @router.post("/workloads/{name}/suspend", responses=_CHANGES, summary="Keep a workload from running")
 async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody | None = None) -> WorkloadView:
     """It leaves with a checkpoint if it can write one, and waits until it is resumed."""
-    force = body is not None and body.force
-    return await _change(server, caller, name, "suspend", partial(Suspend, force=force), "force" if force else "")
+    how = body or SuspendBody()
+    detail = ", ".join(word for word, said in (("force", how.force), ("now", how.now)) if said)
+    return await _change(server, caller, name, "suspend", partial(Suspend, force=how.force, now=how.now), detail)
 
 
 @router.post("/workloads/{name}/resume", responses=_CHANGES, summary="Let a suspended workload queue again")

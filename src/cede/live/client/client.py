@@ -131,12 +131,14 @@ class Client:
     def job(self, name: str) -> results.Workload:
         return cast(results.Workload, self._wire.get(f"/workloads/{quoted(name)}"))
 
-    def cancel(self, name: str) -> results.Workload:
-        return self._change(name, "cancel")
+    def cancel(self, name: str, *, now: bool = False) -> results.Workload:
+        """`now` kills it at once, without any grace."""
+        return self._change(name, "cancel", {"now": True} if now else None)
 
-    def suspend(self, name: str, *, force: bool = False) -> results.Workload:
-        """`force` gives up work that no checkpoint would save."""
-        return self._change(name, "suspend", {"force": True} if force else None)
+    def suspend(self, name: str, *, force: bool = False, now: bool = False) -> results.Workload:
+        """`force` gives up work that no checkpoint would save; `now` kills it at once, whatever that loses."""
+        how = {word: True for word, said in (("force", force), ("now", now)) if said}
+        return self._change(name, "suspend", how or None)
 
     def resume(self, name: str) -> results.Workload:
         return self._change(name, "resume")

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, get_args
 
-from cede.engine.drive.facts import Fact, Submit
+from cede.engine.drive.facts import Fact, SetTerms, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Refusal, Transition
 from cede.engine.drive.terms import Terms
@@ -71,7 +71,7 @@ def dump_facts(facts: Iterable[Fact]) -> str:
 def parse_facts(text: str) -> list[Fact]:
     with clamping():
         found = [_FACTS[kind].parse(data) for kind, data in plain_of(text)]
-    return [replace(fact, terms=within(fact.terms)) if isinstance(fact, Submit) else fact for fact in found]
+    return [replace(fact, terms=within(fact.terms)) if isinstance(fact, Submit | SetTerms) else fact for fact in found]
 
 
 def within(terms: Terms) -> Terms:
