@@ -60,7 +60,9 @@ def test_what_is_stored_above_a_new_maximum_runs_on_with_that_maximum_and_says_s
         live.happened("old", "clamp")
 
         assert live.client.job("old")["state"] == "running"
-        says = "grace_period 590h is 30s from now on (limits.grace_period)"  # the server gives 30 s to who asks for none
+        says = (
+            "grace_period 590h is 30s from now on (limits.grace_period)"  # the server gives 30 s to who asks for none
+        )
         assert any(says in notice for notice in live.client.server()["notices"])
         assert any(says in event["why"] for event in live.events("old"))
         live.client.cancel("old")

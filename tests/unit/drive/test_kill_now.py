@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cede.engine.drive.facts import Cancel, SetTerms, Suspend
@@ -14,7 +16,7 @@ from tests.unit.drive.worlds import claimed, nodes, run_victim, survives_restart
 HOURS = 590 * 3600
 
 
-def stubborn(mode: str = "auto", **more: float) -> World:
+def stubborn(mode: str = "auto", **more: Any) -> World:
     """`w` runs with a grace of weeks."""
     world = nodes(4)
     run_victim(world, "w", mode=mode, terms=terms(grace_period=HOURS, **more))
@@ -78,7 +80,7 @@ def test_a_victim_of_a_claimant_is_killed_now_for_its_owner_and_the_claimant_sta
 # -- less than it was submitted with -----------------------------------------------------------------------------------
 
 
-def less(**seconds: float) -> Terms:
+def less(**seconds: Any) -> Terms:
     return terms(**{"grace_period": 600, **seconds})
 
 
