@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 from prometheus_client import Counter, Gauge, Histogram
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from cede.cli.main import app
 from cede.engine.drive.holds import MARGIN
 from cede.engine.drive.leaving import KILL_AGAIN
 from cede.engine.drive.terms import Terms
-from cede.live.config import ServerConfig
+from cede.live.config import Amounts, Duration, ServerConfig
 from cede.live.metrics import Metrics
 from cede.model.lifecycle import FINAL, MEANINGS, PRESENT, SENTENCES, TABLE, Phase, Signal
-from cede.model.times import show_duration
+from cede.model.quantities import format_quantity
+from cede.model.times import format_duration, show_duration
 from docs.meanings import CONFIGURATION, METRICS, TIMES
 from docs.tables import table
 
@@ -122,7 +123,7 @@ def config_page() -> str:
 def config_keys(model: type[BaseModel], above: str = "") -> Iterator[tuple[str, Any, str]]:
     """Key, type and default of every key, with those of objects behind a dot and those of lists behind brackets."""
     for name, field in model.model_fields.items():
-        key, kind = f"{above}{name}", _inner(field.annotation)
+        key, kind = f"{above}{name}", _kind_of(field)
         within = next((one for one in (kind, *get_args(kind)) if _is_model(one)), None)
         if within is None:
             yield key, kind, _default(key, field)
@@ -139,6 +140,12 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
+def _kind_of(field: Any) -> Any:
+    """The type of a field without `None`; a time and amounts with what tells them from plain integers."""
+    marks = [mark for mark in field.metadata if isinstance(mark, BeforeValidator)]
+    return Annotated[field.annotation, marks[0]] if marks else _inner(field.annotation)
+
+
 def _inner(kind: Any) -> Any:
     """The type without `None`."""
     if get_origin(kind) in (UnionType, Union):
@@ -153,23 +160,35 @@ def _default(key: str, field: Any) -> str:
         return _default_of_times(name)
     if key.startswith("queues."):
         return "that of `times`"
+    if key.startswith(("limits.queues.", "limits.roles.", "users[].limits.")) and name != "may":
+        return "that of the level above"
     if field.is_required():
         return "required"
     default = field.get_default(call_default_factory=True)
-    if default is None or default == ():
+    if default is None or default in ((), {}):
         return ""
-    return f"`{default}`"
+    kind = _kind(_kind_of(field))
+    if kind == "time":
+        return f"`{format_duration(default)}`"
+    if kind == "amounts":
+        return "`" + ", ".join(f"{name}: {format_quantity(nano)}" for name, nano in default.items()) + "`"
+    if isinstance(default, tuple):
+        return f"`{', '.join(default)}`"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
 def _kind(kind: Any) -> str:
+    if Duration in (kind, _inner(kind)):
+        return "time"
+    if kind == Amounts:
+        return "amounts"
     if get_origin(kind) is Literal:
         return ", ".join(f"`{one}`" for one in get_args(kind))
     if get_origin(kind) is tuple:
-        return "list of text"
-    words = {str: "text", Path: "path", float: "number"}
-    if kind is int or kind in words:
-        return words.get(kind, "integer")
-    return "time"
+        inner = get_args(kind)[0]
+        return f"list of {_kind(inner)}" if get_origin(inner) is Literal else "list of text"
+    words = {str: "text", Path: "path", float: "number", bool: "true or false"}
+    return words.get(kind, "integer")
 
 
 def metrics_page() -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs import drawn, drawn_api, drawn_live, drawn_minimal, drawn_shares, drawn_sim
+from docs import drawn, drawn_api, drawn_limits, drawn_live, drawn_minimal, drawn_shares, drawn_sim
 from docs.blocks import ROOT, Block, blocks_of, pages
 from docs.make_images import live_pictures, pictures, stale_pictures
 from docs.terminal import Terminal
@@ -20,6 +20,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/api.md": drawn_api.api_page,
     "docs/reference/cli.md": drawn.cli_page,
     "docs/reference/config.md": drawn_live.config_page,
+    "docs/reference/limits.md": drawn_limits.limits_page,
     "docs/reference/metrics.md": drawn_live.metrics_page,
     "docs/reference/openapi.json": drawn_api.openapi,
     "docs/reference/rules.md": drawn.rules_page,

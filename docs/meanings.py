@@ -14,6 +14,21 @@ TIMES = {
     "max_requeues": "how often it does so",
 }
 
+LIMITS = {
+    "grace_period": "the longest grace that a submission may ask for: from SIGTERM to SIGKILL",
+    "checkpoint_time": "the longest `checkpoint_timeout`, with its extension",
+    "max_deferral": "the longest time that it may let its application ask for before it saves",
+    "walltime": "the longest walltime, which work that names none has. Without it: none",
+    "may": "what users may ask for beside: `unpreemptible`: work that is not preempted; `exclusive`: whole nodes; "
+    "`priority`: another priority than their own. An admin may all of it",
+}
+
+CAPS = {
+    "pending": "the most workloads that wait",
+    "workloads": "the most that wait or run",
+    "requests": "the most of each resource that all of them ask for together. Without it: no cap",
+}
+
 CONFIGURATION = {
     "host": "where to listen. Anything but loopback needs TLS, or `insecure`",
     "port": "0 takes a free one",
@@ -32,6 +47,18 @@ CONFIGURATION = {
     "users[].projects": "the user's projects; the first is that of a submission that names none",
     "users[].account": "under a server that is root: the unix account its jobs run as. Without one it cannot submit",
     "users[].tenant": "whose quota the user's workloads count to; who is no admin cannot submit for another",
+    **{f"users[].limits.{key}": "the same as `limits`, for this user, whatever queue or role say" for key in LIMITS},
+    **{f"limits.{key}": meaning for key, meaning in LIMITS.items()},
+    **{f"limits.queues.NAME.{key}": "the same, in this queue and those below it" for key in LIMITS},
+    **{f"limits.roles.NAME.{key}": "the same, for `admin` or `user`" for key in LIMITS},
+    **{f"caps.user.{key}": f"of each user: {meaning}" for key, meaning in CAPS.items()},
+    **{f"caps.project.{key}": f"of each project: {meaning}" for key, meaning in CAPS.items()},
+    **{f"caps.users.NAME.{key}": "the same, of this user" for key in CAPS},
+    **{f"caps.projects.NAME.{key}": "the same, of this project" for key in CAPS},
+    "defaults.queue": "where work goes that names no queue. Without it: to the only queue with none below it, else "
+    "to the one called `default`, else it is refused",
+    "defaults.requests": "what a member gets of resources that it asks for none of, where nodes have them (and, "
+    "under Kueue, its queue a quota of them)",
     "retention.ended": "how long records, files and logs of workloads that ended are kept. Without it: for ever",
     "retention.events": "how long events of workloads that ended are kept. Without it: for ever",
     "retention.inputs": "how long recorded steps and the cluster files of decisions are kept. Without it: for ever",

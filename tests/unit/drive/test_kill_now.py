@@ -126,3 +126,15 @@ def test_terms_that_give_more_do_not_give_more_to_who_is_on_its_way() -> None:
     world.feed(SetTerms("w", less(), "more"))
 
     assert world.job("w").deadline == int((world.seconds + 10) * SECOND)
+
+
+def test_a_shorter_timeout_also_bounds_what_saving_is_expected_to_cost() -> None:
+    world = nodes(4)
+    slow = {"mode": "auto", "time": 3600}
+    world.run("w", terms=terms(checkpoint_timeout=HOURS), cpu=4, priority=1, checkpoint=slow)
+    world.feed(SetTerms("w", less(checkpoint_timeout=60), "less"))
+
+    (entry,) = world.driver.snapshot().workloads
+    assert entry.checkpoint is not None
+    assert entry.checkpoint.time == 60 * SECOND
+    survives_restart(world)

@@ -52,9 +52,11 @@ def submit(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What to call it; else after the command, with a number.")
     ] = None,
-    queue: Annotated[str | None, typer.Option(metavar="NAME", help="Its queue.", autocompletion=queues)] = None,
+    queue: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Its queue; else the server's default.", autocompletion=queues)
+    ] = None,
     priority: Annotated[int | None, typer.Option(metavar="N", help="Its priority or preemption class.")] = None,
-    cpu: Annotated[str | None, typer.Option(metavar="N", help="Cores of a member; as 2 or 500m.")] = None,
+    cpu: Annotated[str | None, typer.Option(metavar="N", help="Cores of a member; as 2 or 500m; else 1.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Memory of a member; as 512Mi or 4Gi.")] = None,
     gpu: Annotated[str | None, typer.Option(metavar="N", help="GPUs of a member.")] = None,
     request: Annotated[

@@ -148,6 +148,7 @@ def set_terms(roll: Roll, fact: SetTerms) -> None:
     """It goes on under these terms: also one that is on its way out gets no more time than they allow."""
     job = known(roll, fact.name)
     job.terms = fact.terms
+    roll.saved(job, None)  # nobody is taken to need longer for a checkpoint than its timeout
     roll.note(job, "clamp", rules.CLAMPED, why=fact.why)
     if not job.aside:
         allow_less(roll, job)

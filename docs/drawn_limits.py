@@ -1,0 +1,163 @@
+"""The page of every limit of a server, drawn from the numbers that it goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cede.engine.drive.leaving import KILL_AGAIN
+from cede.engine.drive.terms import Terms
+from cede.live.api import connections, events, hub, limits, logs, paging, stories, values, waiting, whatif, wrong_tokens
+from cede.live.broker import calls, entrance, service
+from cede.live.config import ServerConfig
+from cede.model.times import LONGEST, SECOND, format_duration, show_duration
+from docs.drawn_live import config_keys
+from docs.meanings import CONFIGURATION
+from docs.tables import table
+
+INTRODUCTION = """\
+# Limits of a server
+
+This page is drawn from the code by `make docs`: every limit, what it is unless somebody says otherwise, and the key
+of the [configuration](config.md) that says so. What has no key is fixed. What is above a limit is refused, with the
+number and the key.
+"""
+
+OWNERS = """\
+## What owners may ask for
+
+So that nobody opts out of being preempted, or keeps an urgent claim or a cancel waiting for longer than the
+administrator allows. What `users[].limits` says of a user counts first. Else what `limits.queues` says of the queue
+(or of the nearest one above it) or `limits.roles` of the role; where both say something, the smaller; else `limits`
+itself. Grants (`may`) of all levels add up. Who asks for no more than `times` gives anyway is not refused.
+
+A limit that becomes smaller, at a start or with SIGHUP, holds for what is under way too: it goes on, and has no more
+time than that when it is told to go. Its story says so (`live.clamped`), the log, and at a start the notices. Its
+walltime stays.
+
+Minimum runtimes are no key of a submission: they are a setting of a queue in the cluster file, which is the
+administrator's. Which priorities somebody may choose among is a policy of the cluster file.
+"""
+
+CAPS = """\
+## How much owners may have under way
+
+Counted where submissions are taken in, one after the other: however many come at once, no cap is passed. A gang is
+one workload; what is suspended counts as pending. What `caps.users` and `caps.projects` say by name counts more.
+"""
+
+DEFAULTS = """\
+## What work gets that does not say
+
+No work is outside of the queues, where there are any, and none is for nothing: so limits hold for all of it.
+"""
+
+TIMES = """\
+## Times
+
+Those of one workload come from its submission, its queue (`queues`), the server (`times`) or the doctrine; see [the
+preemption sequence](../concepts/preemption-sequence.md).
+"""
+
+STORMS = """\
+## Failures and evictions that repeat
+"""
+
+EDGE = """\
+## Connections, tokens and requests
+"""
+
+SUBMISSIONS = """\
+## What a request may hold
+"""
+
+APPLICATIONS = """\
+## Applications, logs and the store
+"""
+
+
+def limits_page() -> str:
+    """Every limit of a server."""
+    parts = (
+        (OWNERS, _configured("limits.", without=("limits.queues.", "limits.roles."))),
+        (CAPS, _configured("caps.user.", "caps.project.")),
+        (DEFAULTS, _configured("defaults.")),
+        (TIMES, [_row("the longest time that anything may have", format_duration(LONGEST)), *_times()]),
+        (STORMS, _storms()),
+        (EDGE, _edge()),
+        (SUBMISSIONS, _submissions()),
+        (APPLICATIONS, _applications()),
+    )
+    heads = ("limit", "default", "key")
+    return "\n".join([INTRODUCTION, *("\n".join([text, *table(heads, rows), ""]) for text, rows in parts)])
+
+
+def _row(what: str, value: object, key: str = "") -> tuple[str, str, str]:
+    return what, f"`{value}`", f"`{key}`" if key else ""
+
+
+def _configured(*starts: str, without: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
+    """The keys of the configuration that begin so."""
+    return [
+        (CONFIGURATION[key], shown or "none", f"`{key}`")
+        for key, _, shown in config_keys(ServerConfig)
+        if key.startswith(starts) and not (without and key.startswith(without))
+    ]
+
+
+def _times() -> Iterable[tuple[str, str, str]]:
+    names = ("checkpoint_timeout", "timeout_extension", "max_deferral", "grace_period", "start_timeout", "hold_timeout")
+    yield from _configured(*(f"times.{name}" for name in names))
+    yield _row(
+        "how long a killed workload may take to be gone before it is killed once more", show_duration(KILL_AGAIN)
+    )
+
+
+def _storms() -> Iterable[tuple[str, str, str]]:
+    yield _row("how often a workload that failed queues again", Terms().max_requeues, "times.max_requeues")
+    yield from _configured("backoff.", "breaker.", "thrashing")
+
+
+def _edge() -> Iterable[tuple[str, str, str]]:
+    config = ServerConfig()
+    yield _row("connections at once, and never more than half of the open files", connections.MOST, "connections")
+    yield _row("from the beginning of a connection to the end of its headers", _seconds(connections.HEAD_WITHIN_S))
+    yield _row("for the handshake of TLS", _seconds(connections.HANDSHAKE_WITHIN_S))
+    yield _row("until a peer that takes nothing is dropped", _seconds(connections.UNREAD_FOR_MS / 1000))
+    yield _row("bytes of a body", config.max_body, "max_body")
+    yield _row("for a body to arrive", _seconds(limits.ARRIVES_WITHIN_S))
+    yield _row("bodies in hand at once", limits.MOST_BODIES)
+    yield _row("bodies in hand at once, of one token", limits.MOST_OF_ONE)
+    yield _row("until a question that the scheduler has not answered is given up", _seconds(waiting.ANSWERS_WITHIN_S))
+    yield _row("plans, diffs and certificates under way at once", waiting.MOST_AT_ONCE)
+    yield _row("plans, diffs and certificates that wait for that", waiting.MOST_WAITING)
+    yield _row("event streams at once", hub.MOST_READERS)
+    yield _row("event streams at once, of one user", hub.MOST_OF_ONE)
+    yield _row("events that wait for one reader", hub.MOST_UNREAD)
+    yield _row("for one event stream; readers come back by themselves", _seconds(events.LONGEST_S))
+    yield from _configured("token_lifetime")
+    yield _row("wrong tokens of one address within a minute, before the next are not looked at", wrong_tokens.MOST)
+    yield _row("records of wrong tokens in the audit trail within a minute", wrong_tokens.MOST_WRITTEN)
+
+
+def _submissions() -> Iterable[tuple[str, str, str]]:
+    yield _row("characters of an argument, or of the value of a variable", values.MOST_CHARACTERS)
+    yield _row("variables of an environment", values.MOST_VARIABLES)
+    yield _row("characters of a path", values.MOST_PATH)
+    yield _row("entries of one page of a list", paging.MOST_LISTED)
+    yield _row("events of one story", stories.MOST_TOLD)
+    yield _row("nodes and members that a plan or a diff may add", whatif.MOST_ADDED)
+    yield _row("bytes of a log in one answer", logs.MOST_BYTES)
+    yield _row("to wait for more of a log in one request", _seconds(logs.LONGEST_WAIT_S))
+
+
+def _applications() -> Iterable[tuple[str, str, str]]:
+    config = ServerConfig()
+    yield _row("connections of applications to the broker at once", entrance.MOST)
+    yield _row("bytes of one message of an application", service.MOST_BYTES)
+    yield _row("characters of the reason that an application gives", calls.MOST_WHY)
+    yield _row("bytes of a log file before it is rotated; one older file is kept", config.log_limit, "log_limit")
+    yield from _configured("compare_every", "retention.")
+
+
+def _seconds(count: float) -> str:
+    return show_duration(round(count * SECOND))
