@@ -22,6 +22,7 @@ _VARIES = (
     (re.compile(r"\d+(\.\d+)?(m\d\d)?m?s of work\b"), "SPAN of work"),
     # Times that are set are whole, and are told after these words.
     (re.compile(r"(?<!with )(?<!within )(?<![\w.])\d+(\.\d+)?(m\d\d)?m?s\b"), "SPAN"),
+    (re.compile(r"\bcosts \d+(\.\d+)? s\b"), "costs SPAN"),
     (re.compile(r"(settings|file|hash) [0-9a-f]{8,64}\b"), r"\1 HASH"),
     (re.compile(r"(saved|from) \d+"), r"\1 COUNT"),
 )
