@@ -211,7 +211,8 @@ def test_no_more_than_three_give_way_to_one(live: Live) -> None:
 
 
 def test_victims_worth_more_than_the_claimant_stay(live: Live) -> None:
-    live.runs("dear", SLEEPS, queue="hpc_batch", priority=1, checkpoint={"mode": "manual"}, **on("n1"))
+    # With a walltime it costs a minute at least, however fast others of its user saved their work.
+    live.runs("dear", SLEEPS, queue="hpc_batch", priority=1, checkpoint={"mode": "manual"}, walltime=3600, **on("n1"))
     live.shell("cheap", SLEEPS, queue="hpc_batch", priority=2, walltime=60, **on("n1"))
 
     waiting = live.client.job("cheap")
