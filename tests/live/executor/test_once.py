@@ -126,7 +126,8 @@ def test_a_server_that_is_killed_at_any_moment_never_makes_a_command_run_twice(d
     for name in names:
         ended = stand.wait(Exited, name)
         assert (starts(stand, name), ended.code) == (1, 0)
-    assert len([fact for fact in stand.facts if isinstance(fact, Exited)]) == len(names)
+    # An order for what has ended tells its end once more, and it is the same end.
+    assert len({fact for fact in stand.facts if isinstance(fact, Exited)}) == len(names)
     stand.clear()
 
 
@@ -195,7 +196,6 @@ def test_a_job_whose_supervisor_died_with_the_server_is_lost_and_gone(data: Path
         assert server.stdout.readline() == "Began job\n"
         server.kill()
     os.kill(stand.supervisor("job"), signal.SIGKILL)
-    assert stand.processes() != []
 
     stand.open()
     stand.executor.adopt({"job": 1})

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cede.model.cluster import Node
 from cede.model.quantities import LARGEST
+from cede.model.times import LONGEST
 from cede.sim.traces.assembly import assemble
 from cede.sim.traces.cede_files import write
 from cede.sim.traces.cede_schema import OUTCOMES
@@ -23,7 +24,7 @@ KINDS = [".jsonl", ".csv", ".parquet"]
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 times = st.integers(-(10**17) + 1, 10**17 - 1) | st.integers(0, 10**12)
-durations = st.integers(0, 10**17 - 1) | st.integers(0, 10**10)
+durations = st.integers(0, LONGEST) | st.integers(0, 10**10)
 small = st.integers(-(2**31), 2**31 - 1)
 resources = st.sampled_from(["cpu", "memory", "gpu", "nvidia.com/gpu@a100"])
 shapes = st.builds(

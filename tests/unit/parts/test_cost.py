@@ -61,7 +61,7 @@ MODES: dict[str, tuple[dict[str, Any], float]] = {
     "auto loses nothing, whenever it saved": ({"checkpoint": saving("auto", last=0)}, 5),
     "auto in no time": ({"checkpoint": saving("auto", time=0)}, 0),
     "manual takes ten minutes": ({"checkpoint": saving("manual")}, 10),
-    "manual takes what is assumed, whatever it says": ({"checkpoint": saving("manual", time="1s")}, 10),
+    "manual takes what it says": ({"checkpoint": saving("manual", time="30s")}, 0.5),
 }
 
 

@@ -43,7 +43,7 @@ def logs(
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Print what a workload wrote, to standard output and standard error, as it was written.
+    """Print what a workload wrote, both streams in order.
 
     What it wrote to both within the same millisecond may have changed places.
     """

@@ -21,7 +21,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="As `cede orphans list
 
 @app.callback(epilog=EXAMPLE)
 def orphans() -> None:
-    """Decide about work without a record, as a restored store leaves it behind."""
+    """Decide about work without a record, after a restore."""
 
 
 @app.command("list", epilog=EXAMPLE)

@@ -34,6 +34,7 @@ NEEDS = {
     "export": ("--out", "history.jsonl"),
     "token": ("list",),
     "audit": (),
+    "orphans": ("list",),
     "plan": ("--live",),
     "diff": ("--live", "--without", "a"),
 }

@@ -148,6 +148,7 @@ class Underway:
             adoption.let_go_on(folder)
             if tracked.kills > 1:
                 left += adoption.strike(folder)
+                adoption.let_go_on(folder)  # who stopped it again has gone by now
         if left and tracked.kills > 1:
             self._say(Stuck(*tracked.attempt.key, ", ".join(left)))
 
