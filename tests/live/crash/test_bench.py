@@ -9,10 +9,13 @@ from cede.cli.bench.crash.report import print_report
 from cede.cli.main import main
 from cede.cli.output import console
 
-REPORT: dict[str, Any] = {
+RUN: dict[str, Any] = {
     "kills": 200,
     "seed": 3,
     "account": "nobody",
+    "faults": {},
+    "skipped": {},
+    "wrong": {"lost": 0, "doubled": 0, "stuck": 0, "other": 0},
     "seconds": 250.2,
     "killed": {"starting": 60, "serving": 140},
     "between_kills_s": {"p50": 0.9, "max": 2.5},
@@ -26,6 +29,8 @@ REPORT: dict[str, Any] = {
         "there_after_all": 6,
         "not_asked_again": 3,
         "of_these_there": 1,
+        "missing_after_a_restore": 0,
+        "set_back_by_a_restore": 0,
     },
     "attempts": {
         "recorded": 900,
@@ -39,6 +44,16 @@ REPORT: dict[str, Any] = {
     "violations": [],
     "folder": None,
 }
+REPORT: dict[str, Any] = {
+    "kills": 200,
+    "faults": {},
+    "skipped": {},
+    "wrong": RUN["wrong"],
+    "runs": {"backendai": RUN},
+    "violations": [],
+    "folders": [],
+}
+FAULTS = {"clock": 40, "full": 40, "read-only": 40, "restored": 40, "stopped": 40}
 
 
 @pytest.mark.slow
@@ -48,10 +63,11 @@ def test_twenty_kills_break_no_promise(capfd: pytest.CaptureFixture[str]) -> Non
 
     assert report["violations"] == []
     assert code == 0
-    assert sum(report["killed"].values()) == report["kills"] == 20
-    assert sum(report["jobs"].values()) >= 20
-    assert report["preemptions"]["victims"] > 0
-    assert report["folder"] is None
+    run = report["runs"]["backendai"]
+    assert sum(run["killed"].values()) == run["kills"] == report["kills"] == 20
+    assert sum(run["jobs"].values()) >= 20
+    assert run["preemptions"]["victims"] > 0
+    assert report["folders"] == []
 
 
 def test_the_figures_fit_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,15 +77,29 @@ def test_the_figures_fit_eighty_columns(capsys: pytest.CaptureFixture[str], monk
 
     assert max(map(len, shown.splitlines())) <= 80
     assert "140 serving, 60 while starting" in shown
-    assert shown.splitlines()[-1] == "0 violations"
+    assert shown.splitlines()[-1] == "0 violations: lost 0, doubled 0, stuck 0, other 0"
+
+
+def test_several_doctrines_have_a_line_each(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    runs = {name: RUN | {"faults": FAULTS} for name in ("backendai", "ytsaurus")}
+    skipped = {"full": "mount: permission denied"}
+    print_report(console(), REPORT | {"runs": runs, "faults": FAULTS, "skipped": skipped})
+    shown = capsys.readouterr().out.splitlines()
+
+    assert max(map(len, shown)) <= 80
+    assert shown[-5].split() == ["ytsaurus", "200", "200", "420", "300", "0", "0", "0", "0"]
+    assert shown[-2] == "full was left out: mount: permission denied"
 
 
 def test_violations_are_told_with_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
-    print_report(console(), REPORT | {"violations": ["job-1 never ended"], "folder": "/tmp/cede-crash-x"})
+    print_report(console(), REPORT | {"violations": ["job-1 never ended"], "folders": ["/tmp/cede-crash-x"]})
     lines = capsys.readouterr().out.splitlines()
 
     assert lines[-3:] == [
-        "1 violation",
+        "1 violation: lost 0, doubled 0, stuck 0, other 0",
         "  job-1 never ended",
         "data, evidence and logs are in /tmp/cede-crash-x",
     ]

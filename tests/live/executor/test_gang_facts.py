@@ -86,3 +86,15 @@ def test_processes_that_were_dumped_in_order_to_leave_are_gone() -> None:
     whole.members[0].said = said(done=1, leaving=True)
 
     assert list(whole.news()) == [Checkpointed("g", 1, 1, leaves=True)]
+
+
+def test_the_end_tells_which_request_to_leave_was_answered_with_a_checkpoint() -> None:
+    def gave_way(**words: Any) -> int:
+        whole = gang(1)
+        whole.members[0].said, whole.members[0].exit = said(**words), outcome(code=0)
+        [fact] = [fact for fact in whole.news() if isinstance(fact, Exited)]
+        return fact.gave_way
+
+    assert gave_way(done=2, leaving=True) == 2
+    assert gave_way(done=2, leaving=False) == 0
+    assert gave_way() == 0

@@ -123,3 +123,26 @@ def test_a_signal_that_came_from_elsewhere_while_it_was_only_asked_is_a_failure(
 
     assert (world.phase("old"), world.job("old").preempted) == ("failed", 0)
     assert world.phase("new") == "starting"
+
+
+def test_one_that_saved_and_left_before_its_record_knew_of_it_goes_on_from_there() -> None:
+    """As after a store was restored: the record is of before it was asked to leave."""
+    world = nodes(4)
+    run_victim(world)
+    world.feed(Checkpointed("old", 1, hint=1), after=5)
+    world.exit("old", 0, after=1, gave_way=1)
+
+    assert any(one.rule == "live.told-before" for one in world.steps[-1].transitions)
+    assert world.phase("old") != "completed"
+    assert world.job("old").resumes
+
+
+def test_one_that_was_let_off_and_ended_well_has_completed() -> None:
+    """What it was asked, its record knows."""
+    world = nodes(4)
+    run_victim(world)
+    world.job("old").hint = 1
+    world.feed(Checkpointed("old", 1, hint=1), after=5)
+    world.exit("old", 0, after=1, gave_way=1)
+
+    assert world.phase("old") == "completed"

@@ -167,19 +167,54 @@ def live(
         _show(measured(quick=quick, tell=tell), print_report, json=json)
 
 
-@app.command(epilog="Example: cede bench crash --kills 20")
+@app.command(epilog="Example: cede bench crash --kills 20 --faults full,clock --times 5 --doctrine all")
 def crash(
     kills: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How often the server is killed.")] = 20,
+    faults: Annotated[
+        str, typer.Option(metavar="F,F", help="Other faults: full, read-only, clock, restored, stopped; or all.")
+    ] = "",
+    times: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How often each fault is struck.")] = 5,
+    doctrine: Annotated[
+        str, typer.Option(metavar="D,D", help="Doctrines, over which kills and faults are spread; or all.")
+    ] = "backendai",
     seed: Annotated[int, typer.Option(metavar="N", help="Draws the same jobs and the same lots again.")] = 0,
     keep: Annotated[bool, typer.Option("--keep", help="Keep data, evidence and logs though nothing is wrong.")] = False,
     json: Json = False,
 ) -> None:
     """Kill a server at random moments under a stream of real jobs, and audit what they saw; 1 if anything is wrong."""
+    from cede.cli.bench.crash.contention import CONTENTIONS
+    from cede.cli.bench.crash.faults import FAULTS
     from cede.cli.bench.crash.report import print_report, telling
-    from cede.cli.bench.crash.run import measured
+    from cede.cli.bench.crash.run import Plan, measured
 
-    with telling(kills) as tell:
-        report = measured(kills, seed, keep=keep, tell=tell)
+    doctrines = _chosen("--doctrine", doctrine, list(CONTENTIONS))
+    plan = Plan(kills, seed, doctrines, _chosen("--faults", faults, list(FAULTS)), times)
+    with telling(plan.total) as tell:
+        report = measured(plan, keep=keep, tell=tell)
     _show(report, print_report, json=json)
     if report["violations"]:
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example: cede bench soak --jobs 2000")
+def soak(
+    jobs: Annotated[int, typer.Option(metavar="N", min=10, max=10_000_000, help="Short jobs to run.")] = 20_000,
+    json: Json = False,
+) -> None:
+    """Run many short jobs on one server: its memory, files and database after each tenth; then retention."""
+    from cede.cli.bench.report import telling
+    from cede.cli.bench.soak import measured, print_report
+
+    with telling() as tell:
+        report = measured(jobs, tell=tell)
+    _show(report, print_report, json=json)
+    if report["lost"] or report["retention"]["rows_left"] or report["retention"]["folders_left"]:
+        raise typer.Exit(1)
+
+
+def _chosen(option: str, given: str, known: list[str]) -> list[str]:
+    """The names that are listed, each once; all of them for `all`."""
+    names = list(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
+    if unknown := [name for name in names if name not in (*known, "all")]:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(known)}", param_hint=option)
+    return known if "all" in names else names

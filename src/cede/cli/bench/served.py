@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,19 @@ class Served:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def memory(self) -> int:
+        """Bytes that the server's own process has in memory."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+
+    def descriptors(self) -> int:
+        """How many files, sockets and the like it has open."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def store_size(self) -> int:
+        """Bytes of the database, with what was not yet moved into it."""
+        return sum(path.stat().st_size for path in self.data.glob("cede.db*") if not path.name.endswith("-shm"))
+
     def running(self, name: str) -> Workload:
         """The workload once it runs; an error that says why if it does not."""
         found = self.client.wait(name, timeout=60, states=("running", *FINAL))
@@ -49,27 +62,41 @@ def account() -> str:
 @contextmanager
 def served(cluster: dict[str, Any]) -> Iterator[Served]:
     """A server of this cluster, until the end of the block; its jobs are cancelled then."""
+    with place() as folder, served_in(folder, cluster) as here:
+        yield here
+
+
+@contextmanager
+def place() -> Iterator[Path]:
+    """A folder for the data of servers, until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="cede-bench-") as folder:
         # Jobs under another account must reach their own folders in it.
         Path(folder).chmod(0o711)
-        data = Path(folder) / "data"
-        file = Path(folder) / "cluster.json"
-        file.write_text(json.dumps(cluster))
-        options = ["--port", "0", "--data", str(data), "--json"]
-        if os.geteuid() == 0:
-            options += ["--account", f"{getpass.getuser()}={account()}"]
-        command = [sys.executable, "-c", "from cede.cli.live.serve import app; app()", str(file), *options]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
-        try:
-            assert process.stdout is not None, "it was asked for"
-            if not process.stdout.readline():
-                raise CedeError("the server did not start")
-            with Client(data=data) as client:
-                yield Served(process, client, data)
-                _end_everything(client)
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
+        yield Path(folder)
+
+
+@contextmanager
+def served_in(folder: Path, cluster: dict[str, Any], config: Mapping[str, Any] | None = None) -> Iterator[Served]:
+    """A server of this cluster with its data in the folder, where another may have been before."""
+    data = folder / "data"
+    file, settings = folder / "cluster.json", folder / "config.json"
+    file.write_text(json.dumps(cluster))
+    settings.write_text(json.dumps(config or {}))
+    options = ["--port", "0", "--data", str(data), "--config", str(settings), "--json"]
+    if os.geteuid() == 0:
+        options += ["--account", f"{getpass.getuser()}={account()}"]
+    command = [sys.executable, "-c", "from cede.cli.live.serve import app; app()", str(file), *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+    try:
+        assert process.stdout is not None, "it was asked for"
+        if not process.stdout.readline():
+            raise CedeError("the server did not start")
+        with Client(data=data) as client:
+            yield Served(process, client, data)
+            _end_everything(client)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
 
 
 def _end_everything(client: Client) -> None:

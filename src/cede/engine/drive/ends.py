@@ -102,6 +102,10 @@ def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
             job.leaving = Leaving(fact.cause, "told")
             signal = Signal.CANCEL if fact.cause in ("cancel", "walltime") else Signal.EVICT
             roll.move(job, signal, rules.TOLD_BEFORE, cause=fact.cause)
+        elif job.leaving is None and fact.gave_way > job.hint and job.resumes:
+            # It ended well, but in the midst of its work: it had saved in order to leave.
+            job.leaving = Leaving("withdrawn", "told", saved=True)
+            roll.move(job, Signal.EVICT, rules.TOLD_BEFORE, cause="it saved and left")
         return job.leaving
     if job.leaving is None:
         job.leaving = Leaving("withdrawn", "told")

@@ -81,7 +81,8 @@ class Exited:
 
     `told`: it had been signalled to end before it ended. `lost`: its node or its supervisor vanished; nobody saw how
     it ended. `error`: what kept it from starting, in a sentence. `cause`: why it was told, by the order that was
-    found beside it. `at`: when it ended, if not just now.
+    found beside it. `at`: when it ended, if not just now. `gave_way`: the last request to leave that it answered with a
+    checkpoint; 0 if there was none.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Exited:
     error: str = ""
     cause: str = field(default="", compare=False)
     at: int | None = field(default=None, compare=False)
+    gave_way: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cede.cli.bench.crash.evidence import COMPLETE, FINISHED, Life
-from cede.cli.bench.crash.lives import told_about
+from cede.cli.bench.crash.lives import after_a_restore, forgotten, twice
 from cede.cli.bench.crash.stream import UNDER_WAY, Ledger
 from cede.cli.bench.crash.wishes import Wish
 from cede.engine.drive.rules import EXIT_CODE
@@ -46,6 +46,8 @@ class Found:
     """What came of it."""
 
     violations: list[str] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    """How many violations there are of each kind: lost, doubled, stuck, other."""
     attempts: int = 0
     """Of the records."""
     silent: int = 0
@@ -57,32 +59,75 @@ class Found:
     """Attempts that were told to go in the moment between their last line and their end."""
     lost: int = 0
     """Attempts that lost their supervisor, by our hand."""
+    set_back: int = 0
+    """Jobs of which a restored store knew less than had happened."""
+
+    def note(self, kind: str, sentences: Iterable[str]) -> None:
+        """These are wrong, in the same way."""
+        told = list(sentences)
+        self.violations += told
+        if told:
+            self.kinds[kind] += len(told)
 
 
 def audit(
     ledger: Ledger, records: Records, lives: Mapping[str, Life], harmed: set[tuple[str, int]], left: Sequence[Workload]
 ) -> Found:
     """Everything that must hold of each job, and of all together."""
-    found = Found(list(ledger.faults))
-    found.violations += [f"{job['name']} never ended: it is {job['state']}: {job['why']}" for job in left]
-    found.violations += _submissions(ledger, records, lives)
-    found.violations += _decisions(records)
+    found = Found()
+    found.note("other", ledger.faults)
+    found.note("stuck", (f"{job['name']} never ended: it is {job['state']}: {job['why']}" for job in left))
+    found.note("lost", _submissions(ledger, records, lives))
+    found.note("doubled", _decisions(records))
     for name, job in records.jobs.items():
         wish = ledger.tried.get(name)
-        if wish is not None and job["state"] not in UNDER_WAY:
-            life = lives.get(name, EMPTY)
-            lost = {attempt for other, attempt in harmed if other == name}
-            _job(found, wish, job, life, records, lost, cancelled=name in ledger.cancelled)
-            found.violations += told_about(life, job, wish, records.events.get(name, ()), lost)
+        if wish is None or job["state"] in UNDER_WAY:
+            continue
+        life = lives.get(name, EMPTY)
+        lost = {attempt for other, attempt in harmed if other == name}
+        if name in ledger.stale:
+            _set_back(found, wish, job, life, records, lost, ledger)
+            continue
+        _job(found, wish, job, life, records, lost, cancelled=name in ledger.cancelled)
+        found.note("doubled", twice(life, wish, records.events.get(name, ())))
+        found.note("lost", forgotten(life, job, wish, lost))
+    for name in sorted(ledger.missing & lives.keys()):
+        found.note("doubled", twice(lives[name], ledger.tried[name], None))
     return found
 
 
+def _set_back(
+    found: Found, wish: Wish, job: Workload, life: Life, records: Records, lost: set[int], ledger: Ledger
+) -> None:
+    """A job that went on after the copy of the store was made that is in force now: the records lack a part of it."""
+    name = wish.name
+    found.attempts += job["attempt"]
+    found.set_back += 1
+    found.note("lost", _end(wish, job, cancelled=name in ledger.cancelled))
+    if job["state"] == "completed" and not any(
+        life.completed(attempt, wish.members, COMPLETE, FINISHED) for attempt in life.attempts()
+    ):
+        found.note("lost", [f"{name} is completed, and no attempt got to its end"])
+    found.note("doubled", twice(life, wish, None))
+
+    def excused(attempt: int) -> bool:
+        return attempt in lost or (name, attempt) in records.signalled
+
+    told = after_a_restore(life, wish, ledger.stale[name], lambda attempt: records.told(name, attempt), excused)
+    found.note("doubled", told)
+
+
+def _end(wish: Wish, job: Workload, *, cancelled: bool) -> Iterator[str]:
+    if job["state"] not in (*wish.ends, *(["cancelled"] if cancelled else [])):
+        yield f"{wish.name} ended as {job['state']}, not {' or '.join(wish.ends)}: {job['why']}"
+
+
 def _submissions(ledger: Ledger, records: Records, lives: Mapping[str, Life]) -> Iterator[str]:
-    for name in sorted(ledger.taken - records.jobs.keys()):
+    for name in sorted(ledger.taken - records.jobs.keys() - ledger.missing):
         yield f"{name} was acknowledged, and is not there"
     for name in sorted(records.jobs.keys() - ledger.tried.keys()):
         yield f"{name} is there, and nobody submitted it"
-    for name in sorted(lives.keys() - records.jobs.keys()):
+    for name in sorted(lives.keys() - records.jobs.keys() - ledger.missing):
         yield f"{name} ran, and there is no record of it"
 
 
@@ -116,12 +161,15 @@ def _job(
     *,
     cancelled: bool,
 ) -> None:
-    name, say = wish.name, found.violations.append
+    name = wish.name
+
+    def say(sentence: str) -> None:
+        found.note("lost", [sentence])
+
     found.attempts += job["attempt"]
     found.resumed += len({line.attempt for line in life.lines if line.what == "resumed"})
     found.lost += len(lost)
-    if job["state"] not in (*wish.ends, *(["cancelled"] if cancelled else [])):
-        say(f"{name} ended as {job['state']}, not {' or '.join(wish.ends)}: {job['why']}")
+    found.note("lost", _end(wish, job, cancelled=cancelled))
     for attempt in life.attempts():
         if not 1 <= attempt <= job["attempt"]:
             say(f"{name} ran attempt {attempt}, of which there is no record")
@@ -144,7 +192,8 @@ def _job(
     _failures(found, wish, job, life, records, lost)
     asked = {event["attempt"] for event in records.events.get(name, ()) if event["signal"] in ("hint", "evict")}
     if job["preempted"] > len(asked):
-        say(f"{name} counts {job['preempted']} preemptions, and was asked to give way in {len(asked)} attempts")
+        counted = f"{name} counts {job['preempted']} preemptions, and was asked to give way in {len(asked)} attempts"
+        found.note("doubled", [counted])
 
 
 def _failures(found: Found, wish: Wish, job: Workload, life: Life, records: Records, lost: set[int]) -> None:
@@ -155,14 +204,14 @@ def _failures(found: Found, wish: Wish, job: Workload, life: Life, records: Reco
     ]
     seen = {line.attempt for line in life.lines if line.what == "fail"}
     for attempt in sorted(set(recorded) - seen):
-        found.violations.append(f"{name}, attempt {attempt} failed on record, and did not say so")
+        found.note("lost", [f"{name}, attempt {attempt} failed on record, and did not say so"])
     for attempt in sorted(seen - set(recorded) - lost):
         if (name, attempt) in records.signalled:
             found.photo_finishes += 1
         else:
-            found.violations.append(f"{name}, attempt {attempt} failed, and its record does not say so")
+            found.note("lost", [f"{name}, attempt {attempt} failed, and its record does not say so"])
     for attempt, times in Counter(recorded).items():
         if times > 1:
-            found.violations.append(f"{name}, attempt {attempt} failed {times} times on record")
+            found.note("doubled", [f"{name}, attempt {attempt} failed {times} times on record"])
     if job["state"] == "failed" and job["rule"] == EXIT_CODE.id and job["exit_code"] != wish.acts.get("code"):
-        found.violations.append(f"{name} ended with code {wish.acts.get('code')}, on record {job['exit_code']}")
+        found.note("lost", [f"{name} ended with code {wish.acts.get('code')}, on record {job['exit_code']}"])

@@ -58,7 +58,13 @@ class Life:
 
 def read(folder: Path) -> Mapping[str, Life]:
     """By name, every job that ever ran."""
-    return {path.stem: Life(path.stem, [_line(text) for text in _texts(path)]) for path in sorted(folder.glob("*.log"))}
+    return {path.stem: read_life(folder, path.stem) for path in sorted(folder.glob("*.log"))}
+
+
+def read_life(folder: Path, name: str) -> Life:
+    """What this job wrote down; nothing if it never ran."""
+    path = folder / f"{name}.log"
+    return Life(name, [_line(text) for text in _texts(path)] if path.exists() else [])
 
 
 def _texts(path: Path) -> list[str]:

@@ -94,8 +94,7 @@ class Member:
             self._evidence.note("step", step, durable=False)
             if ck is not None and ck.wanted():
                 self._answer(ck, step)
-            elif ck is not None and self._wish.get("own") and step % self._wish["own"] == 0:
-                self._save(ck, step)
+            elif ck is not None and self._wish.get("own") and step % self._wish["own"] == 0 and self._save(ck, step):
                 ck.saved()
         self._end()
 
@@ -128,7 +127,9 @@ class Member:
         if self._wish.get("refuses"):
             ck.failed("it never can")
             return
-        self._save(ck, step)
+        if not self._save(ck, step):
+            ck.failed("it could not be written")
+            return
         ck.done()
         self._evidence.note("done", hint)
         self._gave_way = self._gave_way or leaving
@@ -136,10 +137,16 @@ class Member:
             self._evidence.note("left")
             os._exit(0)
 
-    def _save(self, ck: Checkpoint, step: int) -> None:
+    def _save(self, ck: Checkpoint, step: int) -> bool:
+        """Whether it is saved: a disk may be full."""
         self._evidence.note("saving", step)
-        ck.write(self._state, str(step).encode())
+        try:
+            ck.write(self._state, str(step).encode())
+        except OSError as error:
+            self._evidence.note("unsaved", error.errno)
+            return False
         self._evidence.note("saved", step)
+        return True
 
     def _hear(self, *_: object) -> None:
         self._told = True

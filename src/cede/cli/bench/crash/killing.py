@@ -1,4 +1,4 @@
-"""The killing: when, and of whom, is drawn by lot."""
+"""The killing, and other faults: when, and of whom, is drawn by lot."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from statistics import median
 
+from cede.cli.bench.crash.disks import Disks
+from cede.cli.bench.crash.faults import FAULTS, Scene
 from cede.cli.bench.crash.moment import moment
 from cede.cli.bench.crash.serving import PATIENCE_S, Server, Servers, guards
 from cede.cli.bench.crash.stream import Stream
@@ -37,35 +40,54 @@ class Toll:
     """Seconds from each start to the first answer."""
     gaps_s: list[float] = field(default_factory=list)
     """Seconds from one kill to the next."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """Faults that were struck, by kind."""
+    wrong: list[str] = field(default_factory=list)
+    """What servers did not do or say in a fault though they should have."""
 
 
 class Killer:
-    """Starts servers and kills them; the stream is told of each."""
+    """Starts servers, strikes faults at them and kills them; the stream is told of each."""
 
-    def __init__(self, seed: int, servers: Servers, stream: Stream) -> None:
-        self.toll = Toll()
+    def __init__(self, seed: int, servers: Servers, stream: Stream, disks: Disks, evidence: Path) -> None:
+        self.toll = toll = Toll()
         self._draw = Random(f"kills {seed}")
         self._servers = servers
         self._stream = stream
+        self._scene = Scene(self._draw, servers, disks, stream, evidence, toll.supervisors, toll.wrong)
 
-    def kill(self, times: int, tell: Callable[[int], object]) -> None:
+    def kill(self, times: int, faults: Mapping[str, int], tell: Callable[[int], object]) -> None:
+        """So many plain kills, and so many faults of each kind, each with a kill after it; in an order drawn by lot."""
+        plan = [None] * times + [kind for kind, count in faults.items() for _ in range(count)]
+        self._draw.shuffle(plan)
         last = time.monotonic()
-        for number in range(times):
+        for number, kind in enumerate(plan):
             server = self._servers.start()
             try:
-                self._live(server)
+                if kind is None:
+                    self._live(server)
+                else:
+                    server = self._strike(kind, server)
             finally:
                 self._stream.serve(there=False)
                 server.kill()
             self.toll.gaps_s.append(time.monotonic() - last)
             last = time.monotonic()
-            if server.ready_s is None:
-                self.toll.starting += 1
-            else:
-                self.toll.serving += 1
+            if kind is None:
+                self.toll.starting += server.ready_s is None
+                self.toll.serving += server.ready_s is not None
             self.toll.phases.update(moment(self._servers.data).keys())
             self._harm_supervisor(SUPERVISOR / 2)
             tell(number + 1)
+
+    def _strike(self, kind: str, server: Server) -> Server:
+        """The server that is there after the fault."""
+        server.wait(PATIENCE_S)
+        self._note(server)
+        time.sleep(self._draw.uniform(*LIFE_S) / 2)
+        after = FAULTS[kind](self._scene, server)
+        self.toll.faults[kind] += 1
+        return after
 
     def last(self) -> Server:
         """A server that nobody kills."""

@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from cede.cli.bench.crash.evidence import Life, Line
+from cede.cli.bench.crash.evidence import COMPLETE, Life, Line
 from cede.cli.bench.crash.wishes import Wish
 from cede.live.client.results import Event, Workload
 
 
-def told_about(life: Life, job: Workload, wish: Wish, events: Sequence[Event], lost: set[int]) -> Iterator[str]:
-    """Each thing that cannot be, in a sentence."""
+def twice(life: Life, wish: Wish, events: Sequence[Event] | None) -> Iterator[str]:
+    """Each thing that was done twice, or at the same time as another; `events` are none where records are missing."""
     for attempt in life.attempts():
-        for sentence in (*_once(life, attempt, wish.members), *_asked(life, attempt, events)):
+        asked = () if events is None else _asked(life, attempt, events)
+        for sentence in (*_once(life, attempt, wish.members), *asked):
             yield f"{life.name}, attempt {attempt}: {sentence}"
-    yield from (f"{life.name}: {sentence}" for sentence in (*_apart(life), *_resumed(life, wish, lost)))
+    yield from (f"{life.name}: {sentence}" for sentence in _apart(life))
+
+
+def forgotten(life: Life, job: Workload, wish: Wish, lost: set[int]) -> Iterator[str]:
+    """Work that was saved and not gone on from, and members that are not there."""
+    yield from (f"{life.name}: {sentence}" for sentence in _resumed(life, wish, lost))
     if job["members"] != wish.members:
         yield f"{life.name} has {job['members']} members, not {wish.members}"
+
+
+def after_a_restore(
+    life: Life, wish: Wish, since: int, told: Callable[[int], bool], excused: Callable[[int], bool]
+) -> Iterator[str]:
+    """What must hold of a job though its records were set back: it ended once, and nobody ended it without a record.
+
+    `told` says of an attempt whether a record has it told to go, `excused` whether it may have got to its end unseen.
+    """
+    attempts = life.attempts()
+    for attempt in attempts[:-1]:
+        if life.completed(attempt, wish.members, COMPLETE) and not told(attempt) and not excused(attempt):
+            yield f"{life.name} got to its end in attempt {attempt}, and ran again"
+    for attempt in attempts:
+        late = [line for line in life.of(attempt, "told") if line.at > since]
+        if late and not told(attempt):
+            yield f"{life.name}, attempt {attempt} ran when the store was set back, and was told to go by nobody"
 
 
 def _once(life: Life, attempt: int, members: int) -> Iterator[str]:

@@ -11,8 +11,10 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from cede.cli.bench.crash.stepping import SteppedMachine
 from cede.live.config import ServerConfig
 from cede.live.server import LiveServer
 from cede.model.document import parse_document
@@ -48,7 +50,8 @@ def _serve(wanted: dict[str, Any]) -> None:
         os.dup2(log, 2)
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         config = ServerConfig.model_validate(wanted["config"])
-        LiveServer(config, parse_document(wanted["cluster"])).run(lambda _: None)
+        machine = SteppedMachine(Path(wanted["clock"]))
+        LiveServer(config, parse_document(wanted["cluster"]), machine=machine).run(lambda _: None)
         code = 0
     except BaseException:
         logging.exception("the server ended")

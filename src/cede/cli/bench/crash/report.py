@@ -13,24 +13,47 @@ from cede.cli.bench.report import shown_time
 if TYPE_CHECKING:
     from rich.console import Console
 
+COLUMNS = ("kills", "faults", "jobs", "preempted", "lost", "doubled", "stuck", "other")
 PHASES = ("pending", "held", "starting", "running", "checkpointing", "preempting", "cancelling", "suspended")
 
 
 def print_report(console: Console, report: dict[str, Any]) -> None:
-    """A table of figures, then what was wrong."""
+    """One run in full, or a line for each of several; then what was wrong."""
     from cede.cli.output import number, table, text
 
-    shown = table("crash test", ("figure", {"justify": "right"}), "")
-    for what, figure, more in _rows(report):
-        shown.add_row(text(what), figure, text(more, "dim"))
+    runs = report["runs"]
+    if len(runs) == 1:
+        shown = table("crash test", ("figure", {"justify": "right"}), "")
+        for what, figure, more in _rows(next(iter(runs.values()))):
+            shown.add_row(text(what), figure, text(more, "dim"))
+    else:
+        shown = table("doctrine", *((name, {"justify": "right"}) for name in COLUMNS))
+        for doctrine, run in runs.items():
+            shown.add_row(text(doctrine), *(str(figure) for figure in _figures(run)))
     console.print(shown)
+    if report["faults"]:
+        console.print(text(f"faults, each with a kill after it: {_listed(report['faults'])}", most=None))
+    for kind, why in report["skipped"].items():
+        console.print(text(f"{kind} was left out: {why}", most=None), soft_wrap=True)
+    wrong = ", ".join(f"{kind} {count}" for kind, count in report["wrong"].items())
     violations = report["violations"]
     style = "bold red" if violations else "bold green"
-    console.print(text(f"{number(len(violations), 'violation')}", style))
+    console.print(text(f"{number(len(violations), 'violation')}: {wrong}", style))
     for violation in violations:
         console.print(text(f"  {violation}", most=None), soft_wrap=True)
-    if report["folder"]:
-        console.print(text(f"data, evidence and logs are in {report['folder']}", most=None), soft_wrap=True)
+    for folder in report["folders"]:
+        console.print(text(f"data, evidence and logs are in {folder}", most=None), soft_wrap=True)
+
+
+def _figures(run: dict[str, Any]) -> tuple[int, ...]:
+    """As `COLUMNS` has them."""
+    return (
+        run["kills"],
+        sum(run["faults"].values()),
+        sum(run["jobs"].values()),
+        run["preemptions"]["victims"],
+        *run["wrong"].values(),
+    )
 
 
 def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -38,6 +61,11 @@ def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     also, jobs, attempts = report["also_killed"], report["jobs"], report["attempts"]
     asked, preempted = report["submissions"], report["preemptions"]
     yield "kills", f"{report['kills']:,}", f"{killed['serving']} serving, {killed['starting']} while starting"
+    if report["faults"]:
+        yield "faults", f"{sum(report['faults'].values())}", _listed(report["faults"])
+    if asked["set_back_by_a_restore"] or asked["missing_after_a_restore"]:
+        gone = f"jobs that restored stores knew less of; {asked['missing_after_a_restore']} more they knew nothing of"
+        yield "set back", f"{asked['set_back_by_a_restore']}", gone
     yield "time between kills", shown_time(gaps["p50"]), f"p50; longest {shown_time(gaps['max'])}"
     yield "also killed", f"{sum(also.values())}", _listed(also)
     met = report["kills_that_met"]
@@ -65,7 +93,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 @contextmanager
-def telling(kills: int) -> Iterator[Tell]:
+def telling(total: int) -> Iterator[Tell]:
     """A bar on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _what, _done: None
@@ -75,5 +103,5 @@ def telling(kills: int) -> Iterator[Tell]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("loading the server", total=kills)
+        task = progress.add_task("loading the server", total=total)
         yield lambda what, done: progress.update(task, description=what, completed=done)

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import mkdtemp
@@ -20,10 +21,12 @@ from typing import Any
 
 from cede.cli.bench.crash import evidence, job
 from cede.cli.bench.crash.audit import Found, Records, audit
+from cede.cli.bench.crash.contention import CONTENTIONS
+from cede.cli.bench.crash.disks import Disks
+from cede.cli.bench.crash.faults import OF_DISKS
 from cede.cli.bench.crash.killing import Killer, Toll
 from cede.cli.bench.crash.serving import Nursery, Servers, end_remains, remains
 from cede.cli.bench.crash.stream import Ledger, Stream, drain
-from cede.cli.bench.crash.wishes import CLUSTER
 from cede.live.client import Client
 from cede.live.client.results import Event, Workload
 from cede.live.executors.local.guard import files
@@ -31,58 +34,146 @@ from cede.live.executors.local.guard import files
 STUCK_S = 45.0
 """So long nothing may move before what has not ended counts as lost."""
 OTHER_PYTHON = "/usr/bin/python3"
+KINDS = ("lost", "doubled", "stuck", "other")
 Tell = Callable[[str, int], object]
-"""Told what is being done, and how many kills are done."""
+"""Told what is being done, and how many kills and faults are done."""
 
 
-def measured(kills: int, seed: int, *, keep: bool, tell: Tell) -> dict[str, Any]:
-    """Everything that `bench crash` reports, as plain data. The folder stays if asked for, or if something is wrong."""
-    folder = Path(mkdtemp(prefix="cede-crash-"))
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one doctrine has to go through."""
+
+    doctrine: str
+    seed: int
+    kills: int
+    faults: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return self.kills + sum(self.faults.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked for: plain kills, and so many faults of each of these kinds, spread over the doctrines."""
+
+    kills: int
+    seed: int
+    doctrines: Sequence[str] = ("backendai",)
+    faults: Sequence[str] = ()
+    times: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.kills + self.times * len(self.faults)
+
+    def shares(self) -> list[Share]:
+        """For each doctrine its part of all, which differ by one at most."""
+        return [
+            Share(
+                doctrine,
+                self.seed,
+                self._part(self.kills, n),
+                {kind: self._part(self.times, n) for kind in self.faults},
+            )
+            for n, doctrine in enumerate(self.doctrines)
+        ]
+
+    def _part(self, total: int, number: int) -> int:
+        whole, rest = divmod(total, len(self.doctrines))
+        return whole + (number < rest)
+
+
+def measured(plan: Plan, *, keep: bool, tell: Tell) -> dict[str, Any]:
+    """Everything that `bench crash` reports, as plain data: totals, and one run for each doctrine."""
+    began = time.monotonic()
+    tell("loading the server", 0)
+    nursery = Nursery()
+    runs, done = dict[str, dict[str, Any]](), 0
+    try:
+        for share in plan.shares():
+            runs[share.doctrine] = _measured(nursery, share, keep=keep, tell=_after(done, share.doctrine, tell))
+            done += share.total
+    finally:
+        nursery.close()
+    return {
+        "kills": plan.kills,
+        "seed": plan.seed,
+        "seconds": time.monotonic() - began,
+        "faults": _total(run["faults"] for run in runs.values()),
+        "skipped": {kind: why for run in runs.values() for kind, why in run["skipped"].items()},
+        "wrong": {kind: sum(run["wrong"][kind] for run in runs.values()) for kind in KINDS},
+        "runs": runs,
+        "violations": [f"{doctrine}: {one}" for doctrine, run in runs.items() for one in run["violations"]],
+        "folders": [run["folder"] for run in runs.values() if run["folder"]],
+    }
+
+
+def _after(done: int, doctrine: str, tell: Tell) -> Tell:
+    return lambda what, count: tell(f"{doctrine}: {what}", done + count)
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
+
+
+def _measured(nursery: Nursery, share: Share, *, keep: bool, tell: Tell) -> dict[str, Any]:
+    """One run. Its folder stays if asked for, or if something is wrong."""
+    folder = Path(mkdtemp(prefix=f"cede-crash-{share.doctrine}-"))
     # Jobs under another account must reach their own folders in it.
     folder.chmod(0o711)
+    disks = Disks(folder, mounted=not set(OF_DISKS).isdisjoint(share.faults))
     stays = True
     try:
-        report = _run(folder, kills, seed, tell)
+        report = _run(nursery, folder, disks, share, tell)
         stays = keep or bool(report["violations"])
     except KeyboardInterrupt:
         stays = keep
         raise
     finally:
+        end_remains(disks.data)
+        if stays:
+            disks.keep()
+        disks.close()
         if not stays:
             shutil.rmtree(folder)
     return report | {"folder": str(folder) if stays else None}
 
 
-def _run(folder: Path, kills: int, seed: int, tell: Tell) -> dict[str, Any]:
+def _run(nursery: Nursery, folder: Path, disks: Disks, share: Share, tell: Tell) -> dict[str, Any]:
     began = time.monotonic()
     account, python = worker()
     notes = folder / "evidence"
     notes.mkdir()
     notes.chmod(0o1777)
-    tell("loading the server", 0)
-    nursery = Nursery()
-    servers = Servers(nursery, folder, CLUSTER, account)
-    try:
-        program = str(Path(job.__file__))
-        stream = Stream(seed, lambda wish: wish.command(python, program, str(notes)), servers.data)
-        stream.start()
-        killer = Killer(seed, servers, stream)
-        killer.kill(kills, lambda done: tell("killing", done))
-        last = killer.last()
-        stream.stop(STUCK_S)
-        with Client(data=servers.data) as client:
-            left = drain(client, STUCK_S, lambda count: tell(f"waiting for {count} jobs to end", kills))
-            records, problems = _records(client, servers.data), _nodes(client)
-        last.stop()
-        tell("auditing", kills)
-        found = audit(stream.ledger, records, evidence.read(notes), killer.toll.supervisors, left)
-        found.violations += [*problems, *_leftovers(servers.data), *_integrity(servers.data), *_logged(folder)]
-    finally:
-        nursery.close()
-        end_remains(servers.data)
+    contention = CONTENTIONS[share.doctrine]
+    servers = Servers(nursery, folder, contention.cluster, account, disks.data)
+    skipped = {kind: disks.why_not for kind in share.faults if kind in OF_DISKS and disks.why_not}
+    faults = {kind: count for kind, count in share.faults.items() if kind not in skipped}
+    total = share.kills + sum(faults.values())
+    program = str(Path(job.__file__))
+    stream = Stream(share.seed, lambda wish: wish.command(python, program, str(notes)), servers.data, contention)
+    stream.start()
+    killer = Killer(share.seed, servers, stream, disks, notes)
+    killer.kill(share.kills, faults, lambda done: tell("killing", done))
+    last = killer.last()
+    stream.stop(STUCK_S)
+    with Client(data=servers.data) as client:
+        left = drain(client, STUCK_S, lambda count: tell(f"waiting for {count} jobs to end", total))
+        records, problems = _records(client, servers.data), _nodes(client)
+        unwell = [f"all is over, and health tells of: {problem}" for problem in client.health()["problems"]]
+    last.stop()
+    tell("auditing", total)
+    found = audit(stream.ledger, records, evidence.read(notes), killer.toll.supervisors, left)
+    found.note("stuck", [*problems, *_leftovers(servers.data)])
+    found.note("other", [*killer.toll.wrong, *unwell, *_integrity(servers.data)])
+    found.note("other", _logged(servers, full="full" in faults))
     report = _report(killer.toll, stream.ledger, records, found)
-    setting = {"seed": seed, "account": account, "seconds": time.monotonic() - began}
-    return {"kills": kills, **setting, **report, "violations": found.violations}
+    setting = {"seed": share.seed, "account": account, "seconds": time.monotonic() - began, "skipped": skipped}
+    return {"kills": share.kills, **setting, **report, "violations": found.violations}
 
 
 def worker() -> tuple[str, str]:
@@ -140,14 +231,19 @@ def _integrity(data: Path) -> list[str]:
     return problems + [f"the store points nowhere: {one}" for one in broken]
 
 
-def _logged(folder: Path) -> list[str]:
-    """What servers and supervisors had to complain about."""
+def _logged(servers: Servers, *, full: bool) -> list[str]:
+    """What servers and supervisors had to complain about; where disks were full, not that."""
     found = []
-    for path in (folder / "server.log", folder / "data" / "guard.log"):
+    for path in (servers.log, servers.data / "guard.log"):
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         kinds = Counter(_cause(lines, at) for at, line in enumerate(lines) if " ERROR " in line or "Traceback" in line)
-        found += [f"{path.name} has {count} times: {what}" for what, count in kinds.items()]
+        told = ((what, count) for what, count in kinds.items() if not (full and _of_space(what)))
+        found += [f"{path.name} has {count} times: {what}" for what, count in told]
     return found
+
+
+def _of_space(complaint: str) -> bool:
+    return any(words in complaint.lower() for words in ("no space left", "disk is full"))
 
 
 def _cause(lines: Sequence[str], at: int) -> str:
@@ -160,6 +256,8 @@ def _cause(lines: Sequence[str], at: int) -> str:
 def _report(toll: Toll, ledger: Ledger, records: Records, found: Found) -> dict[str, Any]:
     preempting = [decision for decision in records.decisions if decision["victims"]]
     return {
+        "faults": dict(sorted(toll.faults.items())),
+        "wrong": {kind: found.kinds[kind] for kind in KINDS},
         "killed": {"starting": toll.starting, "serving": toll.serving},
         "between_kills_s": {"p50": _p50(toll.gaps_s), "max": max(toll.gaps_s, default=0.0)},
         "also_killed": {"zygotes": toll.zygotes, "supervisors": len(toll.supervisors)},
@@ -171,6 +269,8 @@ def _report(toll: Toll, ledger: Ledger, records: Records, found: Found) -> dict[
             "unanswered": ledger.unanswered,
             "there_after_all": ledger.there,
             "not_asked_again": len(ledger.lost),
+            "missing_after_a_restore": len(ledger.missing & ledger.taken),
+            "set_back_by_a_restore": found.set_back,
             "of_these_there": len(ledger.lost & records.jobs.keys()),
         },
         "attempts": {

@@ -18,11 +18,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from cede.cli.bench.crash.stepping import ClockStep
 from cede.live.place import read_note
 from cede.model.errors import CedeError
 
 PATIENCE_S = 60.0
 LOOK_S = 0.003
+OFTEN = {
+    "compare_every": 2,
+    "backoff": {"delay": 0.2, "max_delay": 2},
+    "breaker": {"delay": 0.5, "max_delay": 2},
+}
+"""What happens every half minute or later elsewhere happens often enough here to be met by a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +77,22 @@ class Nursery:
 class Servers:
     """Servers of one data directory, which listen at the same place one after the other."""
 
-    def __init__(self, nursery: Nursery, folder: Path, cluster: dict[str, Any], account: str) -> None:
-        self.data = folder / "data"
+    def __init__(
+        self, nursery: Nursery, folder: Path, cluster: dict[str, Any], account: str, data: Path | None = None
+    ) -> None:
+        self.data = data or folder / "data"
         self.log = folder / "server.log"
+        self.clock = ClockStep(folder / "clock-step")
         self._nursery = nursery
         user = {"name": getpass.getuser(), "role": "admin", "account": account if os.geteuid() == 0 else None}
-        config = {"port": _free_port(), "data": str(self.data), "users": [user]}
-        self._settings = json.dumps({"log": str(self.log), "cluster": cluster, "config": config})
+        config = {"port": _free_port(), "data": str(self.data), "users": [user], **OFTEN}
+        self._settings = {"cluster": cluster, "config": config, "clock": str(self.clock.path)}
 
-    def start(self) -> Server:
+    def start(self, log: Path | None = None) -> Server:
+        """A server that writes to its log, or to this one."""
         began = time.monotonic()
-        return Server(self.data, self._nursery.fork(self._settings), began)
+        settings = self._settings | {"log": str(log or self.log)}
+        return Server(self.data, self._nursery.fork(json.dumps(settings)), began)
 
 
 class Server:
@@ -149,9 +161,10 @@ class Server:
 
 def guards(data: Path) -> Iterator[Guard]:
     """The supervisors of this data directory that live, whoever their server was."""
+    jobs = (data / "jobs").resolve()
     for pid in _pids():
         with suppress(OSError, ValueError):
-            words = Path(f"/proc/{pid}/cwd").readlink().relative_to(data / "jobs").parts
+            words = Path(f"/proc/{pid}/cwd").readlink().relative_to(jobs).parts
             if len(words) == 4 and words[1] == "attempts" and b"guard.zygote" in _read(pid, "cmdline"):
                 yield Guard(pid, words[0], int(words[2]), int(words[3]))
 

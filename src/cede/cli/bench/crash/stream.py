@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from cede.cli.bench.crash import wishes
+from cede.cli.bench.crash.contention import CONTENTIONS, NODES, Contention
 from cede.cli.bench.crash.wishes import Wish
 from cede.live.client import Client, ClientError
 from cede.live.client.results import Workload
 
 UNDER_WAY = ("pending", "held", "starting", "running", "checkpointing", "preempting", "suspended", "cancelling")
-MOST_UNDER_WAY = 20
 PACE_S = 0.04
 TIMEOUT_S = 20.0
 
@@ -33,7 +33,12 @@ class Ledger:
     cancelled: set[str] = field(default_factory=set)
     """Those that somebody tried to cancel."""
     unanswered: int = 0
-    """Requests that a kill left without an answer."""
+    """Requests that a kill left without an answer, or that a server refused because it could store nothing."""
+    missing: set[str] = field(default_factory=set)
+    """Of a store that was set back: submissions that it knows nothing of."""
+    stale: dict[str, int] = field(default_factory=dict)
+    """Of a store that was set back: submissions of which it knows less than happened, and when the next server began
+    to work with it, in nanoseconds of the machine's monotonic clock."""
     there: int = 0
     """Submissions whose answer was lost although they had been taken in."""
     faults: list[str] = field(default_factory=list)
@@ -43,8 +48,16 @@ class Ledger:
 class Stream:
     """One thread, and one client for all the servers, which listen at the same place one after the other."""
 
-    def __init__(self, seed: int, command: Callable[[Wish], list[str]], data: Path) -> None:
+    def __init__(
+        self,
+        seed: int,
+        command: Callable[[Wish], list[str]],
+        data: Path,
+        contention: Contention = CONTENTIONS["backendai"],
+    ) -> None:
         self.ledger = Ledger()
+        self._contention = contention
+        self._turning = threading.Lock()
         self._draw = Random(f"stream {seed}")
         self._command = command
         self._data = data
@@ -68,6 +81,20 @@ class Stream:
         else:
             self._served.clear()
 
+    def pause(self) -> None:
+        """Nobody asks the server for anything, and whatever was asked has its answer."""
+        self._served.clear()
+        with self._turning:
+            pass
+
+    def forget(self, missing: Collection[str], stale: Iterable[str], since: int) -> None:
+        """The store was set back while nobody asked: nobody asks again about what never had an answer."""
+        self.ledger.missing.update(missing)
+        self.ledger.stale.update(dict.fromkeys(stale, since))
+        self.ledger.lost.update(wish.name for wish in self._again)
+        self._again.clear()
+        self._seen, self._seen_at = [], 0.0
+
     def stop(self, patience_s: float) -> None:
         """Nothing new is submitted; what was left open has been asked about again, or the server never answered."""
         self._stopping.set()
@@ -83,7 +110,9 @@ class Stream:
             if not self._served.wait(0.1):
                 continue
             try:
-                self._turn(self._reached())
+                with self._turning:
+                    if self._served.is_set():
+                        self._turn(self._reached())
             except ClientError as error:
                 if error.status not in (0, 503):
                     self.ledger.faults.append(f"the server answered {error.status}: {error}")
@@ -109,8 +138,9 @@ class Stream:
             self._drained.pop(0)
         if lot < 0.15 and self._seen:
             self._meddle(client, self._draw.choice(self._seen), lot / 0.15)
-        elif len(self._seen) < MOST_UNDER_WAY:
-            self._submit(client, wishes.wish(self._draw, len(self.ledger.tried)), again=False)
+        elif len(self._seen) < self._contention.most_under_way:
+            wish = wishes.wish(self._draw, len(self.ledger.tried), self._contention)
+            self._submit(client, wish, again=False)
         self._stopping.wait(self._draw.uniform(0, 2 * PACE_S))
 
     def _submit(self, client: Client, wish: Wish, *, again: bool) -> None:
@@ -137,7 +167,7 @@ class Stream:
 
     def _meddle(self, client: Client, job: Workload, lot: float) -> None:
         """Somebody changes their mind about a job; what can no longer be is refused, and that is fine."""
-        name, node = job["name"], f"n-{self._draw.randrange(wishes.NODES)}"
+        name, node = job["name"], f"n-{self._draw.randrange(NODES)}"
         try:
             if job["parked"] or lot < 0.1:
                 client.resume(name)
@@ -160,7 +190,7 @@ class Stream:
 def drain(client: Client, patience_s: float, tell: Callable[[int], object]) -> list[Workload]:
     """Waits until every job has ended; those that did not, if for so long nothing moved at all."""
     last, since = (-1, -1), time.monotonic()
-    for number in range(wishes.NODES):
+    for number in range(NODES):
         client.undrain(f"n-{number}")
     while left := client.jobs(state=UNDER_WAY):
         for job in left:

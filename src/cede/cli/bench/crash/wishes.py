@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-NODES = 4
-CPUS = 4
+from cede.cli.bench.crash.contention import CONTENTIONS, CPUS, NODES, Contention
+
 TIMES = {"checkpoint_timeout": "30s", "grace_period": "5s", "start_timeout": "60s"}
-CLUSTER: dict[str, Any] = {
-    "cede": 1,
-    "doctrine": "backendai",
-    "nodes": [{"name": "n", "count": NODES, "capacity": {"cpu": CPUS}}],
-    "queues": [{"name": "default", "settings": {"preemptible_priority": 40, "preemption_mode": "suspend"}}],
-}
+CLUSTER = CONTENTIONS["backendai"].cluster
+WALLTIME = "1h"
+"""Of jobs that have time enough: it must not be over because somebody set the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ def _gang(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _urgent(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    return {"steps": draw.randint(2, 8)}, {"priority": draw.randint(50, 90), "cpu": draw.randint(2, CPUS)}
+    return {"steps": draw.randint(2, 8)}, {"cpu": draw.randint(2, CPUS)}
 
 
 def _urgent_gang(draw: Random) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -124,10 +121,22 @@ ENDS = {
 time gets to its end nevertheless if the server is away long enough."""
 
 
-def wish(draw: Random, number: int) -> Wish:
+URGENT = ("urgent", "urgent-gang")
+
+
+def wish(draw: Random, number: int, contention: Contention = CONTENTIONS["backendai"]) -> Wish:
     """The job with this number."""
     kind = draw.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
     acts, asks = KINDS[kind][1](draw)
-    acts = {"steps": draw.randint(5, 60), "tick": 0.04} | acts
-    standard = {"priority": draw.randint(1, 9), "cpu": draw.choice([1, 1, 2]), "times": TIMES, "max_requeues": 100}
-    return Wish(f"{kind}-{number}", acts, standard | asks, ENDS.get(kind, ("completed",)))
+    lasting, place = (1, contention.urgent) if kind in URGENT else (contention.lasting, contention.ordinary)
+    acts = {"steps": draw.randint(5, 60) * lasting, "tick": 0.04} | acts
+    standard: dict[str, Any] = {
+        "cpu": draw.choice([1, 1, 2]),
+        "times": TIMES,
+        "max_requeues": 100,
+        "walltime": WALLTIME,
+    }
+    wanted = standard | place(draw) | asks
+    if contention.whole_on_one_node:
+        wanted["cpu"] = min(wanted["cpu"], CPUS // wanted.get("members", 1))
+    return Wish(f"{kind}-{number}", acts, wanted, ENDS.get(kind, ("completed",)))

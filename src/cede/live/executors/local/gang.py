@@ -123,6 +123,9 @@ class Gang:
                 walltime=any(end["walltime"] for end in ends),
                 cause=next((end["cause"] for end in ends if end.get("cause")), ""),
                 at=self._last(ends),
+                gave_way=max(
+                    (int(one.said.get("done", 0)) for one in self.members if one.said.get("leaving")), default=0
+                ),
             )
         return Exited(
             self.name,
