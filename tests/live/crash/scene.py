@@ -127,9 +127,15 @@ class Scene:
         if self._client is not None:
             self._client.close()
         self.server.kill()
-        # What the server asked for last is still begun, and would be overlooked until it is in its folder.
-        until(lambda: not list(_beginning(self.data)))
+        # What the server asked for last is still begun, and would be overlooked until it is in its folder; and a zygote
+        # stays until what it forked has ended.
+        until(self._is_empty)
+
+    def _is_empty(self) -> bool:
+        """Whether nothing is left once what there is was ended."""
+        beginning = list(_beginning(self.data))
         end_remains(self.data)
+        return not beginning
 
 
 def _beginning(data: Path) -> Iterator[int]:
