@@ -1,6 +1,8 @@
+from pathlib import Path
 from typing import Any
 
 from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Heard
+from cede.live.executors.local.adoption import conclude
 from cede.live.executors.local.gang import Gang, Member
 from cede.live.executors.local.guard.outcome import outcome
 
@@ -98,3 +100,11 @@ def test_the_end_tells_which_request_to_leave_was_answered_with_a_checkpoint() -
     assert gave_way(done=2, leaving=True) == 2
     assert gave_way(done=2, leaving=False) == 0
     assert gave_way() == 0
+
+
+def test_one_that_was_told_to_go_before_it_began_tells_what_for(tmp_path: Path) -> None:
+    end = conclude(str(tmp_path), told=True, cause="preempt")
+
+    assert end is not None
+    assert ended(end) == Exited("g", 1, told=True)
+    assert ended(end).cause == "preempt"

@@ -146,3 +146,14 @@ def test_one_that_was_let_off_and_ended_well_has_completed() -> None:
     world.exit("old", 0, after=1, gave_way=1)
 
     assert world.phase("old") == "completed"
+
+
+@pytest.mark.parametrize("cause", ["preempt", ""])
+def test_one_that_was_told_to_go_before_it_began_and_whose_record_knows_nothing_of_it_queues_again(cause: str) -> None:
+    """As after a store was restored: it has no exit code, and that is no failure of its own."""
+    world = nodes(4)
+    world.submit("old", cpu=1)
+    step = world.exit("old", None, after=1, told=True, signal=None, cause=cause)
+
+    assert [one.rule for one in step.transitions][:1] == ["live.told-before"]
+    assert not any(one.after == "failed" for one in step.transitions)

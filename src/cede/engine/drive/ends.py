@@ -98,10 +98,13 @@ def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
     was found says why.
     """
     if job.leaves_until is None or roll.when > job.leaves_until:
-        if job.leaving is None and fact.told and fact.cause in CAUSES:
-            job.leaving = Leaving(fact.cause, "told")
-            signal = Signal.CANCEL if fact.cause in ("cancel", "walltime") else Signal.EVICT
-            roll.move(job, signal, rules.TOLD_BEFORE, cause=fact.cause)
+        # Who was told before it began has no end of its own: whatever it was told for, it is as good as never started.
+        never_began = fact.code is None and fact.signal is None and not fact.lost and not fact.error
+        if job.leaving is None and fact.told and (fact.cause in CAUSES or never_began):
+            cause = fact.cause if fact.cause in CAUSES else "withdrawn"
+            job.leaving = Leaving(cause, "told")
+            signal = Signal.CANCEL if cause in ("cancel", "walltime") else Signal.EVICT
+            roll.move(job, signal, rules.TOLD_BEFORE, cause=cause)
         elif job.leaving is None and fact.gave_way > job.hint and job.resumes:
             # It ended well, but in the midst of its work: it had saved in order to leave.
             job.leaving = Leaving("withdrawn", "told", saved=True)

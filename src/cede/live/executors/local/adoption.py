@@ -101,11 +101,13 @@ def supervisor(folder: str) -> int | None:
     return None
 
 
-def conclude(folder: str, *, told: bool = False, error: str = "", wait: bool = False) -> dict[str, Any] | None:
+def conclude(
+    folder: str, *, told: bool = False, cause: str = "", error: str = "", wait: bool = False
+) -> dict[str, Any] | None:
     """How a member without a supervisor ended; none if it has one. From now on no supervisor will start it.
 
-    Nothing is left of one whose supervisor died. One that never began has been `told` to end before it did, or could
-    not because of an `error`, or is lost.
+    Nothing is left of one whose supervisor died. One that never began has been `told` to end before it did, for this
+    `cause`, or could not because of an `error`, or is lost.
     """
     try:
         with _lock(folder, wait=wait) as ours:
@@ -120,7 +122,7 @@ def conclude(folder: str, *, told: bool = False, error: str = "", wait: bool = F
                 end_remains(spec, began)
             remove_cgroups(spec.get("cgroups", []))
             unknown = began is not None or not (told or error)
-            result = outcome(lost=True) if unknown else outcome(told=told, error=error)
+            result = outcome(lost=True) if unknown else outcome(told=told, cause=cause, error=error)
             files.put(folder, "exit.json", result)
             return result
     except FileNotFoundError:  # somebody deleted the folder: there is nothing to keep

@@ -197,7 +197,8 @@ class Underway:
                 if not self._supervised(tracked, member):
                     self._bury(tracked, member)
             else:
-                tracked.gang.members[member].exit = adoption.conclude(folder, told=True)
+                end = adoption.conclude(folder, told=True, cause=order.get("cause", ""))
+                tracked.gang.members[member].exit = end
         self.advance(tracked)
 
     def give_up(self, tracked: Tracked, members: list[int], why: str) -> None:
