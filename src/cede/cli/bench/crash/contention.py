@@ -71,7 +71,7 @@ CONTENTIONS = {
         ),
         ordinary=lambda draw: {"queue": "root.batch", "priority": draw.randint(1, 9)},
         urgent=lambda draw: {"queue": "root.prod", "priority": draw.randint(50, 90)},
-        lasting=3,
+        lasting=8,
         most_under_way=30,
     ),
     "ytsaurus": Contention(
@@ -79,7 +79,7 @@ CONTENTIONS = {
         # Several allocations make an operation, which may hold more than its share.
         ordinary=lambda draw: {"queue": "batch", "app": f"batch-{draw.randrange(2)}"},
         urgent=lambda draw: {"queue": "prod", "app": f"prod-{draw.randrange(2)}"},
-        lasting=3,
+        lasting=8,
         most_under_way=30,
         whole_on_one_node=True,
     ),
