@@ -171,8 +171,8 @@ def live(
 def crash(
     kills: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How often the server is killed.")] = 20,
     faults: Annotated[
-        str, typer.Option(metavar="F,F", help="Other faults: full, read-only, clock, restored, stopped; or all.")
-    ] = "",
+        str | None, typer.Option(metavar="F,F", help="Other faults: full, read-only, clock, restored, stopped; or all.")
+    ] = None,
     times: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="How often each fault is struck.")] = 5,
     doctrine: Annotated[
         str, typer.Option(metavar="D,D", help="Doctrines, over which kills and faults are spread; or all.")
@@ -188,7 +188,7 @@ def crash(
     from cede.cli.bench.crash.run import Plan, measured
 
     doctrines = _chosen("--doctrine", doctrine, list(CONTENTIONS))
-    plan = Plan(kills, seed, doctrines, _chosen("--faults", faults, list(FAULTS)), times)
+    plan = Plan(kills, seed, doctrines, _chosen("--faults", faults or "", list(FAULTS)), times)
     with telling(plan.total) as tell:
         report = measured(plan, keep=keep, tell=tell)
     _show(report, print_report, json=json)
