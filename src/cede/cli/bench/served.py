@@ -87,8 +87,8 @@ def served_in(folder: Path, cluster: dict[str, Any], config: Mapping[str, Any] |
         options += ["--account", f"{getpass.getuser()}={account()}"]
     command = [sys.executable, "-c", "from cede.cli.live.serve import app; app()", str(file), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+    assert process.stdout is not None, "it was asked for"
     try:
-        assert process.stdout is not None, "it was asked for"
         if not process.stdout.readline():
             raise CedeError("the server did not start")
         with Client(data=data) as client:
@@ -97,6 +97,7 @@ def served_in(folder: Path, cluster: dict[str, Any], config: Mapping[str, Any] |
     finally:
         process.terminate()
         process.wait(timeout=30)
+        process.stdout.close()
 
 
 def _end_everything(client: Client) -> None:
