@@ -158,3 +158,9 @@ def test_many_at_once_are_all_started_and_all_end(stand: Stand) -> None:
 
     assert {stand.wait(Exited, name).code for name in names} == {0}
     assert len(stand.facts) == 2 * len(names)
+
+
+def test_one_that_was_given_no_node_cannot_be_started_and_says_why(stand: Stand) -> None:
+    stand.launch("job", shell("true"), members=0)
+
+    assert "no node" in stand.wait(Exited, "job").error

@@ -97,6 +97,9 @@ class LocalExecutor:
                     self._underway.tell_end(key)
                     return
                 self._recall(*key)
+            if not order.nodes:  # a plan on quota alone places nobody
+                self._refuse(order, "it was given no node: the cluster file has none")
+                return
             try:
                 rights = rights_of(task.account)
                 tracked = self._underway.get(key) or self._begin(order, task, rights)
