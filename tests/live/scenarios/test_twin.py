@@ -76,7 +76,7 @@ def session(live: Live) -> None:
     live.client.cancel("saver")
 
     asks = answering('put progress "$hint 0.5"; put defer "$hint 9"; sleep 300')
-    live.runs("slow", asks, checkpoint=SAVES, times={"checkpoint_timeout": 1}, **low)
+    live.runs("slow", asks, checkpoint=SAVES, requeue="never", times={"checkpoint_timeout": 1}, **low)
     live.runs("polite", POLITE, checkpoint="none", **low)
     live.preempt("slow", "sleep 0.1", members=2, **high)
     live.end("slow")
