@@ -149,7 +149,7 @@ def acted(step: Step) -> tuple[Any, ...]:
 
 
 def unpriced(victim: Victim) -> Victim:
-    return replace(victim, cost=None, lost_gpu_hours=None)
+    return replace(victim, cost=None, lost_gpu_hours=None, saving="")
 
 
 def records(driver: Driver) -> dict[str, dict[str, Any]]:

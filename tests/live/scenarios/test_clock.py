@@ -43,7 +43,7 @@ def test_an_hour_of_walltime_is_not_over_because_the_clock_was_set_on_by_two(liv
 def test_a_checkpoint_is_given_up_in_time_though_the_clock_was_set_back_by_two_hours(
     live: Live, machine: SteppedClock
 ) -> None:
-    live.runs("silent", SILENT, checkpoint=SAVES)
+    live.runs("silent", SILENT, checkpoint=SAVES, requeue="never")
     machine.step(hours=-2)
     live.preempt("silent")
     live.happened("silent", "hint")

@@ -82,7 +82,7 @@ def test_a_gang_is_suspended_only_when_every_member_has_saved(live: Live) -> Non
 def test_a_gang_of_which_one_member_cannot_save_has_failed_to(live: Live) -> None:
     fails = answering('put failed "$hint no room"')
     one_fails = f"if [ $CEDE_RANK = 1 ]; then {fails}; else {SAVING}; fi"
-    live.shell("one-cannot", one_fails, members=4, checkpoint=SAVES)
+    live.shell("one-cannot", one_fails, members=4, checkpoint=SAVES, requeue="never")
     members_said(live, "one-cannot", "ready")
     live.wait("one-cannot", "running")
     live.preempt("one-cannot")

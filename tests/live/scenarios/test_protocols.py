@@ -88,7 +88,13 @@ def test_an_application_that_asks_for_time_over_grpc_gets_some_and_no_more(live:
     command = (sys.executable, str(Path(__file__).parent / "deferring.py"), then)
     name = f"{then}-later"
     times = {"checkpoint_timeout": {"saves": 30, "forgets": 10}[then], "max_deferral": 0.5}
-    live.submit(name, *command, checkpoint={"mode": "manual", "protocol": "grpc"}, times=times)
+    live.submit(
+        name,
+        *command,
+        checkpoint={"mode": "manual", "protocol": "grpc"},
+        times=times,
+        requeue="never" if then == "forgets" else "always",
+    )
     live.said(name, "ready")
     live.wait(name, "running")
     live.preempt(name)
