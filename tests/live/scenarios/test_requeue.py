@@ -20,16 +20,16 @@ def lose(live: Live, name: str) -> None:
 
 
 def test_a_silent_victim_queues_again_unless_it_said_never(live: Live) -> None:
-    live.runs("silent", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 1})
-    urgent = live.preempt("silent", "sleep 0.2")
+    live.runs("silent-once", SILENT, checkpoint=SAVES, times={"checkpoint_timeout": 1})
+    urgent = live.preempt("silent-once", "sleep 0.2")
 
-    live.said("silent", "ready", attempt=2)
+    live.said("silent-once", "ready", attempt=2)
     assert live.client.job(urgent)["state"] == "completed"
-    again = live.wait("silent", "running")
+    again = live.wait("silent-once", "running")
     assert (again["requeues"], again["preempted"], again["attempt"]) == (1, 1, 2)
-    assert live.signals("silent")[3:7] == ["hint", "evict", "fail", "requeue"]
+    assert live.signals("silent-once")[3:7] == ["hint", "evict", "fail", "requeue"]
     assert "from the start, 1 of at most 3 times" in next(
-        e["why"] for e in live.events("silent") if e["signal"] == "requeue"
+        e["why"] for e in live.events("silent-once") if e["signal"] == "requeue"
     )
 
 

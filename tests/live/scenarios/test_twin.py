@@ -92,11 +92,7 @@ def session(live: Live) -> None:
     live.client.cancel("never")
 
 
-SHIPPED = "backendai as shipped"
-KNOWN = pytest.mark.xfail(reason="under 26.8 a replay takes victims of one priority in another order", strict=False)
-
-
-@pytest.mark.parametrize("which", [pytest.param(one, marks=[KNOWN] if one == SHIPPED else []) for one in CLUSTERS])
+@pytest.mark.parametrize("which", CLUSTERS)
 def test_a_recorded_session_gives_the_same_once_more(
     which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ asked for, by name. No ratios, no sums.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,10 @@ def pick(
     memory: dict[str, Any],
     group: int,
 ) -> int:
-    """The node row the strategy likes best; one more pick of this group's."""
-    turn = picks(memory, group)
-    count_pick(memory, group)
+    """The node row the strategy likes best; with `roundrobin` one more pick of this group's."""
     if strategy == ROUNDROBIN:
+        turn = picks(memory, group)
+        count_pick(memory, group)
         return int(nodes_by(state, nodes)[turn % len(nodes)])
     return first_node(state, nodes, *likings(state, strategy, nodes, need, remaining))
 
@@ -63,6 +64,18 @@ def picks(memory: dict[str, Any], group: int) -> int:
 def count_pick(memory: dict[str, Any], group: int) -> None:
     """Every pick counts, also that of a member whose session finds no room in the end."""
     memory.setdefault(ROUNDROBIN, {})[group] = picks(memory, group) + 1
+
+
+def kept(state: State, memory: Mapping[str, Any], _at: int | None) -> dict[str, Any]:
+    """The picks by the group's name, which outlive a restart: the turn goes on where it was."""
+    found = {state.partitions.names[group]: turn for group, turn in memory.get(ROUNDROBIN, {}).items()}
+    return {ROUNDROBIN: dict(sorted(found.items()))} if found else {}
+
+
+def recalled(state: State, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The memory of which this was kept; groups that are no more are left out."""
+    known = state.partitions.index
+    return {ROUNDROBIN: {known[name]: turn for name, turn in told.get(ROUNDROBIN, {}).items() if name in known}}
 
 
 def one_key(keys: list[Int64s], count: int) -> Int64s:
