@@ -61,8 +61,8 @@ def test_so_is_one_with_restarts(which: str) -> None:
     assert_same(world)
 
 
-def test_what_a_doctrine_remembered_is_gone_after_a_restart_in_both() -> None:
-    """The next node in turn is the first again."""
+def test_what_a_doctrine_remembers_outlives_a_restart_in_both() -> None:
+    """The next node in turn is the third."""
     world = World(cede.load(ROUND_ROBIN).document)
     for name in ("a", "b"):
         world.run(name, cpu=1)
@@ -70,5 +70,5 @@ def test_what_a_doctrine_remembered_is_gone_after_a_restart_in_both() -> None:
     world.feed(Restarted())
     world.run("c", cpu=1)
 
-    assert [world.job(name).nodes for name in "abc"] == [("n1",), ("n2",), ("n1",)]
+    assert [world.job(name).nodes for name in "abc"] == [("n1",), ("n2",), ("n3",)]
     assert_same(world)
