@@ -15,7 +15,7 @@ from cede.engine.costs import priced
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
 from cede.model.garbage import collecting_no_garbage
-from cede.model.plan import Plan
+from cede.model.plan import Decision, Plan
 from cede.model.times import format_time
 from cede.state.columns import PENDING, STATES, SUSPENDED
 from cede.state.state import State
@@ -90,25 +90,27 @@ def plan_acts(
     trial: Trial, doctrine: Doctrine, memory: dict[str, Any], backfill: str = "off"
 ) -> tuple[bool, Plan | None]:
     """What a plan decides that acts, up to the first preemption, with refusals of those that just came, nobody passing
-    a head but as `backfill` says; none if that is nothing. First whether that could be told: only where the doctrine
-    has a shorter way to it. Of the `trial` nothing stays.
+    a head but as `backfill` says; none if that is nothing, now and later. First whether that could be told: only where
+    the doctrine has a shorter way to it. Of the `trial` nothing stays.
     """
-    if doctrine.swift is None:
-        return False, None
     state = trial.state
     choice = choice_of(state)
-    cycle = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill, effort=BRISK)
-    found = doctrine.swift(cycle)
-    if found is None:
-        return False, None
+    made = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill, effort=BRISK, words=False)
+    decisions: tuple[Decision, ...]
     try:
-        decisions = tuple(found)
+        if backfill == "off" and choice.edition in doctrine.incremental:
+            decisions = tuple(doctrine.decide(made))
+        else:
+            found = None if doctrine.swift is None else doctrine.swift(made)
+            if found is None:
+                return False, None
+            decisions = tuple(found)
     finally:
         trial.undo()
-    if not decisions:
+    if not decisions and made.wakes_at is None:
         return True, None
     now = format_time(state.now, state.instant)
-    return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, cycle.wakes_at)
+    return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, made.wakes_at)
 
 
 def recalled_of(state: State, doctrine: Doctrine, kept: Mapping[str, Any] | None) -> dict[str, Any]:

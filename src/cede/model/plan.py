@@ -10,6 +10,10 @@ from cede.model.certificate import Certificate
 ACTIONS = ("start", "preempt", "wait", "refuse")
 VERDICTS = ("victim", "protected", "not-needed", "not-eligible")
 
+CONDITIONS = ("room", "quota", "candidate", "time", "share", "turn")
+"""What could end a wait: room on nodes, quota of a queue, somebody who may be preempted, a time, a share that crosses a
+threshold, those ahead in line."""
+
 REQUEUED = "requeued"
 ENDED = "ended"
 
@@ -79,6 +83,18 @@ class Warning:
 
 
 @dataclass(frozen=True, slots=True)
+class Until:
+    """Something that could end a wait. `kind` is one of `CONDITIONS`; `at` is when it does, if time alone does."""
+
+    kind: str
+    why: str
+    at: int | float | str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "why": self.why} | ({} if self.at is None else {"at": self.at})
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What becomes of one pending workload, or, with `workload` None, an eviction that serves nobody."""
 
@@ -97,6 +113,8 @@ class Decision:
     """What an explanation adds to the candidates, in the doctrine's own words: single values, and lists of rows."""
     certificate: Certificate | None = None
     """How near its victims are to the best there are; only if somebody asked for that."""
+    until: tuple[Until, ...] = ()
+    """What could end its wait, the nearest first; only if somebody asked for an explanation."""
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"workload": self.workload, "action": self.action}
@@ -113,6 +131,8 @@ class Decision:
             result["warnings"] = [warning.to_dict() for warning in self.warnings]
         if self.nearest_miss:
             result["nearest_miss"] = [miss.to_dict() for miss in self.nearest_miss]
+        if self.until:
+            result["until"] = [condition.to_dict() for condition in self.until]
         if self.candidates is not None:
             result["candidates"] = [candidate.to_dict() for candidate in self.candidates]
         if self.account is not None:

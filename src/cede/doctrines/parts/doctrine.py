@@ -38,6 +38,10 @@ class Cycle:
     effort: int = EFFORT
     """How far a search for the proven best victims may branch before it is given up; no clock, so that the same file
     has the same plan."""
+    words: bool = True
+    """Whether those who wait are told why. Without, `decide` yields only what acts: starts and preemptions up to the
+    first one (all of them where the plan is one transaction), and refusals of those that came since the cycle before;
+    at a cost that follows what changed since."""
     wakes_at: int | None = None
     missed: dict[Hashable, list[int]] = field(default_factory=dict)
 
@@ -106,6 +110,8 @@ class Doctrine:
     fate: Callable[[State, str, int], str]
     audit: Callable[[State, str], Audit]
     lint: Callable[[State, str], Iterable[Finding]]
+    incremental: frozenset[str] = frozenset()
+    """Editions whose `decide` goes without words too."""
     swift: Callable[[Cycle], Iterator[Decision] | None] | None = None
     """The decisions of `decide` that act, up to the first preemption, and refusals of those that just came, at a cost
     that follows what changed since the cycle before; none where that cannot be had."""
