@@ -88,10 +88,10 @@ class Until:
 
     kind: str
     why: str
-    at: int | float | str | None = None
+    at: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "why": self.why} | ({} if self.at is None else {"at": self.at})
+        return {"kind": self.kind, "why": self.why} | ({"at": self.at} if self.at else {})
 
 
 @dataclass(frozen=True, slots=True)
