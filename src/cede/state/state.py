@@ -205,6 +205,7 @@ class State:
     def begin(self, row: int, at: int | None) -> None:
         """A workload that has its room runs since this time, or has not begun to."""
         self.work.started[row] = NEVER if at is None else at
+        self.journal.move(row)
         self.version += 1
 
     def mark(self, row: int, state: int) -> None:

@@ -90,6 +90,8 @@ def waiting(
     Candidates need not be `found` where nothing but the rule's sentence is told and that does not speak of them.
     """
     state = cycle.state
+    if not cycle.words:
+        return Decision(claim.name, "wait", rule.id, "")
     if not cycle.told:
         numbers = _numbers(state, claim, found, limits, _named_in(rule.sentence)) | facts
         return Decision(claim.name, "wait", rule.id, rule.because(**numbers))

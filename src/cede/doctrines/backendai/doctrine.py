@@ -76,6 +76,7 @@ BACKENDAI = Doctrine(
     question=question,
     kept=kept,
     recalled=recalled,
+    incremental=frozenset({SHIPPED}),
     transactional=frozenset({SHIPPED}),
     awaits_start=frozenset({SHIPPED}),
 )

@@ -10,10 +10,11 @@ from cede.doctrines.backendai.rules import TOO_BIG
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, Settings, settings_of
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.front import lasting
 from cede.doctrines.parts.limits import Limit, limits_of
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import too_big
-from cede.doctrines.parts.shapes import about, shapes_of
+from cede.doctrines.parts.shapes import about, shape_of, shapes_of
 from cede.model.plan import Decision
 from cede.state.state import State
 
@@ -52,18 +53,39 @@ class Kind:
         return self._too_big[0]
 
 
-class Known:
-    """Kinds of waiting workloads, and the answers that were given since something was booked last."""
+def unread_by(state: State) -> tuple[str, ...]:
+    """Columns of a claimant that nothing which holds for its kind depends on."""
+    return NOT_READ if state.static.policies else (*NOT_READ, *OWNERS)
 
-    def __init__(self, cycle: Cycle, rows: Rows) -> None:
+
+class Known:
+    """Kinds of waiting workloads, and the answers that were given since something was booked last.
+
+    With `kinds` and `shapes` of earlier cycles those are used, and added to.
+    """
+
+    def __init__(
+        self,
+        cycle: Cycle,
+        rows: Rows,
+        kinds: dict[Hashable, Kind] | None = None,
+        shapes: dict[int, Hashable] | None = None,
+    ) -> None:
         self.cycle = cycle
-        self.shapes = shapes_of(cycle.state, rows, NOT_READ if cycle.state.static.policies else (*NOT_READ, *OWNERS))
-        self._kinds: dict[int, Kind] = {}
-        self._mark = cycle.trial.mark()
+        self.shapes: dict[int, Hashable] = {}
+        if shapes is None:
+            self.shapes.update(shapes_of(cycle.state, rows, unread_by(cycle.state)))
+        else:
+            self.shapes = shapes
+        self._kinds: dict[Hashable, Kind] = {} if kinds is None else kinds
+        self._mark: int | None = None
 
     def kind(self, row: int) -> Kind:
         """What is known of this workload and all that are like it."""
-        shape = self.shapes[row]
+        state = self.cycle.state
+        shape = self.shapes.get(row)
+        if shape is None:
+            shape = self.shapes[row] = shape_of(state, row, unread_by(state))
         found = self._kinds.get(shape)
         if found is None:
             found = self._kinds[shape] = kind_of(self.cycle, row)
@@ -89,7 +111,7 @@ class Known:
 
 def kind_of(cycle: Cycle, row: int) -> Kind:
     state = cycle.state
-    claim, limits = claim_of(state, row), limits_of(state, row)
+    claim, limits = lasting(claim_of(state, row)), limits_of(state, row)
     refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
     edition = DOCUMENT if cycle.edition == DOCUMENT else SHIPPED
     settings = settings_of(state.tree.settings(int(state.work.queue[row])), edition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +14,7 @@ from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.booking import RefusedBooking, amounts_by_node, refused_booking, rolled_back
 from cede.doctrines.backendai.facts import groups_with_work, highest_waiting, scope_column
 from cede.doctrines.backendai.known import Answer, Kind, Known
+from cede.doctrines.backendai.line import LINES, Lines
 from cede.doctrines.backendai.promises import broken_promises
 from cede.doctrines.backendai.sequence import sequence
 from cede.doctrines.backendai.settings import SHIPPED, Settings, settings_of
@@ -44,11 +45,55 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     """
     state = cycle.state
     overlap = cycle.trial.keep_apart()
-    groups = groups_with_work(state)
-    queues = [sequence(state, partition, group_settings(state, partition)) for partition in groups]
-    for queue in queues:
-        if cycle.only is None or cycle.only in queue:
-            yield from GroupPass(cycle, queue, overlap).decide()
+    if cycle.words or cycle.only is not None:
+        groups = groups_with_work(state)
+        queues = [sequence(state, partition, group_settings(state, partition)) for partition in groups]
+        for queue in queues:
+            if cycle.only is None or cycle.only in queue:
+                yield from GroupPass(cycle, Known(cycle, queue), overlap).decide(queue.tolist())
+        return
+    lines = lines_of(cycle)
+    for group in sorted(lines.by_group, key=state.partitions.names.__getitem__):
+        if lines.by_group[group].bands:
+            yield from acts_of(cycle, lines, group, overlap)
+
+
+def lines_of(cycle: Cycle) -> Lines:
+    """Who waits, as the cycle before left it and brought up to date."""
+    state = cycle.state
+    lines: Lines | None = cycle.memory.get(LINES)
+    if lines is None or lines.reshaped != state.journal.reshaped:
+        settings = {group: group_settings(state, group) for group in range(len(state.partitions.names))}
+        lines = cycle.memory[LINES] = Lines(state, settings)
+    else:
+        lines.follow(state)
+    return lines
+
+
+def acts_of(cycle: Cycle, lines: Lines, group: int, overlap: Int64s | None) -> list[Decision]:
+    """What acts in the group, and refusals of those that came; nobody is looked at while all would be the same."""
+    line = lines.by_group[group]
+    known = Known(cycle, np.empty(0, np.intp), lines.kinds, lines.shapes)
+    came = [row for row in line.fresh if known.kind(row).refused is None]
+    made: dict[int, Decision] = {}
+    if not line.sleeps(cycle, [lines.turn_of(row) for row in came]):
+        alone = replace(cycle, wakes_at=None)
+        picked = dict(cycle.memory.get(ROUNDROBIN, {}))
+        looked = GroupPass(alone, known, overlap)
+        made = looked.decided(row for _, row in lines.in_turn(group))
+        line.head = None if looked.head is None else lines.turn_of(looked.head)
+        line.wakes_at, line.grown = alone.wakes_at, cycle.state.journal.grown
+        waits = not (looked.starts or looked.reservations or looked.waits_for_others or cycle.optimal)
+        line.asleep = waits and cycle.memory.get(ROUNDROBIN, {}) == picked
+    if line.wakes_at is not None:
+        cycle.wake(line.wakes_at)
+    fresh, line.fresh = set(line.fresh), []
+    for row in sorted(fresh - made.keys(), key=lines.turn_of):
+        refused = known.kind(row).refused
+        if refused is not None:
+            made[row] = about(refused, cycle.state.work_names[row])
+    acts = ("start", "preempt")
+    return [one for row, one in made.items() if one.action in acts or (one.action == "refuse" and row in fresh)]
 
 
 def group_settings(state: State, partition: int) -> Settings:
@@ -62,19 +107,26 @@ def group_settings(state: State, partition: int) -> Settings:
 class GroupPass:
     """One pass over one group: who is to leave for whom, and what is to be booked for whom in the end."""
 
-    def __init__(self, cycle: Cycle, queue: Rows, overlap: Int64s | None) -> None:
+    def __init__(self, cycle: Cycle, known: Known, overlap: Int64s | None) -> None:
         self.cycle = cycle
         self.state = cycle.state
-        self.queue = queue
-        self.known = Known(cycle, queue)
+        self.known = known
         self.overlap = overlap
         self.leaving: list[int] = []
         self.begin = cycle.trial.mark()
         self.starts: dict[int, list[int]] = {}
         self.reservations: dict[int, list[int]] = {}
+        self.head: int | None = None
+        self.waits_for_others = False
+        """Whether one of those that were looked at may do what it does by who else waits."""
 
-    def decide(self) -> list[Decision]:
-        """What becomes of everybody in sequence; the first that finds no room ends the pass for those behind it.
+    def decide(self, queue: Iterable[int]) -> list[Decision]:
+        """What becomes of everybody in sequence, or of the one that is asked for."""
+        made, only = self.decided(queue), self.cycle.only
+        return list(made.values()) if only is None else [made[only]]
+
+    def decided(self, queue: Iterable[int]) -> dict[int, Decision]:
+        """The same by row; the first that finds no room ends the pass for those behind it.
 
         Where one session is asked for, those ahead of it are decided too, so that it finds what they leave; but none of
         them blocks it, since the question is what would become of it if it were its turn. Those behind it are, if it
@@ -82,22 +134,24 @@ class GroupPass:
         """
         only = self.cycle.only
         made: dict[int, Decision] = {}
-        head: int | None = None
-        for row in self.queue.tolist():
+        for row in queue:
             if only is None or row == only:
-                made[row], blocks = self._answer(self.cycle, row, head if only is None else None)
-            elif head is None:
+                made[row], blocks = self._answer(self.cycle, row, self.head if only is None else None)
+            elif self.head is None:
                 made[row], blocks = self._answer(self.cycle.quiet(), row, None)
             else:
                 blocks = False
-            if blocks and head is None:
-                head = row
+            self.waits_for_others |= self.state.work.kind[row] == SYSTEM
+            if blocks and self.head is None:
+                self.head = row
+                if not self.cycle.words:
+                    break
             if row == only and made[row].action != "preempt":
                 break
         refused = refused_booking(self.state, self.reservations, self.starts)
         if refused is not None:
             made |= self._rolled_back(made, refused)
-        return list(made.values()) if only is None else [made[only]]
+        return made
 
     def _rolled_back(self, made: dict[int, Decision], refused: RefusedBooking) -> dict[int, Decision]:
         """Everybody who was to preempt waits, and what was booked for those who start stays booked."""
@@ -127,7 +181,14 @@ class GroupPass:
         claim, limits = kind.claim_of(state, row), kind.limits_of(state, row)
         behind = head is not None and not cycle.told
         found = None if behind else candidates(state, claim, settings)
-        wait = partial(waiting, cycle, claim, settings, found, finds_room=partial(_finds_room, cycle, claim, settings))
+        wait = partial(
+            waiting,
+            cycle,
+            claim,
+            settings,
+            found,
+            finds_room=partial(_finds_room, cycle, claim, settings),
+        )
         if head is not None:
             return wait([], rules.BEHIND, rules.BEHIND, head=state.work_names[head]), False
         assert found is not None

@@ -48,6 +48,15 @@ def shapes_of(state: State, rows: Rows, unread: Container[str] = ()) -> dict[int
     }
 
 
+def shape_of(state: State, row: int, unread: Container[str] = ()) -> Hashable:
+    """The same of one workload, as something that equals that of those that are alike."""
+    work = state.work
+    names = (name for name in WorkloadColumns.scalars if name not in OWN and name not in unread)
+    read = tuple([getattr(work, name).item(row) for name in names])
+    beside = _beside(state, row) if _odd(state, {row}) else None
+    return read, work.need[:, row].tobytes(), work.usage[:, row].tobytes(), beside
+
+
 def _odd(state: State, rows: set[int]) -> set[int]:
     """Those of these workloads of which something is known beside their columns."""
     sides: tuple[dict[int, Any], ...] = (state.parts, state.constraints, state.admitted, state.reservations)

@@ -205,8 +205,11 @@ class Driver:
     def _turn_away(self, facts: Sequence[Fact]) -> None:
         """Workloads of this step that can never run are not taken in; those that are refused only for now wait."""
         roll = self._roll
+        not_taken = {refusal.fact for refusal in roll.step.refusals}
         for number, fact in enumerate(facts):
-            decision = roll.step.refused.get(fact.workload.name) if isinstance(fact, Submit) else None
+            if not isinstance(fact, Submit) or number in not_taken:
+                continue
+            decision = roll.step.refused.get(fact.workload.name)
             if decision is None or decision.workload not in roll.jobs or roll.jobs[decision.workload].version:
                 continue
             if decision.rule in roll.doctrine.retries:

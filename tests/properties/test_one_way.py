@@ -1,0 +1,98 @@
+"""What acts without words is what the whole plan decides, through whatever happens: for every edition."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from cede.engine.drive.terms import Terms
+from cede.engine.drive.ways import Ways
+from cede.model.cluster import ClusterFile
+from cede.model.document import parse_document
+from cede.model.times import SECOND
+from tests.properties.lives import busy, live
+from tests.properties.twins import node
+
+pytestmark = pytest.mark.slow
+
+LIVES = 60
+
+
+def terms(dice: Random) -> Terms:
+    return Terms(
+        checkpoint_timeout=dice.choice([3, 600]) * SECOND,
+        grace_period=dice.choice([1, 30]) * SECOND,
+        hold_timeout=dice.choice([None, None, 2 * SECOND]),
+        requeue=dice.choice(["never", "always", "always", "always"]),
+        answers=dice.choice([True, False]),
+    )
+
+
+def replays(dice: Random) -> Ways:
+    return Ways(at_once=dice.random() < 0.7, walltimes=False)
+
+
+# -- Backend.AI 26.8 -------------------------------------------------------------------------------------------------
+
+
+def shipped(dice: Random) -> tuple[ClusterFile, dict[str, Any], dict[str, Any]]:
+    """A cluster, its shape, and the settings of its queues."""
+    rules = {
+        "enabled": dice.random() < 0.9,
+        "scheduler": dice.choice(["fifo", "lifo", "drf", "drf"]),
+        "preemption_order": dice.choice(["oldest", "newest", "fewest-sessions", "smallest-resources"]),
+        "preemption_mode": dice.choice(["terminate", "reschedule", "reschedule"]),
+        "victim_scope": dice.choice(["resource-group", "resource-group", "user"]),
+        "agent_selection_strategy": dice.choice(["concentrated", "dispersed", "roundrobin", "legacy"]),
+        "preemption_min_runtime": dice.choice([0, 0, 3]),
+    }
+    parts = dice.choice([1, 1, 1, 2])
+    shape: dict[str, Any] = {"partitions": parts, "nodes": [(4, 8)] * dice.randint(1, 4)}
+    limit = {"max": {"gpu": 6}} if dice.random() < 0.2 else {}
+    other = {"partition": "other"} if parts > 1 else {}
+    document = parse_document(
+        {
+            "cede": 1,
+            "doctrine": {"name": "backendai", "edition": "26.8"},
+            "nodes": [node(number, gpu, cpu, partitions=parts) for number, (gpu, cpu) in enumerate(shape["nodes"])],
+            "queues": [
+                {"name": "a", "settings": rules, **limit},
+                {"name": "b", "settings": rules},
+                {"name": "c", "settings": rules, **other},
+            ],
+        }
+    )
+    return document, shape, rules
+
+
+def session(dice: Random) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "queue": dice.choice(["a", "b", "b", "c"]),
+        "user": dice.choice(["ann", "bob", "cyd", None]),
+        "priority": dice.choice([0, 0, 0, 10]),
+        "job_priority": dice.choice([0, 1, 5, 5]),
+        "requests": {"gpu": dice.choice([1, 1, 2, 4]), "cpu": dice.choice([0, 1, 2])},
+        "members": dice.choice([1, 1, 1, 2, 3]),
+        "preemptible": dice.random() < 0.9,
+        "preempts": dice.random() < 0.9,
+        "kind": dice.choice(["batch"] * 9 + ["system"]),
+        "checkpoint": dice.choice([None, {"mode": "auto"}]),
+    }
+    if dice.random() < 0.1:
+        made |= dice.choice([{"placement": "tight"}, {"placement": "spread"}, {"constraints": {"nodes": ["n0"]}}])
+    return made
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_release_26_8_acts_as_its_whole_plan(seed: int) -> None:
+    steps, dice = busy(seed)
+    document, shape, rules = shipped(dice)
+
+    def queue(pick: int) -> dict[str, Any]:
+        made = {"name": "abc"[pick % 3], "settings": rules | {"preemption_min_runtime": pick % 4}}
+        return made | ({"max": {"gpu": 5}} if pick % 4 == 0 else {})
+
+    kinds = [session(dice) for _ in range(8)]
+    live(document, shape, kinds, terms(dice), replays(dice), steps, queue)
