@@ -7,16 +7,23 @@ class Journal:
     """`rows`: workloads that came, started or changed how they hold their room, in order, since it was emptied; for one
     that went, whose row may be somebody else's by now, the row inverted. Written only while somebody `follows`. `grown`
     counts the times that room may have grown, `reshaped` the changes of nodes, queues and units, `saved` checkpoints
-    written."""
+    written. `reader` is who emptied the rows last: whoever else followed has missed something."""
 
-    __slots__ = ("follows", "grown", "reshaped", "rows", "saved")
+    __slots__ = ("follows", "grown", "reader", "reshaped", "rows", "saved")
 
     def __init__(self) -> None:
         self.follows = False
+        self.reader: object = None
         self.rows: list[int] = []
         self.grown = 0
         self.reshaped = 0
         self.saved = 0
+
+    def begin(self, reader: object) -> None:
+        """From now on this one follows, and what was written before is of no interest."""
+        self.follows = True
+        self.reader = reader
+        self.rows.clear()
 
     def move(self, row: int) -> None:
         if self.follows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,41 @@ def shapes_of(state: State, rows: Rows, unread: Container[str] = ()) -> dict[int
     }
 
 
-def shape_of(state: State, row: int, unread: Container[str] = ()) -> Hashable:
+def shape_of(state: State, row: int, unread: tuple[str, ...] = ()) -> Hashable:
     """The same of one workload, as something that equals that of those that are alike."""
-    work = state.work
-    names = (name for name in WorkloadColumns.scalars if name not in OWN and name not in unread)
-    read = tuple([getattr(work, name).item(row) for name in names])
-    beside = _beside(state, row) if _odd(state, {row}) else None
-    return read, work.need[:, row].tobytes(), work.usage[:, row].tobytes(), beside
+    return _reader(unread).of(state, row)
+
+
+class Shapes:
+    """The shape of one waiting workload at a time; `unread` as in `shapes_of`."""
+
+    __slots__ = ("_at",)
+
+    def __init__(self, unread: Container[str] = ()) -> None:
+        by_type: dict[Any, list[str]] = {}
+        for name, dtype in WorkloadColumns.scalars.items():
+            by_type.setdefault(dtype, []).append(name)
+        self._at = [
+            [at for at, name in enumerate(names) if name not in OWN and name not in unread]
+            for names in by_type.values()
+        ]
+        """Of each block of columns of one type, those that are read."""
+
+    def of(self, state: State, row: int) -> Hashable:
+        """What is equal for those that are alike."""
+        key: list[Hashable] = [state.work.blocks[-1][:, row].tobytes()]
+        for block, read in zip(state.work.blocks, self._at, strict=False):
+            if read:
+                values = block[:, row].tolist()
+                key += [values[at] for at in read]
+        if _odd(state, {row}):
+            key.append(_beside(state, row))
+        return tuple(key)
+
+
+@cache
+def _reader(unread: tuple[str, ...]) -> Shapes:
+    return Shapes(unread)
 
 
 def _odd(state: State, rows: set[int]) -> set[int]:

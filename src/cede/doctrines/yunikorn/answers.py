@@ -15,7 +15,7 @@ from cede.doctrines.parts.misses import nearest_miss
 from cede.doctrines.parts.outcomes import decision, flavors_of, matches_nothing, names_of, started, too_big, wanted
 from cede.doctrines.parts.policies import breach_of
 from cede.doctrines.yunikorn import rules
-from cede.doctrines.yunikorn.ask import Ask, Asks, what_is_short
+from cede.doctrines.yunikorn.ask import Ask, what_is_short
 from cede.doctrines.yunikorn.words import asks
 from cede.model.plan import Decision, Miss, Victim, Warning
 from cede.model.rules import Rule
@@ -37,9 +37,8 @@ def refused(state: State, ask: Ask) -> Decision | None:
     return too_big(state, ask.claim, rules.TOO_BIG)
 
 
-def barred(cycle: Cycle, asks: Asks, ask: Ask) -> Decision | None:
-    """What stands in its way whoever gives way: it is refused, or its tenant may hold no more."""
-    never = asks.refused(ask, refused)
+def barred(cycle: Cycle, never: Decision | None, ask: Ask) -> Decision | None:
+    """What stands in its way whoever gives way: it can never run, or its tenant may hold no more."""
     if never is not None:
         return never
     tenants = (limit for limit in ask.short_limits if limit.tenant != NONE)
@@ -127,6 +126,8 @@ def waiting(
 ) -> Decision:
     """It stays pending. `numbers` go into the sentence; `cannot` is the rule that keeps it from preempting anybody."""
     state = cycle.state
+    if not cycle.words:
+        return Decision(ask.claim.name, "wait", rule.id, "")
     known = {"short": what_is_short(state, ask), **(numbers or {})}
     sentence = rule.because(**known)
     if candidates is None or facts is None or not cycle.told:

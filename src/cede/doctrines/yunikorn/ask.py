@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.limits import Limit, broken, limits_of
-from cede.doctrines.parts.orders import Rows
-from cede.doctrines.parts.shapes import about, shapes_of
 from cede.doctrines.parts.shortage import shortage
 from cede.doctrines.yunikorn.queues import Amounts
-from cede.model.plan import Decision
 from cede.model.quantities import show_quantity
 from cede.state.state import State
 from cede.state.units import WHOLE
-
-NOT_READ = ("app", "originator", "sensitive", "preemptible", "preempts", "kind", "job_priority")
-OWNERS = ("user", "project", "domain", "priority")
-"""Read for policies only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +30,6 @@ class Ask:
     def short_limits(self) -> list[Limit]:
         """Limits that it would exceed now."""
         return broken(self.limits)
-
-
-class Asks:
-    """The asks of one cycle. What holds of one whatever is booked is worked out once for all that are alike."""
-
-    def __init__(self, state: State, rows: Rows) -> None:
-        self.state = state
-        self._kind = shapes_of(state, rows, NOT_READ if state.static.policies else (*NOT_READ, *OWNERS))
-        self._known: dict[int, Ask] = {}
-        self._refused: dict[int, Decision | None] = {}
-
-    def of(self, row: int) -> Ask:
-        """This one, with its limits as they are now."""
-        kind = self._kind[row]
-        known = self._known.get(kind)
-        if known is None:
-            known = self._known[kind] = ask_of(self.state, row)
-            return known
-        claim = replace(known.claim, row=row, name=self.state.work_names[row])
-        return replace(known, claim=claim, limits=limits_of(self.state, row) if known.limits else [])
-
-    def refused(self, ask: Ask, find: Callable[[State, Ask], Decision | None]) -> Decision | None:
-        """The refusal of all that are like this one, if there is one."""
-        kind = self._kind[ask.row]
-        if kind not in self._refused:
-            self._refused[kind] = find(self.state, ask)
-        found = self._refused[kind]
-        return None if found is None else about(found, ask.claim.name)
 
 
 def ask_of(state: State, row: int) -> Ask:

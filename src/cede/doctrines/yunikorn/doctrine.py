@@ -60,6 +60,7 @@ YUNIKORN = Doctrine(
     decide=decide,
     shares=shares,
     exact=frozenset({LAWS}),
+    incremental=frozenset({LAWS}),
     fate=fate,
     audit=Audit,
     lint=lint,

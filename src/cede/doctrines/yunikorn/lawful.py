@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ class Field:
 def field_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Field:
     """The candidates of an ordinary claimant."""
     work, size = state.work, state.work.size
-    fence, measured = queues.fence(ask.leaf), owed(queues, snapshot, ask)[0]
+    fence, measured = queues.fence(ask.leaf), owed(queues, snapshot, ask.leaf, ask.amounts)[0]
     busy = np.flatnonzero(state.tree.usage[:, : queues.size].any(axis=0)).tolist()
     closed = {
         queue: rule for queue in busy if (rule := _closed(queues, snapshot, ask, fence, measured, queue)) is not None
@@ -145,13 +145,13 @@ def is_over(queues: Queues, snapshot: Snapshot, ask: Ask, measured: int, leaf: i
     return False
 
 
-def owed(queues: Queues, snapshot: Snapshot, ask: Ask) -> tuple[int, list[int]]:
-    """Law 4: the nearest queue on the path that guarantees a requested type, NONE if there is none; and of the
-    requested types it guarantees those that are not strictly below.
+def owed(queues: Queues, snapshot: Snapshot, leaf: int, asked: Iterable[int]) -> tuple[int, list[int]]:
+    """Law 4: the nearest queue on the path of the leaf that guarantees a requested type, NONE if there is none; and of
+    the requested types it guarantees those that are not strictly below.
     """
-    for queue in queues.path_of(ask.leaf):
+    for queue in queues.path_of(leaf):
         guaranteed = queues.guarantee(queue)
-        named = [column for column in ask.amounts if column in guaranteed]
+        named = [column for column in asked if column in guaranteed]
         if named:
             used = snapshot.used(queue)
             return queue, [column for column in named if used[column] >= guaranteed[column]]

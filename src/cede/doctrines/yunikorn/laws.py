@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
-from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.outcomes import names_of
-from cede.doctrines.parts.shapes import about, shapes_of
+from cede.doctrines.parts.shapes import about
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
-from cede.doctrines.yunikorn.ask import Ask, Asks, say, used_of
+from cede.doctrines.yunikorn.ask import Ask, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
-from cede.doctrines.yunikorn.queues import Queues, queues_of
+from cede.doctrines.yunikorn.line import Family, Key, Kind, line_of
+from cede.doctrines.yunikorn.queues import queues_of
 from cede.doctrines.yunikorn.search import best_set
 from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
@@ -29,7 +31,10 @@ from cede.model.times import show_duration
 from cede.state.columns import NONE, SUSPENDED
 from cede.state.state import State
 
-NOT_READ = ("originator", "sensitive", "preemptible", "kind", "job_priority")
+Agenda = list[tuple[Key, int]]
+"""Who is asked next, in order, and the number of its kind."""
+LAST = chr(0x10FFFF)
+"""After every uid."""
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
@@ -38,43 +43,37 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     Where one workload is asked for, those ahead of it are decided too, so that it finds what they leave.
     """
     plan = _Plan(cycle)
-    for row in plan.queue.tolist():
-        asked = cycle.only in (None, row)
-        made = plan.answer(row, asked)
-        if asked:
-            yield made
-        if row == cycle.only:
-            break
+    return plan.everybody() if cycle.words else plan.what_acts()
 
 
-def queue_of(state: State) -> Rows:
-    """All that wait, in order."""
-    rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
-    rows = rows[state.work.state[rows] <= SUSPENDED]
-    return ordered(state, rows, -state.work.priority[rows].astype(np.int64), state.work.submitted[rows])
-
-
-@dataclass(slots=True)
 class _Plan:
     """One cycle under way; answers that booked nothing hold for all that are alike until something is booked."""
 
-    cycle: Cycle
-    queues: Queues = field(init=False)
-    mode: Mode = field(init=False)
-    queue: Rows = field(init=False)
-    shapes: dict[int, int] = field(init=False)
-    asks: Asks = field(init=False)
-    known: dict[Any, Decision] = field(default_factory=dict)
-    mark: int = -1
-
-    def __post_init__(self) -> None:
-        state = self.cycle.state
+    def __init__(self, cycle: Cycle) -> None:
+        state = cycle.state
+        self.cycle = cycle
         self.queues = queues_of(state, LAWS)
         choice = state.static.doctrine
-        self.mode = mode_of({} if choice is None else choice.settings)
-        self.queue = queue_of(state)
-        self.shapes = shapes_of(state, self.queue, NOT_READ)
-        self.asks = Asks(state, self.queue)
+        self.mode: Mode = mode_of({} if choice is None else choice.settings)
+        self.line = line_of(cycle, self.queues)
+        self.known: dict[Any, Decision] = {}
+        self.mark = -1
+        self._owed: dict[Family, bool] = {}
+        """Whether the guarantee that a family may claim is not used up, as long as nothing is booked."""
+
+    # -- everybody, with words ---------------------------------------------------------------------------------
+
+    def everybody(self) -> Iterator[Decision]:
+        cycle = self.cycle
+        self.line.forget_room()
+        self.line.newcomers()
+        for *_, row in self.line.in_order():
+            asked = cycle.only in (None, row)
+            made = self.answer(row, asked)
+            if asked:
+                yield made
+            if row == cycle.only:
+                break
 
     def answer(self, row: int, asked: bool) -> Decision:
         cycle = self.cycle
@@ -82,7 +81,7 @@ class _Plan:
             self.known.clear()
             self.mark = cycle.trial.mark()
         young = self.delay_of(row) > cycle.state.now - int(cycle.state.work.submitted[row])
-        key = (self.shapes[row], asked, int(cycle.state.work.submitted[row]) if young else None, self._own_app(row))
+        key = (self.line.kind_of(row).number, asked, int(cycle.state.work.submitted[row]) if young else None)
         found = self.known.get(key)
         if found is None:
             found = self._decide(cycle if asked else cycle.quiet(), row)
@@ -92,15 +91,100 @@ class _Plan:
             self.wake(row)
         return about(found, cycle.state.work_names[row]) if found.workload != cycle.state.work_names[row] else found
 
-    def _own_app(self, row: int) -> str | None:
-        """Its name, if it has no application and others have one of that name: then it is not like others."""
-        state = self.cycle.state
-        name = state.work_names[row]
-        return name if state.work.app[row] == NONE and name in state.apps.index else None
+    # -- what acts, up to the first preemption -----------------------------------------------------------------
+
+    def what_acts(self) -> Iterator[Decision]:
+        """Of each kind the first is asked, where something changed that may give it a way; while that has none, the
+        others of its kind have none either.
+
+        Room on nodes and limits only shrink by a start, so that who found none finds none. But the queue that started
+        somebody holds more, and what it holds beyond its guarantee may be taken: who may preempt is asked again.
+        """
+        state, line = self.cycle.state, self.line
+        line.watch_room(state)
+        for row in line.newcomers():
+            never = line.refusal(state, row)
+            if never is not None:
+                yield never
+        agenda: list[tuple[Key, int]] = []
+        self._line_up(agenda)
+        while agenda:
+            key, number = heappop(agenda)
+            made = self._ask(line.live[number], key)
+            if made is None or made.action == "wait":
+                continue
+            yield made
+            if made.action == "preempt":
+                return
+            line.booked(state, {state.node_index[node] for node in made.nodes})
+            self._owed.clear()
+            self._line_up(agenda, line.live[number], key)
+
+    def _line_up(self, agenda: Agenda, started: Kind | None = None, after: Key | None = None) -> None:
+        """Of each kind that may have a way the first, of those after this one."""
+        line = self.line
+        for form in line.forms.values():
+            if form.kinds and form.refusal is None and (form.general or (started is None and not form.roomless)):
+                for kind in form.kinds:
+                    self._line_up_kind(agenda, kind, after)
+        if started is not None and not started.form.general and not started.form.roomless:
+            self._line_up_kind(agenda, started, after)
+        for family, forms in line.families.items():
+            if self.mode.enabled and self._is_owed(family):
+                for form in forms:
+                    if form.kinds and form.roomless and not form.general and form.ask.claim.single:
+                        for kind in form.kinds:
+                            self._line_up_kind(agenda, kind, after)
+
+    def _line_up_kind(self, agenda: Agenda, kind: Kind, after: Key | None) -> None:
+        """The first of a kind, of those after this one, unless it is known to have no way; and the first that is too
+        young to preempt, for the time at which it will be old enough.
+        """
+        entries = kind.entries
+        at = 0 if after is None else bisect_right(entries, after)
+        if at == len(entries):
+            return
+        first = entries[at]
+        edge = bisect_right(entries, (first[0], self.cycle.state.now - self._delay(kind.form.ask.leaf), LAST), at)
+        if kind.looked != self.line.changes or edge == at:
+            heappush(agenda, (first, kind.number))
+        if at < edge < len(entries):
+            heappush(agenda, (entries[edge], kind.number))
+
+    def _ask(self, kind: Kind, key: Key) -> Decision | None:
+        """The answer to this one, if it may be another than the last one of its kind."""
+        state, line, form = self.cycle.state, self.line, kind.form
+        row = key[4]
+        if state.work.state[row] > SUSPENDED:
+            return None  # it was lined up twice, and starts
+        young = state.now - key[1] < self._delay(form.ask.leaf)
+        if not young and kind.looked == line.changes:
+            return None
+        if form.roomless:
+            if not (kind.preempts and self.mode.enabled and form.ask.claim.single and self._is_owed(form.family)):
+                return None
+            if young:
+                self.wake(row)
+                return None
+        made = self._decide(self.cycle, row)
+        if made.action == "wait" and not young:
+            kind.looked = line.changes
+        return made
+
+    def _is_owed(self, family: Family) -> bool:
+        """Whether the guarantee that this family may claim is not used up."""
+        found = self._owed.get(family)
+        if found is None:
+            snapshot = Snapshot(self.cycle.state, self.queues, family[0], self.line.leaving(self.cycle.state))
+            queue, full = owed(self.queues, snapshot, family[0], family[1:])
+            found = self._owed[family] = queue != NONE and not full
+        return found
+
+    def _delay(self, leaf: int) -> int:
+        return self.queues.properties[leaf].delay if leaf != NONE else 0
 
     def delay_of(self, row: int) -> int:
-        leaf = int(self.cycle.state.work.queue[row])
-        return self.queues.properties[leaf].delay if leaf != NONE else 0
+        return self._delay(int(self.cycle.state.work.queue[row]))
 
     def wake(self, row: int) -> None:
         """It may preempt when it has waited long enough."""
@@ -108,8 +192,11 @@ class _Plan:
 
     def _decide(self, cycle: Cycle, row: int) -> Decision:
         state = cycle.state
-        ask = self.asks.of(row)
-        made = barred(cycle, self.asks, ask) or (None if ask.short_limits else begun(cycle, ask))
+        ask, form = self.line.ask(state, row), self.line.kind_of(row).form
+        made = barred(cycle, self.line.refusal(state, row), ask)
+        if made is None and not ask.short_limits and not form.roomless:
+            made = begun(cycle, ask)
+            form.roomless = made is None and not cycle.words and not form.general
         if made is not None:
             return made
         if state.nodes.size and not ask.claim.allowed.any():
@@ -119,7 +206,7 @@ class _Plan:
     def _make_room(self, cycle: Cycle, ask: Ask) -> Decision:
         state, queues = cycle.state, self.queues
         pinned = state.work.required_node[ask.row] != NONE
-        snapshot = Snapshot(state, queues, ask.leaf)
+        snapshot = Snapshot(state, queues, ask.leaf, self.line.leaving(state))
         if cycle.explain:
             snapshot.read_all()
         cannot, numbers = self._cannot(cycle, ask, snapshot, pinned=pinned)
@@ -166,7 +253,7 @@ class _Plan:
             return None, {}
         if not self.mode.enabled:
             return rules.OFF, {}
-        queue, full = owed(self.queues, snapshot, ask)
+        queue, full = owed(self.queues, snapshot, ask.leaf, ask.amounts)
         if queue == NONE:
             asked = say(state, ask.amounts)
             return rules.LAW_4, {"reason": f"no queue on its path guarantees any of the {asked} it asks for"}
@@ -184,7 +271,7 @@ class _Plan:
     def _because(self, state: State, ask: Ask, snapshot: Snapshot, *, pinned: bool) -> str:
         if pinned:
             return f"it needs the node {state.node_names[int(state.work.required_node[ask.row])]} and no other"
-        queue, _ = owed(self.queues, snapshot, ask)
+        queue, _ = owed(self.queues, snapshot, ask.leaf, ask.amounts)
         held = held_of(state, self.queues, snapshot, queue, {})
         return f"{self.queues.name(queue)} holds {held} of its guarantee {promised_to(state, self.queues, queue)}"
 
@@ -197,5 +284,5 @@ class _Plan:
             rule = where.closed.get(queue)
             held, promised = held_of(state, queues, before, queue, ask.amounts), promised_to(state, queues, queue)
             leaves[queue] = leaf_of(queues, queue, rule, f"holds {held}, guaranteed {promised}")
-        after = Snapshot(state, queues, ask.leaf) if made.action == "preempt" else None
+        after = before.fresh() if made.action == "preempt" else None
         return replace(made, account=account_of(state, queues, before, after, ask, where.fence, leaves))

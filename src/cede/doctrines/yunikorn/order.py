@@ -22,6 +22,13 @@ from cede.state.units import WHOLE
 Key = tuple[int, float, list[int], str]
 
 
+def waiting_line(state: State) -> Rows:
+    """All that wait: priority descending, then submission, then uid."""
+    rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
+    rows = rows[state.work.state[rows] <= SUSPENDED]
+    return ordered(state, rows, -state.work.priority[rows].astype(np.int64), state.work.submitted[rows])
+
+
 class Turns:
     """Who waits, in order; `decide` keeps it current within a cycle."""
 
@@ -33,10 +40,7 @@ class Turns:
         self._left: dict[int, int] = {}
         """By queue, how many in or below it are not decided yet."""
         self._decided: set[int] = set()
-        rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
-        rows = rows[state.work.state[rows] <= SUSPENDED]
-        rows = ordered(state, rows, -state.work.priority[rows].astype(np.int64), state.work.submitted[rows])
-        self.rows = rows
+        self.rows = rows = waiting_line(state)
         self.waiting: dict[int, list[int]] = {}
         for row in rows.tolist():
             self.waiting.setdefault(int(state.work.queue[row]), []).append(row)

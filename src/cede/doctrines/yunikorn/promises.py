@@ -86,7 +86,7 @@ def _about_each(state: State, ask: Ask, outcome: Outcome) -> Iterator[Warning]:
 
 
 def _about_queues(state: State, queues: Queues, before: Snapshot, ask: Ask, outcome: Outcome) -> Iterator[Warning]:
-    queue, full = owed(queues, before, ask)
+    queue, full = owed(queues, before, ask.leaf, ask.amounts)
     if queue == NONE or full:
         name = queues.name(ask.leaf if queue == NONE else queue)
         reason = (

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from cede.doctrines.parts.limits import used_quota
-from cede.doctrines.yunikorn.laws import queue_of
-from cede.doctrines.yunikorn.order import Turns
+from cede.doctrines.yunikorn.order import Turns, waiting_line
 from cede.doctrines.yunikorn.queues import Amounts, Queues, queues_of
 from cede.doctrines.yunikorn.settings import LAWS
 from cede.doctrines.yunikorn.snapshot import Snapshot
@@ -21,7 +20,7 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
     one. Pending workloads: their turn.
     """
     queues = queues_of(state, edition)
-    turns = queue_of(state).tolist() if edition == LAWS else list(Turns(state, queues).one_pass())
+    turns = waiting_line(state).tolist() if edition == LAWS else list(Turns(state, queues).one_pass())
     return {
         "queues": {queues.names[row]: _of(state, queues, row) for row in sorted(range(queues.size), key=queues.name)},
         "apps": {},

@@ -14,8 +14,9 @@ from cede.doctrines.parts.fit import fits
 from cede.doctrines.yunikorn import rules, selected
 from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
-from cede.doctrines.yunikorn.ask import Ask, Asks, say
+from cede.doctrines.yunikorn.ask import Ask, say
 from cede.doctrines.yunikorn.attempt import Attempt, Outcome
+from cede.doctrines.yunikorn.line import line_of
 from cede.doctrines.yunikorn.memory import Checked, memory_of
 from cede.doctrines.yunikorn.order import Turns
 from cede.doctrines.yunikorn.pinned import clear_node
@@ -32,6 +33,9 @@ from cede.model.rules import Rule
 from cede.model.times import show_duration
 from cede.state.columns import NONE, READY, SPREAD
 from cede.state.state import State
+
+UNREAD = ("app",)
+"""What release 1.9 does not read of a claimant."""
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
@@ -80,7 +84,7 @@ class _Plan:
         self.mode = mode_of({} if choice is None else choice.settings)
         self.memory = memory_of(cycle)
         self.turns = Turns(state, self.queues)
-        self.asks = Asks(state, self.turns.rows)
+        self.line = line_of(cycle, self.queues, UNREAD)
         self.attempts: Counter[int] = Counter()
         self.taken = held_nodes(state)
         """Nodes that are reserved for somebody who preempted, or who needs that node: nobody else may use them."""
@@ -92,7 +96,7 @@ class _Plan:
         self.attempts.clear()
         state = self.cycle.state
         for row, nodes in state.reservations.items():
-            if not self.turns.is_waiting(row) or self._has_headroom(state, self.asks.of(row)):
+            if not self.turns.is_waiting(row) or self._has_headroom(state, self.line.ask(state, row)):
                 continue
             for node in nodes:
                 if state.nodes.state[node] == READY and may_expire(state, node):
@@ -106,7 +110,7 @@ class _Plan:
         """The decision about one ask; none if it may preempt but its queue has no attempt left."""
         state = cycle.state
         ask = self._ask(state, row)
-        never = barred(cycle, self.asks, ask)
+        never = barred(cycle, self.line.refusal(state, row), ask)
         if never is not None:
             return never
         headroom = self._has_headroom(state, ask)
@@ -116,7 +120,7 @@ class _Plan:
         return self._make_room(cycle, ask, tried=headroom) if made is None else made
 
     def _ask(self, state: State, row: int) -> Ask:
-        ask = self.asks.of(row)
+        ask = self.line.ask(state, row)
         claim = ask.claim
         if state.work.required_node[row] != NONE or claim.placement == SPREAD:
             return ask  # release 1.9 spreads nothing: groups are counted over all nodes

@@ -8,9 +8,12 @@ import numpy as np
 
 from cede.doctrines.yunikorn.queues import Amounts, Queues
 from cede.doctrines.yunikorn.vectors import Vector, filled, least
-from cede.state.columns import NONE, PREEMPTING
+from cede.state.columns import NONE, PREEMPTING, Int64s
 from cede.state.state import State
 from cede.state.units import WHOLE
+
+Leaving = Mapping[int, Int64s]
+"""By queue, what is being preempted in or below it; only queues with some."""
 
 
 class Snapshot:
@@ -19,14 +22,14 @@ class Snapshot:
     Numbers are taken from the columns when a queue is first looked at, and belong to the snapshot from then on.
     """
 
-    def __init__(self, state: State, queues: Queues, leaf: int) -> None:
+    def __init__(self, state: State, queues: Queues, leaf: int, leaving: Leaving | None = None) -> None:
         self.queues = queues
         self.leaf = leaf
         self._state = state
         self._used: dict[int, list[int]] = {}
         self._rest: dict[int, Vector[int]] = {}
         """What `remaining` said since something was moved last."""
-        self._leaving = leaving_of(state, queues)
+        self._leaving = leaving_of(state, queues) if leaving is None else leaving
         self._named = queues.names[leaf] if leaf != NONE else ""
         self._owned = leaf != NONE and queues.guaranteed[leaf] is not None
 
@@ -46,7 +49,7 @@ class Snapshot:
 
     def fresh(self) -> Snapshot:
         """The same numbers, as the columns have them now, with nothing booked."""
-        return Snapshot(self._state, self.queues, self.leaf)
+        return Snapshot(self._state, self.queues, self.leaf, self._leaving)
 
     def move(self, queue: int, amounts: Iterable[tuple[int, int]], sign: int) -> None:
         """So much comes to the queue and to all above it, or goes."""
@@ -106,11 +109,11 @@ class Snapshot:
         return found
 
 
-def leaving_of(state: State, queues: Queues) -> Mapping[int, np.typing.NDArray[np.int64]]:
+def leaving_of(state: State, queues: Queues) -> Leaving:
     """By queue, what workloads that are being preempted hold there; only queues with some."""
     if not state.between:
         return {}
-    found: dict[int, np.typing.NDArray[np.int64]] = {}
+    found: dict[int, Int64s] = {}
     size = state.work.size
     for row in np.flatnonzero(state.work.state[:size] == PREEMPTING).tolist():
         for queue in queues.path_of(int(state.work.queue[row])):

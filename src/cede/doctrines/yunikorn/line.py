@@ -1,0 +1,322 @@
+"""Who waits, by kind, and what is free: kept from cycle to cycle by following the journal.
+
+A kind is workloads that differ in nothing that decides about them but their place in line; of one that finds no way the
+others need not be asked. A form is kinds that ask for the same of the same queue, whatever their priority.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.front import lasting
+from cede.doctrines.parts.limits import limits_of
+from cede.doctrines.parts.shapes import Shapes, about
+from cede.doctrines.yunikorn.answers import refused
+from cede.doctrines.yunikorn.ask import Ask, ask_of
+from cede.doctrines.yunikorn.queues import Queues
+from cede.doctrines.yunikorn.snapshot import Leaving, leaving_of
+from cede.model.plan import Decision
+from cede.state.columns import GONE, NONE, SUSPENDED
+from cede.state.state import State
+
+Key = tuple[int, int, str, str, int]
+"""The place of a waiting workload: the higher priority first, then submission, uid, name; then its row."""
+
+Family = tuple[int, ...]
+"""A leaf, and the types that are asked for."""
+
+NEVER_READ = frozenset({"originator", "sensitive", "preemptible", "kind", "job_priority"})
+"""Columns that say nothing of a claimant, under either edition."""
+OWNERS = frozenset({"user", "project", "domain"})
+"""Read for policies only."""
+KINDS = 1024
+"""More kinds than this are not kept once nobody waits with them."""
+
+
+class Form:
+    """What all of them ask for. `roomless`: no node had room when it was looked at, and none has got any since."""
+
+    __slots__ = ("ask", "family", "general", "kinds", "needs", "nodes", "refusal", "roomless")
+
+    def __init__(self, state: State, row: int) -> None:
+        ask = ask_of(state, row)
+        self.ask = replace(ask, claim=lasting(ask.claim))
+        self.refusal = refused(state, ask)
+        claim = self.ask.claim
+        self.nodes: list[bool] = claim.allowed.tolist()
+        self.needs: tuple[tuple[int, int], ...] = ()
+        if claim.need is not None:
+            self.needs = tuple((column, int(claim.need[column])) for column in claim.columns)
+        self.general = bool(
+            ask.limits or claim.need is None or not state.nodes.size or state.work.required_node[row] != NONE
+        )
+        """Whether more than room on nodes and guarantees decides: then it is looked at whenever something changed."""
+        self.family: Family = (ask.leaf, *ask.amounts)
+        self.roomless = False
+        self.kinds: list[Kind] = []
+        """Those that somebody waits with."""
+
+    def fits_one(self, free: list[int]) -> bool:
+        """Whether one member fits where so much is free."""
+        for column, amount in self.needs:  # noqa: SIM110 - any() takes three times as long
+            if free[column] < amount:
+                return False
+        return True
+
+
+class Kind:
+    """`entries` are those that wait, in order; `looked` is the change up to which it is known that it has no way."""
+
+    __slots__ = ("entries", "form", "looked", "number", "preempts")
+
+    def __init__(self, number: int, form: Form, preempts: bool) -> None:
+        self.number = number
+        self.form = form
+        self.preempts = preempts
+        self.entries: list[Key] = []
+        self.looked = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    kind: Kind
+    key: Key
+
+
+class Line:
+    """All that wait; `follow` brings it up to date."""
+
+    def __init__(self, state: State, queues: Queues, unread: Iterable[str]) -> None:
+        static = state.static
+        skipped = NEVER_READ if static.policies else NEVER_READ | OWNERS
+        self._shapes = Shapes(skipped | set(unread))
+        self._form_shapes = Shapes(skipped | {"app", "preempts"} | (set() if static.policies else {"priority"}))
+        self._static = static
+        self._reshaped = state.journal.reshaped
+        self._apps = len(state.apps.names)
+        self.queues = queues
+        self.waiting: dict[int, _Waiting] = {}
+        self.kinds: dict[object, Kind] = {}
+        self.forms: dict[object, Form] = {}
+        self.families: dict[Family, list[Form]] = {}
+        """Forms of one leaf that ask for the same types: what they may claim of guarantees is the same."""
+        self.live: dict[int, Kind] = {}
+        """Kinds that somebody waits with, by number."""
+        self.fresh: list[int] = []
+        """Rows that joined since the cycle before."""
+        self.changes = 0
+        """Counts what changed but arrivals, in the cluster or by a booking."""
+        self._numbers = 0
+        self._places: dict[int, tuple[int, ...]] | None = None
+        """The nodes of those that hold room, once room is watched."""
+        self.free: list[list[int]] = []
+        self._stale: set[int] = set()
+        """Nodes of which `free` must be read again."""
+        self._booked = False
+        self._leaving: Leaving | None = None
+        self._by_app = "app" not in set(unread)
+        state.journal.begin(self)
+        for row in sorted(state.pending):
+            self._look(state, row)
+
+    # -- what changed ------------------------------------------------------------------------------------------
+
+    def follow(self, state: State) -> bool:
+        """Take in what changed; whether it could: after a change of nodes or queues a new one must be made."""
+        journal = state.journal
+        if journal.reader is not self or journal.reshaped != self._reshaped or state.static is not self._static:
+            return False
+        if state.reservations or self._names_an_app(state):
+            return False
+        rows = journal.rows
+        if rows:
+            for row in rows:
+                if row < 0:
+                    self._forget(~row)
+                else:
+                    self._look(state, row)
+            rows.clear()
+        if self._booked:  # which was undone, and need not have been carried out
+            self._booked = False
+            self.changes += 1
+        if self._stale:
+            self._read_free(state)
+        return True
+
+    def _names_an_app(self, state: State) -> bool:
+        """Whether somebody without an application waits whose name is that of a new one: it is like nobody else."""
+        names = state.apps.names
+        if not self._by_app or len(names) == self._apps:
+            return False
+        found = any(name in state.work_index for name in names[self._apps :])
+        self._apps = len(names)
+        return found
+
+    def _read_free(self, state: State) -> None:
+        """What is free on nodes that changed; forms that find room where it grew are not roomless any more."""
+        columns, free = state.nodes.free, self.free
+        grown: list[int] = []
+        for node in self._stale:
+            now, before = columns[:, node].tolist(), free[node]
+            if now != before:
+                free[node] = now
+                if any(map(int.__gt__, now, before)):
+                    grown.append(node)
+        self._stale.clear()
+        if not grown:
+            return
+        for form in self.forms.values():
+            if form.roomless and form.kinds and any(form.nodes[node] and form.fits_one(free[node]) for node in grown):
+                form.roomless = False
+
+    def _forget(self, row: int) -> None:
+        """It is over: whoever has its row now is somebody else."""
+        known = self.waiting.pop(row, None)
+        if known is not None:
+            self._leave(known)
+        self._go(row)
+
+    def _look(self, state: State, row: int) -> None:
+        known = self.waiting.pop(row, None)
+        if known is not None:
+            self._leave(known)
+        self._go(row)
+        code = int(state.work.state[row])
+        if GONE < code <= SUSPENDED:
+            self._join(state, row)
+        elif code != GONE:
+            self._stand(state, row)
+
+    def _stand(self, state: State, row: int) -> None:
+        self._leaving = None
+        self.changes += 1
+        if self._places is not None:
+            residents = state.residents
+            places = tuple([int(residents.node[resident]) for resident in state.residents_of(row)])
+            self._places[row] = places
+            self._stale.update(places)
+
+    def _go(self, row: int) -> None:
+        """It may have held room."""
+        places = None if self._places is None else self._places.pop(row, None)
+        if places is not None:
+            self._stale.update(places)
+        if places is not None or self._places is None:
+            self._leaving = None
+            self.changes += 1
+
+    def _join(self, state: State, row: int) -> None:
+        kind = self._kind(state, row)
+        key = (-int(state.work.priority[row]), int(state.work.submitted[row]), state.uids[row], state.work_names[row])
+        known = self.waiting[row] = _Waiting(kind, (*key, row))
+        if not kind.entries:
+            self.live[kind.number] = kind
+            kind.looked = -1
+            if not kind.form.kinds:
+                kind.form.roomless = False
+            kind.form.kinds.append(kind)
+        insort(kind.entries, known.key)
+        self.fresh.append(row)
+
+    def _leave(self, known: _Waiting) -> None:
+        kind = known.kind
+        del kind.entries[bisect_left(kind.entries, known.key)]
+        if not kind.entries:
+            del self.live[kind.number]
+            kind.form.kinds.remove(kind)
+
+    def _kind(self, state: State, row: int) -> Kind:
+        shape: object = self._shapes.of(state, row)
+        if self._by_app and state.work.app[row] == NONE and state.work_names[row] in state.apps.index:
+            shape = shape, state.work_names[row]  # it is of an application that others name: nobody is like it
+        kind = self.kinds.get(shape)
+        if kind is None:
+            if len(self.kinds) >= KINDS:
+                self._drop_unused()
+            form_shape = self._form_shapes.of(state, row)
+            form = self.forms.get(form_shape)
+            if form is None:
+                form = self.forms[form_shape] = Form(state, row)
+                self.families.setdefault(form.family, []).append(form)
+            self._numbers += 1
+            kind = self.kinds[shape] = Kind(self._numbers, form, bool(state.work.preempts[row]))
+        return kind
+
+    def _drop_unused(self) -> None:
+        self.kinds = {shape: kind for shape, kind in self.kinds.items() if kind.entries}
+        self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
+        self.families.clear()
+        for form in self.forms.values():
+            self.families.setdefault(form.family, []).append(form)
+
+    # -- within a cycle ----------------------------------------------------------------------------------------
+
+    def watch_room(self, state: State) -> None:
+        """From now on it is known which forms find no room; before, nobody asked."""
+        if self._places is not None:
+            return
+        self._places = {}
+        self.free = state.nodes.free[:, : state.nodes.size].T.tolist()
+        for row in state.work_index.values():
+            if state.work.state[row] > SUSPENDED:
+                self._stand(state, row)
+        self._stale.clear()
+
+    def booked(self, state: State, nodes: Iterable[int]) -> None:
+        """Something was booked on these nodes; they are read again in the next cycle, when that was undone."""
+        self.changes += 1
+        self._booked = True
+        for node in nodes:
+            self.free[node] = state.nodes.free[:, node].tolist()
+            self._stale.add(node)
+
+    def forget_room(self) -> None:
+        """Nothing is known of who finds room."""
+        self.changes += 1
+        for form in self.forms.values():
+            form.roomless = False
+
+    def newcomers(self) -> list[int]:
+        """Rows that joined since this was asked last, and still wait."""
+        found = [row for row in dict.fromkeys(self.fresh) if row in self.waiting]
+        self.fresh.clear()
+        return found
+
+    def in_order(self) -> list[Key]:
+        """Everybody, in order."""
+        return sorted(known.key for known in self.waiting.values())
+
+    def leaving(self, state: State) -> Leaving:
+        """By queue, what is being preempted there."""
+        if self._leaving is None:
+            self._leaving = leaving_of(state, self.queues)
+        return self._leaving
+
+    def kind_of(self, row: int) -> Kind:
+        return self.waiting[row].kind
+
+    def ask(self, state: State, row: int) -> Ask:
+        """What this one asks for, with its limits as they are now."""
+        known = self.waiting[row].kind.form.ask
+        claim: Claim = replace(known.claim, row=row, name=state.work_names[row])
+        return replace(known, claim=claim, limits=limits_of(state, row) if known.limits else [])
+
+    def refusal(self, state: State, row: int) -> Decision | None:
+        """Why it can never run, if it cannot."""
+        found = self.waiting[row].kind.form.refusal
+        return None if found is None else about(found, state.work_names[row])
+
+
+def line_of(cycle: Cycle, queues: Queues, unread: Iterable[str] = ()) -> Line:
+    """The line of a run of cycles, brought up to date; of a single plan, a new one."""
+    found = cycle.memory.get(MEMORY)
+    if not isinstance(found, Line) or found.queues is not queues or not found.follow(cycle.state):
+        found = cycle.memory[MEMORY] = Line(cycle.state, queues, unread)
+    return found
+
+
+MEMORY = "yunikorn-line"
