@@ -96,3 +96,90 @@ def test_release_26_8_acts_as_its_whole_plan(seed: int) -> None:
 
     kinds = [session(dice) for _ in range(8)]
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue)
+
+
+# -- YuniKorn --------------------------------------------------------------------------------------------------------
+
+
+def tenants_tree(dice: Random, edition: str) -> tuple[ClusterFile, dict[str, Any]]:
+    """Queues a and b below a parent, c beside it; some with a guarantee, a limit, a fence, offsets."""
+    shape: dict[str, Any] = {"partitions": 1, "nodes": [(4, 8)] * dice.randint(1, 4)}
+    mode: dict[str, Any] = {} if dice.random() < 0.9 else {"preemption.enabled": False}
+    if edition == "1.9" and dice.random() < 0.3:
+        mode["preemption.quotapreemptionenabled"] = True
+    document = parse_document(
+        {
+            "cede": 1,
+            "doctrine": {"name": "yunikorn", "edition": edition, **mode},
+            "nodes": [node(number, gpu, cpu) for number, (gpu, cpu) in enumerate(shape["nodes"])],
+            "queues": [
+                {"name": "root"},
+                {"name": "root.p", "parent": "root", **entry_of_queue(dice, edition)},
+                {"name": "a", "parent": "root.p", **entry_of_queue(dice, edition)},
+                {"name": "b", "parent": "root.p", **entry_of_queue(dice, edition)},
+                {"name": "c", "parent": "root", **entry_of_queue(dice, edition)},
+            ],
+            **({"tenants": [{"name": "t", "max_workloads": 2, "max_nodes": 2}]} if dice.random() < 0.3 else {}),
+        }
+    )
+    return document, shape
+
+
+def entry_of_queue(dice: Random, edition: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {"preemption.delay": dice.choice(["1s", "1s", "3s", "20s"])}
+    if dice.random() < 0.1:
+        settings["preemption.policy"] = dice.choice(["fence", "disabled"])
+    if edition == "1.9":
+        if dice.random() < 0.2:
+            settings["priority.offset"] = dice.choice([-5, 5])
+        if dice.random() < 0.1:
+            settings["priority.policy"] = "fence"
+        if dice.random() < 0.3:
+            settings["quota.preemption.delay"] = dice.choice(["2s", "5s"])
+    made: dict[str, Any] = {"settings": settings}
+    if dice.random() < 0.7:
+        made["guaranteed"] = {"gpu": dice.choice([2, 4, 6]), **({"cpu": 4} if dice.random() < 0.3 else {})}
+    if dice.random() < 0.2:
+        made["max"] = {"gpu": dice.choice([4, 6, 8])}
+    return made
+
+
+def pod(dice: Random) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "queue": dice.choice(["a", "b", "b", "c"]),
+        "app": dice.choice([None, None, None, "w001", "x"]),
+        "priority": dice.choice([0, 0, 5, 10]),
+        "requests": {"gpu": dice.choice([1, 1, 2, 4]), "cpu": dice.choice([0, 1, 2])},
+        "members": dice.choice([1, 1, 1, 1, 2]),
+        "preemptible": dice.random() < 0.9,
+        "preempts": dice.random() < 0.9,
+        "originator": dice.random() < 0.1,
+        "tenant": dice.choice([None, None, None, "t"]),
+        "checkpoint": dice.choice([None, {"mode": "auto"}]),
+    }
+    if dice.random() < 0.15:
+        made |= dice.choice(
+            [
+                {"placement": "tight"},
+                {"placement": "spread"},
+                {"constraints": {"nodes": ["n0"]}},
+                {"required_node": "n0"},
+                {"exclusive": True},
+            ]
+        )
+    return made
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+@pytest.mark.parametrize("edition", ["laws", "1.9"])
+def test_yunikorn_acts_as_its_whole_plan(edition: str, seed: int) -> None:
+    steps, dice = busy(seed)
+    document, shape = tenants_tree(dice, edition)
+
+    def queue(pick: int) -> dict[str, Any]:
+        name = ("a", "b", "c", "root.p")[pick % 4]
+        parent = "root" if name in ("c", "root.p") else "root.p"
+        return {"name": name, "parent": parent, **entry_of_queue(Random(pick), edition)}
+
+    kinds = [pod(dice) for _ in range(8)]
+    live(document, shape, kinds, terms(dice), replays(dice), steps, queue)

@@ -132,7 +132,7 @@ class _Plan:
         for family, forms in line.families.items():
             if self.mode.enabled and self._is_owed(family):
                 for form in forms:
-                    if form.kinds and form.roomless and not form.general and form.ask.claim.single:
+                    if form.kinds and form.roomless and not form.general and form.may_claim:
                         for kind in form.kinds:
                             self._line_up_kind(agenda, kind, after)
 
@@ -161,7 +161,7 @@ class _Plan:
         if not young and kind.looked == line.changes:
             return None
         if form.roomless:
-            if not (kind.preempts and self.mode.enabled and form.ask.claim.single and self._is_owed(form.family)):
+            if not (kind.preempts and self.mode.enabled and form.may_claim and self._is_owed(form.family)):
                 return None
             if young:
                 self.wake(row)

@@ -40,7 +40,7 @@ KINDS = 1024
 class Form:
     """What all of them ask for. `roomless`: no node had room when it was looked at, and none has got any since."""
 
-    __slots__ = ("ask", "family", "general", "kinds", "needs", "nodes", "refusal", "roomless")
+    __slots__ = ("ask", "family", "general", "kinds", "may_claim", "needs", "nodes", "refusal", "roomless")
 
     def __init__(self, state: State, row: int) -> None:
         ask = ask_of(state, row)
@@ -55,6 +55,8 @@ class Form:
             ask.limits or claim.need is None or not state.nodes.size or state.work.required_node[row] != NONE
         )
         """Whether more than room on nodes and guarantees decides: then it is looked at whenever something changed."""
+        self.may_claim = claim.single and bool(claim.allowed.any())
+        """Whether room may be made for it: for one member, on a node that it may use."""
         self.family: Family = (ask.leaf, *ask.amounts)
         self.roomless = False
         self.kinds: list[Kind] = []
