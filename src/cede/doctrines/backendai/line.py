@@ -66,6 +66,7 @@ class Lines:
         self._places: dict[int, tuple[int, int, int, Place]] = {}
         self._holds: dict[int, tuple[int, list[int]]] = {}
         self._held: dict[int, list[int]] = {}
+        self._shares: dict[tuple[int, int], int] = {}
         self._scales = {group: self._scale(state, group) for group in settings}
         state.journal.follows = True
         state.journal.rows.clear()
@@ -110,10 +111,14 @@ class Lines:
 
     def _share(self, group: int, owner: int) -> int:
         """The owner's dominant share of the group, in a unit in which every slot's share is a whole number."""
-        held = None if owner == EVERYBODY else self._held.get(owner)
-        if held is None:
+        if owner == EVERYBODY:
             return 0
-        return max((count * scale for count, scale in zip(held, self._scales[group], strict=True)), default=0)
+        share = self._shares.get((group, owner))
+        if share is None:
+            held = self._held.get(owner, ())
+            share = max((count * scale for count, scale in zip(held, self._scales[group], strict=False)), default=0)
+            self._shares[group, owner] = share
+        return share
 
     def _scale(self, state: State, group: int) -> list[int]:
         nodes = state.nodes
@@ -188,10 +193,16 @@ class Lines:
         self._holds[row] = user, amounts
         held = self._held.get(user)
         self._held[user] = amounts if held is None else [a + b for a, b in zip(held, amounts, strict=True)]
+        self._forget_shares(user)
 
     def _let_go(self, row: int) -> None:
         known = self._holds.pop(row, None)
         if known is not None:
             user, amounts = known
             self._held[user] = [a - b for a, b in zip(self._held[user], amounts, strict=True)]
+            self._forget_shares(user)
             self.wake()
+
+    def _forget_shares(self, user: int) -> None:
+        for group in self.by_group:
+            self._shares.pop((group, user), None)
