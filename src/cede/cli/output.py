@@ -130,3 +130,8 @@ def listed(names: Sequence[str], separator: str = ", ") -> str:
 def number(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def condition_in_words(kind: str, why: str, at: str = "") -> str:
+    """One condition that could end a wait: its kind, what would have to be, and the date, if time alone brings it."""
+    return f"{kind}: {why}{f', at {at}' if 'T' in at else ''}"

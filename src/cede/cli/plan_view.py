@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cede.cli.certifying import worded
-from cede.cli.output import console, counted, cut, lines, listed, number, styled, table, text
+from cede.cli.output import condition_in_words, console, counted, cut, lines, listed, number, styled, table, text
 from cede.cli.shares_view import print_shares
 from cede.model.costs import cost_of, gpu_hours_in_words
 from cede.model.plan import ACTIONS, ENDED, REQUEUED, VERDICTS, Decision, Plan, Victim
@@ -112,6 +112,8 @@ def evicted(victims: tuple[Victim, ...]) -> str:
 
 
 def _print_candidates(out: Console, decision: Decision, narrow: bool) -> None:
+    from rich.padding import Padding
+
     found = sorted(decision.candidates or (), key=lambda one: VERDICTS.index(one.verdict))
     out.print(text(f"Looked at for {decision.workload or 'nobody'}{'' if found else ': nobody'}", "bold"))
     if found:
@@ -123,6 +125,11 @@ def _print_candidates(out: Console, decision: Decision, narrow: bool) -> None:
         out.print(made)
     if len(found) > MOST_CANDIDATES:
         out.print(text(f"{number(len(found) - MOST_CANDIDATES, 'more candidate')} not shown: --json has them all"))
+    if decision.until:
+        out.print(text(f"What would let {decision.workload} run", "bold"))
+    for condition in decision.until:
+        words = condition_in_words(condition.kind, condition.why, condition.at)
+        out.print(Padding(text(words, most=None), (0, 0, 0, 2)))
     out.print()
 
 

@@ -11,6 +11,7 @@ from cede.doctrines.parts.doctrine import BRISK, EFFORT, Cycle, Doctrine
 from cede.engine.catalog import doctrine_of
 from cede.engine.certify import ahead_of, certified
 from cede.engine.cluster import Cluster
+from cede.engine.conditions import with_conditions
 from cede.engine.costs import priced
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
@@ -20,6 +21,9 @@ from cede.model.times import format_time
 from cede.state.columns import PENDING, STATES, SUSPENDED
 from cede.state.state import State
 from cede.state.trial import Trial
+
+MOST_TIMES = 32
+"""Of so many that wait for a time one explanation says when that is."""
 
 
 def plan(
@@ -32,8 +36,11 @@ def plan(
     certify: float | None = None,
     effort: int = EFFORT,
     kept: Mapping[str, Any] | None = None,
+    until: bool = False,
 ) -> Plan:
     """What one cycle decides on this cluster, or on one of its pending workloads. The cluster stays as it is.
+
+    With `explain` or `until`, whoever waits is told what could end that.
 
     With `certify`, so many seconds are used to prove how near its victims are to the best. `effort`: how far exact
     searches may branch. `kept` is what doctrines remember that no file says, each under its name.
@@ -44,6 +51,15 @@ def plan(
     recalled = partial(recalled_of, state, doctrine, kept)
     made = decide(only=only, shares=shares, explain=explain, misses=misses, memory=recalled())
     made = replace(made, decisions=priced(state, made.decisions))
+    if explain or until:
+        asked = 0
+
+        def wakes_at(name: str) -> int | None:
+            nonlocal asked
+            asked += 1  # each takes a plan of its own
+            return decide(only=name, misses=False, memory=recalled()).wakes_at if asked <= MOST_TIMES else None
+
+        made = replace(made, decisions=with_conditions(state, doctrine, made.decisions, wakes_at))
     if certify is None:
         return made
     ahead = () if only is None else ahead_of(decide(misses=False, memory=recalled()), only)

@@ -24,6 +24,8 @@ class Rule:
     kind: str
     sentence: str
     editions: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
+    """Of a rule by which somebody waits: the kinds of condition that could end that, the most direct one first."""
 
     @property
     def id(self) -> str:
@@ -51,10 +53,12 @@ class RuleSet:
     def __getitem__(self, name: str) -> Rule:
         return self._rules[name]
 
-    def _declare(self, kind: str, name: str, sentence: str, editions: tuple[str, ...]) -> Rule:
+    def _declare(
+        self, kind: str, name: str, sentence: str, editions: tuple[str, ...], until: tuple[str, ...] = ()
+    ) -> Rule:
         if name in self._rules:
             raise ValueError(f"rule {name!r} of {self.doctrine} is declared twice")
-        rule = Rule(self.doctrine, name, kind, sentence, editions)
+        rule = Rule(self.doctrine, name, kind, sentence, editions, until)
         self._rules[name] = rule
         return rule
 
@@ -71,8 +75,9 @@ class RuleSet:
     def orders(self, name: str, sentence: str, *editions: str) -> Rule:
         return self._declare("orders", name, sentence, editions)
 
-    def waits(self, name: str, sentence: str, *editions: str) -> Rule:
-        return self._declare("waits", name, sentence, editions)
+    def waits(self, name: str, sentence: str, *editions: str, until: tuple[str, ...] = ()) -> Rule:
+        """Why somebody waits; `until` says what could end that."""
+        return self._declare("waits", name, sentence, editions, until)
 
     def refuses(self, name: str, sentence: str, *editions: str) -> Rule:
         return self._declare("refuses", name, sentence, editions)

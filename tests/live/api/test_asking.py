@@ -26,6 +26,7 @@ def test_a_story_tells_what_happened_and_what_stands_in_the_way(full: Running) -
     assert waits["stands_in_its_way"] is not None
     assert (waits["stands_in_its_way"]["workload"], waits["stands_in_its_way"]["action"]) == ("next", "wait")
     assert waits["stands_in_its_way"]["nearest_miss"][0]["workload"] == "low"
+    assert {one["kind"] for one in waits["stands_in_its_way"]["until"]} >= {"room"}
 
 
 def test_a_plan_with_changes_changes_nothing(full: Running) -> None:

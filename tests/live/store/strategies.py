@@ -31,7 +31,7 @@ from cede.engine.drive.terms import Terms
 from cede.live.task import Task
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.lifecycle import Phase, Signal
-from cede.model.plan import Candidate, Decision, Miss, Victim, Warning
+from cede.model.plan import CONDITIONS, Candidate, Decision, Miss, Until, Victim, Warning
 from cede.model.times import LONGEST, Instant
 from tests.strategies import draw_node, draw_queue, draw_workload
 
@@ -181,6 +181,7 @@ DECISIONS = st.builds(
     counts=COUNTS,
     warnings=st.lists(st.builds(Warning, TEXTS, TEXTS), max_size=2).map(tuple),
     nearest_miss=st.lists(st.builds(Miss, NAMES, st.none() | TEXTS, TEXTS), max_size=2).map(tuple),
+    until=st.lists(st.builds(Until, st.sampled_from(CONDITIONS), TEXTS, TEXTS), max_size=2).map(tuple),
     candidates=st.none() | st.lists(st.builds(Candidate, NAMES, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple),
 )
 TASKS = st.builds(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cede.model.certificate import certificate_of
-from cede.model.plan import Candidate, Decision, Miss, Plan, Victim, Warning
+from cede.model.plan import Candidate, Decision, Miss, Plan, Until, Victim, Warning
 
 if TYPE_CHECKING:
     from cede.engine.diff import Difference
@@ -37,6 +37,7 @@ def decision_of(answer: Mapping[str, Any]) -> Decision:
         nearest_miss=tuple(Miss(**one) for one in answer.get("nearest_miss", ())),
         candidates=None if candidates is None else tuple(Candidate(**one) for one in candidates),
         account=answer.get("account"),
+        until=tuple(Until(**one) for one in answer.get("until", ())),
         certificate=None if (proof := answer.get("certificate")) is None else certificate_of(proof),
     )
 

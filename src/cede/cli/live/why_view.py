@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cede.cli.live.shown import ago, clock, instant, now, span, state
 from cede.cli.live.story import decided, moved, sentence
-from cede.cli.output import listed, number, text
+from cede.cli.output import condition_in_words, listed, number, text
 from cede.model.costs import gpu_hours_in_words, in_words
 
 if TYPE_CHECKING:
@@ -147,8 +147,15 @@ def _print_obstacle(out: Console, found: Why) -> None:
     elif decision is not None:
         out.print()
         out.print(text("Now: ", "bold") + text(decision["why"]) + text(f" [{decision['rule']}]", "dim"))
-        for miss in decision.get("nearest_miss", ()):
-            out.print(Padding(text(_missed(miss)), (0, 0, 0, 2)))
+        until = decision.get("until", ())
+        # The nearest miss is one of the conditions, where there is one of that kind.
+        if not any(one["kind"] == "candidate" for one in until):
+            for miss in decision.get("nearest_miss", ()):
+                out.print(Padding(text(_missed(miss)), (0, 0, 0, 2)))
+        if until:
+            out.print(text("What would let it run:", "bold"))
+        for one in until:
+            out.print(Padding(text(condition_in_words(one["kind"], one["why"], one.get("at", ""))), (0, 0, 0, 2)))
 
 
 def _missed(miss: dict[str, Any]) -> str:

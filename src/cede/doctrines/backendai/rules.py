@@ -68,34 +68,50 @@ SEQUENCE = RULES.orders(
     SHIPPED,
 )
 
-NO_ROOM = RULES.waits("no-room", "no node has room for it ({short}), and {victims}")
+NO_ROOM = RULES.waits(
+    "no-room", "no node has room for it ({short}), and {victims}", until=("candidate", "room", "time")
+)
 NOT_HEAD = RULES.waits(
     "head-only",
     "no node has room for it ({short}), and only the head of the queue may preempt, which is {head}",
     DOCUMENT,
+    until=("room", "turn"),
 )
-BEHIND = RULES.waits("blocked-by-head", "{head} is ahead in the queue and found no room; nobody passes it", SHIPPED)
+BEHIND = RULES.waits(
+    "blocked-by-head", "{head} is ahead in the queue and found no room; nobody passes it", SHIPPED, until=("turn",)
+)
 OFF = RULES.waits(
-    "preemption-off", "no node has room for it ({short}), and the group does not preempt (enabled: false)", SHIPPED
+    "preemption-off",
+    "no node has room for it ({short}), and the group does not preempt (enabled: false)",
+    SHIPPED,
+    until=("room",),
 )
 MAY_NOT = RULES.waits(
-    "may-not-preempt", "no node has room for it ({short}), and it never preempts others (preempts: false)"
+    "may-not-preempt",
+    "no node has room for it ({short}), and it never preempts others (preempts: false)",
+    until=("room",),
 )
 SYSTEM_ALONE = RULES.waits(
     "system-alone",
     "no node has room for it ({short}), and it is system work, which preempts only while other work of its {scope} "
     "waits too",
     SHIPPED,
+    until=("room", "candidate"),
 )
 ROLLED_BACK = RULES.waits(
     "rolled-back",
     "it was to preempt {victims} for room on {nodes}; but a pass books its reservations together, {count} here, and "
     "{node} has {capacity} {what}: {reserved} are reserved there ({unstarted} never started) and {asked} were to be",
     SHIPPED,
+    until=("room",),
 )
-QUOTA = RULES.waits("quota", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}{more}")
+QUOTA = RULES.waits(
+    "quota", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}{more}", until=("quota",)
+)
 NO_NODES = RULES.waits(
-    "no-usable-node", "{matching} of its group's nodes match it, and none of them is ready and free to use"
+    "no-usable-node",
+    "{matching} of its group's nodes match it, and none of them is ready and free to use",
+    until=("room",),
 )
 
 TOO_BIG = RULES.refuses("fits-no-node", "it fits no node of its group even if that were empty: {short}")

@@ -101,27 +101,40 @@ TOURNAMENT = RULES.orders(
 
 # -- what keeps a workload waiting -----------------------------------------------------------------------------------
 
-NO_VICTIMS = RULES.waits("no-victims", "{short}; {victims}")
+NO_VICTIMS = RULES.waits("no-victims", "{short}; {victims}", until=("candidate", "quota", "room"))
 MAY_NOT_BORROW = RULES.waits(
     "may-not-preempt-while-borrowing",
     "quota is short ({short}); it asks for more than the quota of {queue}, which may not preempt while it borrows "
     "({settings})",
+    until=("quota",),
 )
-MAY_NOT = RULES.waits("may-not-preempt", "{short}, and it never preempts others (preempts: false)")
-LOST = RULES.waits("lost-capacity", "{short}; it was free before those that come first in this cycle ({others})")
-DEFERRED = RULES.waits("deferred-fit", "it fits as soon as the victims of {others} have left")
-AWAITS = RULES.waits("awaits-victims", "{short}; it fits when those that are already leaving have left: {victims}")
-BEHIND = RULES.waits("behind-head", "{head} is ahead in {queue} and {doing}; {strategy}")
-LIMIT = RULES.waits("limit", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}")
+MAY_NOT = RULES.waits(
+    "may-not-preempt", "{short}, and it never preempts others (preempts: false)", until=("quota", "room")
+)
+LOST = RULES.waits(
+    "lost-capacity",
+    "{short}; it was free before those that come first in this cycle ({others})",
+    until=("quota", "room"),
+)
+DEFERRED = RULES.waits("deferred-fit", "it fits as soon as the victims of {others} have left", until=("room",))
+AWAITS = RULES.waits(
+    "awaits-victims", "{short}; it fits when those that are already leaving have left: {victims}", until=("room",)
+)
+BEHIND = RULES.waits("behind-head", "{head} is ahead in {queue} and {doing}; {strategy}", until=("turn",))
+LIMIT = RULES.waits(
+    "limit", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}", until=("quota",)
+)
 UNLAWFUL = RULES.waits(
     "share-recheck",
     "{short}; {victims} would make room, but once nobody needless is among them {breach} (recheck_final_set)",
+    until=("candidate", "share"),
 )
 
 STUCK = RULES.waits(
     "stuck-by-preference",
     "{short}; {borrowed} fits only by borrowing, which PreemptionOverBorrowing ranks below the preemption that "
     "{needed} needs: so the whole counts as fitting, nobody is preempted for it, and in every cycle it does not fit",
+    until=("quota",),
 )
 
 EXCEEDS = RULES.refuses("exceeds-max-quota", "{queue} can never have what it asks for: {reasons}")

@@ -53,31 +53,52 @@ COST_ORDER = RULES.orders(
 )
 FIFO = RULES.orders("submission", "interactive and sensitive vClusters: in the order of submission", CORE)
 
-NO_ROOM = RULES.waits("no-room", "no node has room for it ({short}), and {victims}")
+NO_ROOM = RULES.waits("no-room", "no node has room for it ({short}), and {victims}", until=("candidate", "room"))
 TOO_MANY = RULES.waits(
-    "max-victims", "no node has room for it ({short}), and it would take {needed} victims, where {most} is the most"
+    "max-victims",
+    "no node has room for it ({short}), and it would take {needed} victims, where {most} is the most",
+    until=("candidate", "room"),
 )
 TOO_DEAR = RULES.waits(
-    "value", "no node has room for it ({short}); the victims it would take cost {cost}, and it is worth {value}", POLICY
+    "value",
+    "no node has room for it ({short}); the victims it would take cost {cost}, and it is worth {value}",
+    POLICY,
+    until=("candidate", "room"),
 )
 PATIENCE = RULES.waits(
-    "patience", "no node has room for it ({short}), but natural ends make room in {at}, within its patience", POLICY
+    "patience",
+    "no node has room for it ({short}), but natural ends make room in {at}, within its patience",
+    POLICY,
+    until=("time", "room"),
 )
 RESERVED = RULES.waits(
-    "reservation", "it fits now, but would delay {head}, whose room is expected in {at} and kept for it", POLICY
+    "reservation",
+    "it fits now, but would delay {head}, whose room is expected in {at} and kept for it",
+    POLICY,
+    until=("turn", "time"),
 )
 MAY_NOT = RULES.waits(
-    "may-not-preempt", "no node has room for it ({short}), and it never preempts others (preempts: false)"
+    "may-not-preempt",
+    "no node has room for it ({short}), and it never preempts others (preempts: false)",
+    until=("room",),
 )
 QUEUE_LIMIT = RULES.waits(
     "queue-limit",
     "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}; nobody is preempted for that",
+    until=("quota",),
 )
-NO_NODES = RULES.waits("no-usable-node", "of the nodes that match it ({matching}) none is ready and free to use")
-NOT_LENT = RULES.waits("not-lent", "the nodes it could use have another home, and {why}", POLICY)
-BEHIND = RULES.waits("behind-misfit", "{head} is ahead in its interactive vCluster and found no room", CORE)
+NO_NODES = RULES.waits(
+    "no-usable-node", "of the nodes that match it ({matching}) none is ready and free to use", until=("room",)
+)
+NOT_LENT = RULES.waits("not-lent", "the nodes it could use have another home, and {why}", POLICY, until=("room",))
+BEHIND = RULES.waits(
+    "behind-misfit", "{head} is ahead in its interactive vCluster and found no room", CORE, until=("turn",)
+)
 MIXED = RULES.waits(
-    "one-fingerprint", "sensitive work needs {asked} nodes of one fingerprint, and {most} are free", CORE
+    "one-fingerprint",
+    "sensitive work needs {asked} nodes of one fingerprint, and {most} are free",
+    CORE,
+    until=("room",),
 )
 
 QUOTA = RULES.refuses(

@@ -79,48 +79,76 @@ TOO_LITTLE = RULES.orders("too-little", "may be preempted, but all that may be t
 NOT_STARVING = RULES.waits(
     "not-starving",
     "no node has room for it ({short}), and {operation} may not preempt: {standing}",
+    until=("share", "time", "room"),
 )
 NO_ROOM = RULES.waits(
     "no-room",
     "no node has room for it ({short}); {operation} may preempt ({clock}), but on no node may it take enough",
+    until=("candidate", "room"),
 )
 BACKOFF = RULES.waits(
     "backoff",
     "no node has room for it ({short}); preemption was tried on {nodes} {age} ago, and preemptive_scheduling_backoff "
     "is {limit}",
+    until=("time", "room"),
 )
 ONE_A_HEARTBEAT = RULES.waits(
     "one-per-heartbeat",
     "no node has room for it ({short}); a node preempts for one allocation in a heartbeat, and on {nodes} another was "
     "first",
+    until=("time", "room"),
 )
 NODE_WAITS = RULES.waits(
-    "node-waits", "on {nodes} room is held for {who}, which waits for it, and until it has it nothing else starts there"
+    "node-waits",
+    "on {nodes} room is held for {who}, which waits for it, and until it has it nothing else starts there",
+    until=("turn",),
 )
-AT_LIMIT = RULES.waits("at-limit", "{owner} holds {used} {resource} of its limit {limit}, and this asks for {asked}")
-MAY_NOT = RULES.waits("may-not-preempt", "no node has room for it ({short}), and it asks never to preempt others")
+AT_LIMIT = RULES.waits(
+    "at-limit", "{owner} holds {used} {resource} of its limit {limit}, and this asks for {asked}", until=("quota",)
+)
+MAY_NOT = RULES.waits(
+    "may-not-preempt", "no node has room for it ({short}), and it asks never to preempt others", until=("room",)
+)
 NO_SPARE = RULES.waits(
     "min-spare",
     "it fits, but {nodes} has {free} free, less than min_spare_allocation_resources_on_node asks for: {least}",
+    until=("room",),
 )
 NEXT = RULES.waits(
-    "next-heartbeat", "there is room for it on {nodes} now, which came after the heartbeat: the next one may start it"
+    "next-heartbeat",
+    "there is room for it on {nodes} now, which came after the heartbeat: the next one may start it",
+    until=("time",),
 )
-TENANT = RULES.waits("tenant", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}")
-LATER = RULES.waits("less-satisfied-first", "what was free went to operations that are less satisfied than {operation}")
+TENANT = RULES.waits(
+    "tenant", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}", until=("quota",)
+)
+LATER = RULES.waits(
+    "less-satisfied-first", "what was free went to operations that are less satisfied than {operation}", until=("turn",)
+)
 NOT_RUN = RULES.waits(
-    "operation-waits", "{operation} does not run yet: {owner} may run {limit} at once, and others came first"
+    "operation-waits",
+    "{operation} does not run yet: {owner} may run {limit} at once, and others came first",
+    until=("quota",),
 )
 BEHIND_FIFO = RULES.waits(
-    "fifo-limit", "only the first {limit} of its FIFO pool are scheduled, and {operation} is not among them"
+    "fifo-limit",
+    "only the first {limit} of its FIFO pool are scheduled, and {operation} is not among them",
+    until=("turn",),
 )
 GRACEFUL_IDLE = RULES.waits(
     "graceful-normal",
     "{operation} asks for graceful preemption and is not below its fair share: it starts nothing more",
+    until=("share",),
 )
-NO_NODES = RULES.waits("no-nodes", "none of the nodes that match it ({matching}) is ready and free to use")
-FILTERED = RULES.waits("tag-filter", "no node that it may use has the tags that {operation} asks for: {filter}")
-NO_CLUSTER = RULES.waits("no-cluster", "the file has no nodes, and without nodes there are no shares and no heartbeats")
+NO_NODES = RULES.waits(
+    "no-nodes", "none of the nodes that match it ({matching}) is ready and free to use", until=("room",)
+)
+FILTERED = RULES.waits(
+    "tag-filter", "no node that it may use has the tags that {operation} asks for: {filter}", until=("room",)
+)
+NO_CLUSTER = RULES.waits(
+    "no-cluster", "the file has no nodes, and without nodes there are no shares and no heartbeats", until=("room",)
+)
 
 # -- who is refused --------------------------------------------------------------------------------------------------
 

@@ -57,28 +57,65 @@ VICTIM_WALK = RULES.orders(
     SHIPPED,
 )
 
-LAW_4 = RULES.waits("law-4", "{short}, and it may not preempt: {reason}")
-NO_SET = RULES.waits("no-lawful-set", "{short}, and no lawful set of victims on one node makes room: {victims}", LAWS)
-NO_VICTIMS = RULES.waits("no-victims", "{short}, and preemption found no victims: {victims}", SHIPPED)
-NOT_OWED = RULES.waits("guarantee-check", "{short}, and the queue guarantees check failed: {reason}", SHIPPED)
+LAW_4 = RULES.waits("law-4", "{short}, and it may not preempt: {reason}", until=("room", "share"))
+NO_SET = RULES.waits(
+    "no-lawful-set",
+    "{short}, and no lawful set of victims on one node makes room: {victims}",
+    LAWS,
+    until=("candidate", "room"),
+)
+NO_VICTIMS = RULES.waits(
+    "no-victims", "{short}, and preemption found no victims: {victims}", SHIPPED, until=("candidate", "room")
+)
+NOT_OWED = RULES.waits(
+    "guarantee-check", "{short}, and the queue guarantees check failed: {reason}", SHIPPED, until=("room", "share")
+)
 SHORTFALL = RULES.waits(
-    "shortfall", "{short}, and what preemption found ({found}) is short of the {asked} asked for", SHIPPED
+    "shortfall",
+    "{short}, and what preemption found ({found}) is short of the {asked} asked for",
+    SHIPPED,
+    until=("candidate", "room"),
 )
-OFF = RULES.waits("preemption-off", "{short}, and preemption is off (preemption.enabled: false)")
-MAY_NOT = RULES.waits("may-not-preempt", "{short}, and it never preempts others (preempts: false)")
-TOO_YOUNG = RULES.waits("delay", "{short}, and it waited {age} of the {delay} after which it may preempt")
+OFF = RULES.waits("preemption-off", "{short}, and preemption is off (preemption.enabled: false)", until=("room",))
+MAY_NOT = RULES.waits("may-not-preempt", "{short}, and it never preempts others (preempts: false)", until=("room",))
+TOO_YOUNG = RULES.waits(
+    "delay", "{short}, and it waited {age} of the {delay} after which it may preempt", until=("time", "room")
+)
 CHECKED = RULES.waits(
-    "check-interval", "{short}, and it was looked at {age} ago ({found}); the next time is after 15s", SHIPPED
+    "check-interval",
+    "{short}, and it was looked at {age} ago ({found}); the next time is after 15s",
+    SHIPPED,
+    until=("time", "room"),
 )
-TRIGGERED = RULES.waits("triggered-once", "{short}, and it preempted once before; an ask does so once only", SHIPPED)
-USED_UP = RULES.waits("attempts", "{short}, and the 10 attempts of queue {queue} in this pass are used up", SHIPPED)
-GANG = RULES.waits("one-member", "{short}, and preemption makes room for one member at a time; it has {members}")
-NODE_FULL = RULES.waits("required-node-full", "{short}, and those who may go do not make enough room: {victims}")
+TRIGGERED = RULES.waits(
+    "triggered-once", "{short}, and it preempted once before; an ask does so once only", SHIPPED, until=("room",)
+)
+USED_UP = RULES.waits(
+    "attempts",
+    "{short}, and the 10 attempts of queue {queue} in this pass are used up",
+    SHIPPED,
+    until=("time", "room"),
+)
+GANG = RULES.waits(
+    "one-member", "{short}, and preemption makes room for one member at a time; it has {members}", until=("room",)
+)
+NODE_FULL = RULES.waits(
+    "required-node-full",
+    "{short}, and those who may go do not make enough room: {victims}",
+    until=("candidate", "room"),
+)
 HEADROOM = RULES.waits(
-    "required-node-headroom", "{short}: work that needs a certain node never preempts for a limit", SHIPPED
+    "required-node-headroom",
+    "{short}: work that needs a certain node never preempts for a limit",
+    SHIPPED,
+    until=("quota",),
 )
-QUOTA = RULES.waits("limit", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}")
-NO_NODES = RULES.waits("no-usable-node", "none of the nodes that match it ({matching}) is ready and free to use")
+QUOTA = RULES.waits(
+    "limit", "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}", until=("quota",)
+)
+NO_NODES = RULES.waits(
+    "no-usable-node", "none of the nodes that match it ({matching}) is ready and free to use", until=("room",)
+)
 
 TOO_BIG = RULES.refuses("fits-no-node", "it fits no node even if that were empty: {short}")
 NO_MATCH = RULES.refuses("matches-no-node", "no node has {wanted}")

@@ -99,7 +99,7 @@ async def _in_its_way(
 
     def work() -> Decision | None:
         try:
-            made = plan(Cluster(document), only=name, misses=True, effort=BRISK, kept=kept)
+            made = plan(Cluster(document), only=name, misses=True, effort=BRISK, kept=kept, until=True)
             return made.of(name)
         except InputError:
             return None  # it waits no more
