@@ -101,7 +101,7 @@ def test_release_26_8_acts_as_its_whole_plan(seed: int) -> None:
 # -- YuniKorn --------------------------------------------------------------------------------------------------------
 
 
-def tenants_tree(dice: Random, edition: str) -> tuple[ClusterFile, dict[str, Any]]:
+def tenants_tree(dice: Random, edition: str, *, odd: bool) -> tuple[ClusterFile, dict[str, Any]]:
     """Queues a and b below a parent, c beside it; some with a guarantee, a limit, a fence, offsets."""
     shape: dict[str, Any] = {"partitions": 1, "nodes": [(4, 8)] * dice.randint(1, 4)}
     mode: dict[str, Any] = {} if dice.random() < 0.9 else {"preemption.enabled": False}
@@ -119,7 +119,7 @@ def tenants_tree(dice: Random, edition: str) -> tuple[ClusterFile, dict[str, Any
                 {"name": "b", "parent": "root.p", **entry_of_queue(dice, edition)},
                 {"name": "c", "parent": "root", **entry_of_queue(dice, edition)},
             ],
-            **({"tenants": [{"name": "t", "max_workloads": 2, "max_nodes": 2}]} if dice.random() < 0.3 else {}),
+            **({"tenants": [{"name": "t", "max_workloads": 2, "max_nodes": 2}]} if odd else {}),
         }
     )
     return document, shape
@@ -144,17 +144,18 @@ def entry_of_queue(dice: Random, edition: str) -> dict[str, Any]:
     return made
 
 
-def pod(dice: Random) -> dict[str, Any]:
+def pod(dice: Random, *, odd: bool) -> dict[str, Any]:
+    """An ask; `odd`: perhaps of an application or a tenant, or for a certain node."""
     made: dict[str, Any] = {
         "queue": dice.choice(["a", "b", "b", "c"]),
-        "app": dice.choice([None, None, None, "w001", "x"]),
+        "app": dice.choice([None, None, None, "w001", "x"]) if odd else None,
         "priority": dice.choice([0, 0, 5, 10]),
         "requests": {"gpu": dice.choice([1, 1, 2, 4]), "cpu": dice.choice([0, 1, 2])},
         "members": dice.choice([1, 1, 1, 1, 2]),
         "preemptible": dice.random() < 0.9,
         "preempts": dice.random() < 0.9,
         "originator": dice.random() < 0.1,
-        "tenant": dice.choice([None, None, None, "t"]),
+        "tenant": dice.choice([None, None, None, "t"]) if odd else None,
         "checkpoint": dice.choice([None, {"mode": "auto"}]),
     }
     if dice.random() < 0.15:
@@ -163,7 +164,7 @@ def pod(dice: Random) -> dict[str, Any]:
                 {"placement": "tight"},
                 {"placement": "spread"},
                 {"constraints": {"nodes": ["n0"]}},
-                {"required_node": "n0"},
+                {"required_node": "n0"} if odd else {"constraints": {"labels": {"kind": "k0"}}},
                 {"exclusive": True},
             ]
         )
@@ -174,12 +175,13 @@ def pod(dice: Random) -> dict[str, Any]:
 @pytest.mark.parametrize("edition", ["laws", "1.9"])
 def test_yunikorn_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     steps, dice = busy(seed)
-    document, shape = tenants_tree(dice, edition)
+    odd = dice.random() < 0.3
+    document, shape = tenants_tree(dice, edition, odd=odd)
 
     def queue(pick: int) -> dict[str, Any]:
         name = ("a", "b", "c", "root.p")[pick % 4]
         parent = "root" if name in ("c", "root.p") else "root.p"
         return {"name": name, "parent": parent, **entry_of_queue(Random(pick), edition)}
 
-    kinds = [pod(dice) for _ in range(8)]
+    kinds = [pod(dice, odd=odd) for _ in range(8)]
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue)

@@ -20,11 +20,13 @@ from cede.doctrines.yunikorn.ask import Ask, ask_of
 from cede.doctrines.yunikorn.queues import Queues
 from cede.doctrines.yunikorn.snapshot import Leaving, leaving_of
 from cede.model.plan import Decision
-from cede.state.columns import GONE, NONE, SUSPENDED
+from cede.state.columns import GONE, NONE, SPREAD, SUSPENDED
 from cede.state.state import State
+from cede.state.units import WHOLE
 
 Key = tuple[int, int, str, str, int]
-"""The place of a waiting workload: the higher priority first, then submission, uid, name; then its row."""
+"""The place of a waiting workload: the higher priority first, then submission, uid and name, under release 1.9 name and
+uid; then its row."""
 
 Family = tuple[int, ...]
 """A leaf, and the types that are asked for."""
@@ -40,7 +42,10 @@ KINDS = 1024
 class Form:
     """What all of them ask for. `roomless`: no node had room when it was looked at, and none has got any since."""
 
-    __slots__ = ("ask", "family", "general", "kinds", "may_claim", "needs", "nodes", "refusal", "roomless")
+    __slots__ = (
+        *("ask", "count", "family", "general", "kinds", "may_claim", "needs", "nodes", "pinned", "refusal", "roomless"),
+        *("usage", "volatile"),
+    )
 
     def __init__(self, state: State, row: int) -> None:
         ask = ask_of(state, row)
@@ -58,6 +63,12 @@ class Form:
         self.may_claim = claim.single and bool(claim.allowed.any())
         """Whether room may be made for it: for one member, on a node that it may use."""
         self.family: Family = (ask.leaf, *ask.amounts)
+        self.pinned = bool(state.work.required_node[row] != NONE)
+        self.usage: list[int] = state.work.usage[:, row].tolist()
+        self.volatile = claim.need is None or claim.placement == SPREAD
+        """Whether less room may do where more did not, as far as it is searched, or room grows where no node does."""
+        self.count = 0
+        """How many wait."""
         self.roomless = False
         self.kinds: list[Kind] = []
         """Those that somebody waits with."""
@@ -73,7 +84,7 @@ class Form:
 class Kind:
     """`entries` are those that wait, in order; `looked` is the change up to which it is known that it has no way."""
 
-    __slots__ = ("entries", "form", "looked", "number", "preempts")
+    __slots__ = ("entries", "form", "looked", "number", "preempts", "rule")
 
     def __init__(self, number: int, form: Form, preempts: bool) -> None:
         self.number = number
@@ -81,6 +92,8 @@ class Kind:
         self.preempts = preempts
         self.entries: list[Key] = []
         self.looked = -1
+        self.rule = ""
+        """By which rule it had none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +105,7 @@ class _Waiting:
 class Line:
     """All that wait; `follow` brings it up to date."""
 
-    def __init__(self, state: State, queues: Queues, unread: Iterable[str]) -> None:
+    def __init__(self, state: State, queues: Queues, unread: Iterable[str], *, shipped: bool) -> None:
         static = state.static
         skipped = NEVER_READ if static.policies else NEVER_READ | OWNERS
         self._shapes = Shapes(skipped | set(unread))
@@ -112,6 +125,7 @@ class Line:
         """Rows that joined since the cycle before."""
         self.changes = 0
         """Counts what changed but arrivals, in the cluster or by a booking."""
+        self._followed = 0
         self._numbers = 0
         self._places: dict[int, tuple[int, ...]] | None = None
         """The nodes of those that hold room, once room is watched."""
@@ -121,6 +135,10 @@ class Line:
         self._booked = False
         self._leaving: Leaving | None = None
         self._by_app = "app" not in set(unread)
+        self._shipped = shipped
+        self._names: dict[int, str] = {}
+        self.moved: set[str] | None = None
+        """Names of those that came, went or changed before this cycle; none: that is not known."""
         state.journal.begin(self)
         for row in sorted(state.pending):
             self._look(state, row)
@@ -135,8 +153,10 @@ class Line:
         if state.reservations or self._names_an_app(state):
             return False
         rows = journal.rows
+        self.moved = set()
         if rows:
             for row in rows:
+                self._note(state, row)
                 if row < 0:
                     self._forget(~row)
                 else:
@@ -147,7 +167,23 @@ class Line:
             self.changes += 1
         if self._stale:
             self._read_free(state)
+        if self.changes != self._followed:
+            self._followed = self.changes
+            for form in self.forms.values():
+                form.roomless = form.roomless and not form.volatile
         return True
+
+    def _note(self, state: State, row: int) -> None:
+        """Who this row stands for, or stood for."""
+        if not self._shipped or self.moved is None:
+            return
+        if row >= 0:
+            name = self._names[row] = state.work_names[row]
+            self.moved.add(name)
+        elif (gone := self._names.pop(~row, None)) is not None:
+            self.moved.add(gone)
+        else:
+            self.moved = None
 
     def _names_an_app(self, state: State) -> bool:
         """Whether somebody without an application waits whose name is that of a new one: it is like nobody else."""
@@ -160,10 +196,10 @@ class Line:
 
     def _read_free(self, state: State) -> None:
         """What is free on nodes that changed; forms that find room where it grew are not roomless any more."""
-        columns, free = state.nodes.free, self.free
+        free = self.free
         grown: list[int] = []
         for node in self._stale:
-            now, before = columns[:, node].tolist(), free[node]
+            now, before = self._free_on(state, node), free[node]
             if now != before:
                 free[node] = now
                 if any(map(int.__gt__, now, before)):
@@ -174,6 +210,12 @@ class Line:
         for form in self.forms.values():
             if form.roomless and form.kinds and any(form.nodes[node] and form.fits_one(free[node]) for node in grown):
                 form.roomless = False
+
+    def _free_on(self, state: State, node: int) -> list[int]:
+        """What is free there; to release 1.9 nothing, where room is held for somebody."""
+        nodes = state.nodes
+        free: list[int] = nodes.free[:, node].tolist()
+        return [-1] * len(free) if self._shipped and nodes.held[WHOLE, node] > 0 else free
 
     def _forget(self, row: int) -> None:
         """It is over: whoever has its row now is somebody else."""
@@ -213,8 +255,10 @@ class Line:
 
     def _join(self, state: State, row: int) -> None:
         kind = self._kind(state, row)
-        key = (-int(state.work.priority[row]), int(state.work.submitted[row]), state.uids[row], state.work_names[row])
-        known = self.waiting[row] = _Waiting(kind, (*key, row))
+        uid, name = state.uids[row], state.work_names[row]
+        last = (name, uid) if self._shipped else (uid, name)
+        known = _Waiting(kind, (-int(state.work.priority[row]), int(state.work.submitted[row]), *last, row))
+        self.waiting[row] = known
         if not kind.entries:
             self.live[kind.number] = kind
             kind.looked = -1
@@ -222,11 +266,13 @@ class Line:
                 kind.form.roomless = False
             kind.form.kinds.append(kind)
         insort(kind.entries, known.key)
+        kind.form.count += 1
         self.fresh.append(row)
 
     def _leave(self, known: _Waiting) -> None:
         kind = known.kind
         del kind.entries[bisect_left(kind.entries, known.key)]
+        kind.form.count -= 1
         if not kind.entries:
             del self.live[kind.number]
             kind.form.kinds.remove(kind)
@@ -262,8 +308,9 @@ class Line:
         if self._places is not None:
             return
         self._places = {}
-        self.free = state.nodes.free[:, : state.nodes.size].T.tolist()
-        for row in state.work_index.values():
+        self.free = [self._free_on(state, node) for node in range(state.nodes.size)]
+        for name, row in state.work_index.items():
+            self._names[row] = name
             if state.work.state[row] > SUSPENDED:
                 self._stand(state, row)
         self._stale.clear()
@@ -273,8 +320,10 @@ class Line:
         self.changes += 1
         self._booked = True
         for node in nodes:
-            self.free[node] = state.nodes.free[:, node].tolist()
+            self.free[node] = self._free_on(state, node)
             self._stale.add(node)
+        for form in self.forms.values():
+            form.roomless = form.roomless and not form.volatile
 
     def forget_room(self) -> None:
         """Nothing is known of who finds room."""
@@ -298,6 +347,11 @@ class Line:
             self._leaving = leaving_of(state, self.queues)
         return self._leaving
 
+    def waits(self, key: Key) -> bool:
+        """Whether somebody waits in this place."""
+        known = self.waiting.get(key[4])
+        return known is not None and known.key == key
+
     def kind_of(self, row: int) -> Kind:
         return self.waiting[row].kind
 
@@ -313,11 +367,11 @@ class Line:
         return None if found is None else about(found, state.work_names[row])
 
 
-def line_of(cycle: Cycle, queues: Queues, unread: Iterable[str] = ()) -> Line:
+def line_of(cycle: Cycle, queues: Queues, unread: Iterable[str] = (), *, shipped: bool = False) -> Line:
     """The line of a run of cycles, brought up to date; of a single plan, a new one."""
     found = cycle.memory.get(MEMORY)
     if not isinstance(found, Line) or found.queues is not queues or not found.follow(cycle.state):
-        found = cycle.memory[MEMORY] = Line(cycle.state, queues, unread)
+        found = cycle.memory[MEMORY] = Line(cycle.state, queues, unread, shipped=shipped)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,27 +30,28 @@ class Memory:
     meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
 
-    def catch_up(self, state: State) -> None:
+    def catch_up(self, state: State, moved: Iterable[str] | None) -> None:
         """A plan was carried out if one of its victims runs no more. An ask that was served is gone; if it is preempted
-        later, what comes back is another one.
+        later, what comes back is another one. `moved`: nobody else came, went or changed; none: that is not known.
         """
         for name, victims in self.meant.items():
             if any(not _runs(state, victim) for victim in victims):
                 self.triggered.add(name)
         self.meant.clear()
-        known = {*self.triggered, *self.checked}
-        waiting = {name for name in known if any(_is(state, name, word) for word in (PENDING, SUSPENDED, RESERVED))}
-        self.triggered &= waiting
-        self.checked = {name: seen for name, seen in self.checked.items() if name in waiting}
+        for name in (*self.triggered, *self.checked) if moved is None else moved:
+            if (name in self.checked or name in self.triggered) and not _waits(state, name):
+                self.triggered.discard(name)
+                self.checked.pop(name, None)
+
+
+def _waits(state: State, name: str) -> bool:
+    row = state.work_index.get(name)
+    return row is not None and state.work.state[row] in (PENDING, SUSPENDED, RESERVED)
 
 
 def _runs(state: State, name: str) -> bool:
-    return _is(state, name, RUNNING)
-
-
-def _is(state: State, name: str, word: int) -> bool:
     row = state.work_index.get(name)
-    return row is not None and bool(state.work.state[row] == word)
+    return row is not None and bool(state.work.state[row] == RUNNING)
 
 
 def lasting(memory: Mapping[str, Any]) -> Hashable:
@@ -59,10 +60,10 @@ def lasting(memory: Mapping[str, Any]) -> Hashable:
     return frozenset({*found.triggered, *found.meant}) if isinstance(found, Memory) else frozenset()
 
 
-def memory_of(cycle: Cycle) -> Memory:
-    """The memory of a run of cycles, brought up to date; of a single plan, an empty one."""
+def memory_of(cycle: Cycle, moved: Iterable[str] | None) -> Memory:
+    """The memory of a run of cycles, brought up to date; of a single plan, an empty one. `moved` as in `catch_up`."""
     found = cycle.memory.get("yunikorn")
     if not isinstance(found, Memory):
         found = cycle.memory["yunikorn"] = Memory()
-    found.catch_up(cycle.state)
+    found.catch_up(cycle.state, moved)
     return found

@@ -7,14 +7,14 @@ asks by priority, age and uid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.yunikorn.queues import Amounts, Queues, total_capacity
 from cede.doctrines.yunikorn.settings import INT32
-from cede.state.columns import GONE, NONE, SUSPENDED, Int64s
+from cede.state.columns import GONE, NONE, SUSPENDED
 from cede.state.entry import partition_of
 from cede.state.state import State
 from cede.state.units import WHOLE
@@ -27,6 +27,120 @@ def waiting_line(state: State) -> Rows:
     rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
     rows = rows[state.work.state[rows] <= SUSPENDED]
     return ordered(state, rows, -state.work.priority[rows].astype(np.int64), state.work.submitted[rows])
+
+
+class QueueOrder:
+    """Queues with somebody who waits in or below them, in the order in which they are come to.
+
+    `first` says the highest priority that waits in a queue itself, `asked` what all that wait there ask for.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        queues: Queues,
+        waiting: Iterable[int],
+        first: Callable[[int], int | None],
+        asked: Callable[[int], Sequence[int]],
+    ) -> None:
+        self.state = state
+        self.queues = queues
+        self._first = first
+        self._asked = asked
+        names = state.units.names
+        self._by_name = sorted((column for column in range(len(names)) if column != WHOLE), key=names.__getitem__)
+        self._leads = {above for queue in waiting for above in queues.path_of(queue)}
+        """Queues with somebody who waits in or below them, when the cycle began."""
+        self._tops = sorted({queues.path[queue][-1] for queue in waiting if queue != NONE})
+        self._priority: dict[int, int | None] = {}
+        self._share: dict[int, float] = {}
+        self._fair: dict[int, Amounts] = {}
+        """By queue, what its share is taken of where it guarantees nothing."""
+        self._backlog: dict[int, list[int]] = {}
+
+    def in_order(self, has_left: Callable[[int], object]) -> Iterator[int]:
+        """Each queue before those below it, of those with somebody left to decide."""
+        for top in self._sorted(filter(has_left, self._tops)):
+            yield from self._below(top, has_left)
+
+    def changed(self, path: Sequence[int], *, preempted: bool) -> None:
+        """One below these queues waits no more, and they hold more; if it preempted, others hold less."""
+        for queue in path:
+            self._priority.pop(queue, None)
+            self._backlog.pop(queue, None)
+            self._share.pop(queue, None)
+        if preempted:
+            self._share.clear()
+
+    def _below(self, queue: int, has_left: Callable[[int], object]) -> Iterator[int]:
+        yield queue
+        for child in self._sorted(filter(has_left, self._children(queue))):
+            yield from self._below(child, has_left)
+
+    def _sorted(self, found: Iterable[int]) -> list[int]:
+        some = list(found)
+        return sorted(some, key=self._key) if len(some) > 1 else some
+
+    def _children(self, queue: int) -> list[int]:
+        return [child for child in self.queues.children[queue] if child in self._leads]
+
+    def _key(self, queue: int) -> Key:
+        waits = [-amount for amount in self._waits(queue)]
+        return -(self._of(queue) or 0), self._used_share(queue), waits, self.queues.names[queue]
+
+    def _of(self, queue: int) -> int | None:
+        """The priority of the queue: of its first ask, with the offsets on the way; none if nobody waits below it."""
+        if queue not in self._priority:
+            first = self._first(queue)
+            own = [] if first is None else [first]
+            own += [below for child in self._children(queue) if (below := self._of(child)) is not None]
+            properties = self.queues.properties[queue]
+            value = None
+            if own:
+                value = properties.offset if properties.priority_fence else max(own) + properties.offset
+                value = max(-INT32, min(INT32 - 1, value))
+            self._priority[queue] = value
+        return self._priority[queue]
+
+    def _waits(self, queue: int) -> list[int]:
+        """What everybody who waits in or below the queue asks for, type by type in the order of their names.
+
+        The release puts the queue first that has more of one type and less of none, and leaves the others as they come.
+        The first type by name in which two differ keeps to that, and decides between the others too.
+        """
+        found = self._backlog.get(queue)
+        if found is None:
+            own = self._asked(queue)
+            found = [own[column] for column in self._by_name]
+            for child in self._children(queue):
+                found = [*map(int.__add__, found, self._waits(child))]
+            self._backlog[queue] = found
+        return found
+
+    def _used_share(self, queue: int) -> float:
+        """The largest share of any type that the queue uses: of its guarantee if that names the type, else of its fair
+        maximum. As doubles, as the release has them.
+        """
+        found = self._share.get(queue)
+        if found is None:
+            guaranteed, fair = self.queues.guarantee(queue), self._fair_max(queue)
+            found = 0.0
+            for column, used in enumerate(self.state.tree.usage[:, queue].tolist()):
+                whole = guaranteed.get(column, fair.get(column))
+                if used > 0 and whole is not None and column != WHOLE:
+                    found = max(found, used / whole if whole > 0 else 1.0)
+            self._share[queue] = found
+        return found
+
+    def _fair_max(self, queue: int) -> Amounts:
+        """The limit of every type: of the queue, else of the nearest queue above it with one, else what nodes have."""
+        found = self._fair.get(queue)
+        if found is None:
+            found = dict(total_capacity(self.state, partition_of(self.state, queue)))
+            for above in reversed(self.queues.path[queue]):
+                found |= self.queues.max[above] or {}
+            self._fair[queue] = found
+        return found
 
 
 class Turns:
@@ -50,17 +164,7 @@ class Turns:
         self._age: dict[tuple[int, str], int] = {}
         for queue, apps in self._ages().items():
             self._age |= {(queue, app): age for app, age in apps.items()}
-        self._priority: dict[int, int | None] = {}
-        self._share: dict[int, float] = {}
-        self._fair: dict[int, Amounts] = {}
-        """By queue, what its share is taken of where it guarantees nothing."""
-        self._backlog: dict[int, Int64s] = {}
-        names = state.units.names
-        by_name = sorted((column for column in range(len(names)) if column != WHOLE), key=names.__getitem__)
-        self._by_name = np.array(by_name, np.intp)
-        self._leads = {above for queue in self.waiting for above in queues.path_of(queue)}
-        """Queues with somebody who waits in or below them, when the cycle began."""
-        self.tops = sorted({queues.path[queue][-1] for queue in self.waiting if queue != NONE})
+        self._order = QueueOrder(state, queues, self.waiting, self._first, self._asked)
 
     def _ages(self) -> dict[int, dict[str, int]]:
         """By queue and application, the earliest submission of any of its workloads."""
@@ -87,8 +191,8 @@ class Turns:
 
     def one_pass(self) -> Iterator[int]:
         """Everybody who is not decided yet, as the tree stands now."""
-        for top in sorted(filter(self._left.__getitem__, self.tops), key=self._key):
-            yield from self._below(top)
+        for queue in self._order.in_order(self._left.__getitem__):
+            yield from tuple(self._in_leaf(queue))
         yield from tuple(self._in_leaf(NONE))
 
     def decide(self, row: int, action: str) -> None:
@@ -103,21 +207,15 @@ class Turns:
             return
         del self._line[queue]
         self.waiting[queue].remove(row)
-        for above in path:
-            self._priority.pop(above, None)
-            self._share.pop(above, None)
-            if above in self._backlog:
-                self._backlog[above] = self._backlog[above] - self.state.work.usage[self._by_name, row]
-        if action == "preempt":
-            self._share.clear()
+        self._order.changed(path, preempted=action == "preempt")
 
-    def _below(self, queue: int) -> Iterator[int]:
-        yield from tuple(self._in_leaf(queue))
-        for child in sorted(filter(self._left.__getitem__, self._children(queue)), key=self._key):
-            yield from self._below(child)
+    def _first(self, queue: int) -> int | None:
+        rows = self.waiting.get(queue)
+        return int(self.state.work.priority[rows[0]]) if rows else None
 
-    def _children(self, queue: int) -> list[int]:
-        return [child for child in self.queues.children[queue] if child in self._leads]
+    def _asked(self, queue: int) -> list[int]:
+        found: list[int] = self.state.work.usage[:, self.waiting.get(queue, [])].sum(axis=1).tolist()
+        return found
 
     def _in_leaf(self, queue: int) -> list[int]:
         line = self._line.get(queue)
@@ -134,60 +232,3 @@ class Turns:
         apps = sorted(by_app, key=lambda app: (-int(first[by_app[app][0]]), self._age[queue, app], app))
         for app in apps:
             yield from (row for row in by_app[app] if row not in self._decided)
-
-    def _key(self, queue: int) -> Key:
-        waits = (-self._waits(queue)).tolist()
-        return -(self._of(queue) or 0), self._used_share(queue), waits, self.queues.names[queue]
-
-    def _of(self, queue: int) -> int | None:
-        """The priority of the queue: of its first ask, with the offsets on the way; none if nobody waits below it."""
-        if queue not in self._priority:
-            own = [int(self.state.work.priority[rows[0]]) for rows in (self.waiting.get(queue),) if rows]
-            own += [below for child in self._children(queue) if (below := self._of(child)) is not None]
-            properties = self.queues.properties[queue]
-            value = None
-            if own:
-                value = properties.offset if properties.priority_fence else max(own) + properties.offset
-                value = max(-INT32, min(INT32 - 1, value))
-            self._priority[queue] = value
-        return self._priority[queue]
-
-    def _waits(self, queue: int) -> Int64s:
-        """What everybody who waits in or below the queue asks for, type by type in the order of their names.
-
-        The release puts the queue first that has more of one type and less of none, and leaves the others as they come.
-        The first type by name in which two differ keeps to that, and decides between the others too.
-        """
-        found = self._backlog.get(queue)
-        if found is None:
-            own = np.array(self.waiting.get(queue, []), np.intp)
-            found = self.state.work.usage[np.ix_(self._by_name, own)].sum(axis=1)
-            for child in self._children(queue):
-                found = found + self._waits(child)
-            self._backlog[queue] = found
-        return found
-
-    def _used_share(self, queue: int) -> float:
-        """The largest share of any type that the queue uses: of its guarantee if that names the type, else of its fair
-        maximum. As doubles, as the release has them.
-        """
-        found = self._share.get(queue)
-        if found is None:
-            guaranteed, fair = self.queues.guarantee(queue), self._fair_max(queue)
-            found = 0.0
-            for column, used in enumerate(self.state.tree.usage[:, queue].tolist()):
-                whole = guaranteed.get(column, fair.get(column))
-                if used > 0 and whole is not None and column != WHOLE:
-                    found = max(found, used / whole if whole > 0 else 1.0)
-            self._share[queue] = found
-        return found
-
-    def _fair_max(self, queue: int) -> Amounts:
-        """The limit of every type: of the queue, else of the nearest queue above it with one, else what nodes have."""
-        found = self._fair.get(queue)
-        if found is None:
-            found = total_capacity(self.state, partition_of(self.state, queue))
-            for above in reversed(self.queues.path[queue]):
-                found |= self.queues.max[above] or {}
-            self._fair[queue] = found
-        return found

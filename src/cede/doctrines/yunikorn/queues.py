@@ -84,11 +84,18 @@ def queues_of(state: State, edition: str) -> Queues:
 
 
 def total_capacity(state: State, partition: int) -> Amounts:
-    """The limit of the root: what the nodes of the partition have in all, of the types they have."""
+    """The limit of the root: what the nodes of the partition have in all, of the types they have. Not to be changed."""
+    key = f"yunikorn capacity {partition}"
+    known = state.tree.derived.get(key)
+    if known is not None and known[0] == state.journal.reshaped:
+        kept: Amounts = known[1]
+        return kept
     nodes, size = state.nodes, state.nodes.size
     here = nodes.partition[:size] == partition
     sums: Int64s = nodes.capacity[:, :size].sum(axis=1) if here.all() else nodes.capacity[:, :size][:, here].sum(axis=1)
-    return {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
+    found = {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
+    state.tree.derived[key] = (state.journal.reshaped, found)
+    return found
 
 
 def _set(column: Int64s) -> Amounts | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from heapq import heapify, heappop
 
 import numpy as np
 
@@ -16,9 +19,11 @@ from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, say
 from cede.doctrines.yunikorn.attempt import Attempt, Outcome
-from cede.doctrines.yunikorn.line import line_of
+from cede.doctrines.yunikorn.eligible import MEMORY as ELIGIBLE
+from cede.doctrines.yunikorn.eligible import Leaf, eligible_of
+from cede.doctrines.yunikorn.line import Form, Key, Kind, line_of
 from cede.doctrines.yunikorn.memory import Checked, memory_of
-from cede.doctrines.yunikorn.order import Turns
+from cede.doctrines.yunikorn.order import QueueOrder, Turns
 from cede.doctrines.yunikorn.pinned import clear_node
 from cede.doctrines.yunikorn.promises import broken_promises, does_not_fit
 from cede.doctrines.yunikorn.queues import queues_of
@@ -27,6 +32,7 @@ from cede.doctrines.yunikorn.reach import Reach, candidates, ranks_of, reach_of,
 from cede.doctrines.yunikorn.reservations import held_nodes, may_expire, usable
 from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
+from cede.doctrines.yunikorn.vectors import under
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Candidate, Decision
 from cede.model.rules import Rule
@@ -34,6 +40,8 @@ from cede.model.times import show_duration
 from cede.state.columns import NONE, READY, SPREAD
 from cede.state.state import State
 
+END: Key = (1 << 62, 0, "", "", 0)
+"""After everybody."""
 UNREAD = ("app",)
 """What release 1.9 does not read of a claimant."""
 
@@ -45,32 +53,22 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     for, those ahead of it are decided too, so that it finds what they leave.
     """
     plan = _Plan(cycle)
-    for made in cut_back(cycle, plan.queues):
-        if cycle.only is None:
-            yield made
-    found = True
-    left: list[int] = []
-    while found:
-        found = False
-        plan.begin_pass()
-        left.clear()
-        for row in plan.turns.one_pass():
-            asked = cycle.only in (None, row)
-            answer = plan.answer(cycle if asked else cycle.quiet(), row)
-            if answer is None:
-                left.append(row)
-                continue
-            found = answer.action in ("start", "preempt")
-            plan.turns.decide(row, answer.action)
-            if asked:
-                yield answer
-            if row == cycle.only:
-                return
-            if found:
-                break
-    for row in left:
-        if cycle.only in (None, row):
-            yield plan.out_of_attempts(row)
+    return plan.everybody() if cycle.words else plan.what_acts()
+
+
+@dataclass(slots=True)
+class _Turn:
+    """How far a cycle has come in one leaf: those up to here are decided, gangs and others."""
+
+    leaf: Leaf
+    forms: list[Form]
+    gangs: Key | None = None
+    singles: Key | None = None
+    used_up: Key | None = None
+    """The one with the last of its attempts in the last pass, if that used them up."""
+
+    def decided(self, form: Form) -> Key | None:
+        return self.singles if form.ask.claim.single else self.gangs
 
 
 class _Plan:
@@ -82,21 +80,245 @@ class _Plan:
         self.queues = queues_of(state, SHIPPED)
         choice = state.static.doctrine
         self.mode = mode_of({} if choice is None else choice.settings)
-        self.memory = memory_of(cycle)
-        self.turns = Turns(state, self.queues)
-        self.line = line_of(cycle, self.queues, UNREAD)
+        self.line = line_of(cycle, self.queues, UNREAD, shipped=True)
+        self.memory = memory_of(cycle, self.line.moved)
         self.attempts: Counter[int] = Counter()
         self.taken = held_nodes(state)
         """Nodes that are reserved for somebody who preempted, or who needs that node: nobody else may use them."""
         self.cancelled = np.zeros(state.nodes.size, np.bool_)
         """Nodes whose reservation an attempt cancelled, whatever came of it, or that lost it by its age."""
+        self.gone: set[int] = set()
+        """Those that start or preempt by what was decided so far."""
 
-    def begin_pass(self) -> None:
-        """Every leaf has all its attempts; old reservations whose holders do not fit their headroom are dropped."""
-        self.attempts.clear()
+    # -- everybody, with words ---------------------------------------------------------------------------------
+
+    def everybody(self) -> Iterator[Decision]:
+        cycle = self.cycle
+        cycle.memory.pop(ELIGIBLE, None)
+        self.line.forget_room()
+        self.line.newcomers()
+        for made in cut_back(cycle, self.queues):
+            if cycle.only is None:
+                yield made
+        yield from self._in_passes()
+
+    def _in_passes(self) -> Iterator[Decision]:
+        cycle = self.cycle
+        turns = Turns(cycle.state, self.queues)
+        found = True
+        left: list[int] = []
+        while found:
+            found = False
+            self.attempts.clear()
+            self._drop_reservations()
+            left.clear()
+            for row in turns.one_pass():
+                asked = cycle.only in (None, row)
+                answer = self.answer(cycle if asked else cycle.quiet(), row)
+                if answer is None:
+                    left.append(row)
+                    continue
+                found = answer.action in ("start", "preempt")
+                turns.decide(row, answer.action)
+                if found:
+                    self.gone.add(row)
+                if asked:
+                    yield answer
+                if row == cycle.only:
+                    return
+                if found:
+                    break
+        for row in left:
+            if cycle.only in (None, row):
+                yield self.out_of_attempts(row)
+
+    # -- what acts, up to the first preemption -----------------------------------------------------------------
+
+    def what_acts(self) -> Iterator[Decision]:
+        """Those behind a preemption are decided too, for an attempt in vain is remembered."""
+        cycle, line = self.cycle, self.line
+        came = line.newcomers()
+        for row in came:
+            never = line.refusal(cycle.state, row)
+            if never is not None:
+                yield never
+        cuts = list(cut_back(cycle, self.queues))
+        made: Iterable[Decision]
+        if cuts or self._is_odd():
+            cycle.memory.pop(ELIGIBLE, None)
+            line.forget_room()
+            made = (*cuts, *(one for one in self._in_passes() if one.action in ("start", "preempt")))
+            line.forget_room()
+        else:
+            line.watch_room(cycle.state)
+            made = self._in_quick_passes(came)
+        preempted = False
+        for one in made:
+            if not preempted:
+                yield one
+            preempted = preempted or bool(one.victims)
+
+    def _is_odd(self) -> bool:
+        """Whether more than room, guarantees and limits of queues tells asks apart: then everybody is asked."""
+        state = self.cycle.state
+        return bool(
+            state.static.tenants
+            or state.reservations
+            or state.apps.names
+            or not state.nodes.size
+            or any(form.pinned and form.kinds for form in self.line.forms.values())
+        )
+
+    def _in_quick_passes(self, came: list[int]) -> Iterator[Decision]:
+        """As `_in_passes`, but in each leaf only those are come to who may start, and who may try to preempt."""
+        state, line, cycle = self.cycle.state, self.line, self.cycle
+        eligible = eligible_of(cycle, line, self.memory, came)
+        leaves: dict[int, _Turn] = {}
+        for form in line.forms.values():
+            if form.kinds:
+                leaf = form.ask.leaf
+                if leaf not in leaves:
+                    leaves[leaf] = _Turn(eligible.leaf(leaf), [])
+                leaves[leaf].forms.append(form)
+        order = QueueOrder(state, self.queues, leaves, partial(self._first, leaves), partial(self._asked, leaves))
+        made: Decision | None = None
+        while True:
+            for queue in (*order.in_order(lambda _: True), NONE):
+                if queue in leaves:
+                    made = self._pass_over(leaves[queue])
+                    if made is not None:
+                        break
+            if made is None:
+                break
+            row = state.work_index[made.workload or ""]
+            self.gone.add(row)
+            nodes = {state.node_index[node] for node in made.nodes}
+            for victim in made.victims:
+                nodes.update(state.residents.node[state.residents_of(state.work_index[victim.workload])].tolist())
+            line.booked(state, nodes)
+            if made.victims:
+                line.forget_room()
+            order.changed(self.queues.path_of(int(state.work.queue[row])), preempted=bool(made.victims))
+            yield made
+            made = None
+        for turn in leaves.values():
+            if self.mode.enabled:
+                turn.leaf.wake(cycle, line, self.memory, self.gone, turn.used_up)
+
+    def _first(self, leaves: Mapping[int, _Turn], queue: int) -> int | None:
+        """The highest priority that waits in the queue itself."""
+        found = [
+            -kind.entries[0][0]
+            for form in (leaves[queue].forms if queue in leaves else ())
+            for kind in form.kinds
+            if not self.gone or any(key[4] not in self.gone for key in kind.entries)
+        ]
+        return max(found, default=None)
+
+    def _asked(self, leaves: Mapping[int, _Turn], queue: int) -> list[int]:
+        """What all that wait in the queue itself ask for."""
+        total = [0] * len(self.cycle.state.units)
+        for form in leaves[queue].forms if queue in leaves else ():
+            count = form.count
+            if self.gone:
+                count -= sum(key[4] in self.gone for kind in form.kinds for key in kind.entries)
+            total = [have + count * amount for have, amount in zip(total, form.usage, strict=True)]
+        return total
+
+    def _pass_over(self, turn: _Turn) -> Decision | None:
+        """The first of a leaf that starts or preempts, of those that were not decided yet; nobody else tries to preempt
+        in this pass once the leaf has no attempt left.
+        """
+        line, leaf = self.line, turn.leaf
+        attempts = 0
+        turn.used_up = None
+        starters = [
+            (key, kind.number)
+            for form in turn.forms
+            if not form.roomless and form.refusal is None
+            for kind in form.kinds
+            if (key := self._after(kind, turn.decided(form))) is not None
+        ]
+        heapify(starters)
+        tries = leaf.next_ready(turn.singles, line) if self.mode.enabled else None
+        while starters or tries is not None:
+            if starters and (tries is None or starters[0][0] <= tries):
+                key, number = heappop(starters)
+                kind = line.live[number]
+                if kind.form.roomless or not self._fits_headroom(kind.form, key[4]):
+                    continue
+                made = begun(self.cycle, self._ask(self.cycle.state, key[4]))
+                if made is not None:
+                    turn.gangs = key
+                    turn.singles = key if turn.used_up is None else turn.singles
+                    return made
+                kind.form.roomless = True
+                continue
+            assert tries is not None
+            key = tries
+            if key[4] in self.gone or key[2] in self.memory.triggered:
+                tries = leaf.next_ready(key, line)
+                continue
+            attempts += 1
+            made = self._try(leaf, line.waiting[key[4]].kind, key)
+            turn.singles = key
+            if made is not None:
+                turn.gangs = key
+                return made
+            tries = leaf.next_ready(key, line)
+            if attempts == ATTEMPTS:
+                turn.used_up, tries = key, None
+        turn.gangs = END
+        turn.singles = END if turn.used_up is None else turn.singles
+        return None
+
+    def _after(self, kind: Kind, decided: Key | None) -> Key | None:
+        """The first of a kind that was not decided yet."""
+        entries = kind.entries
+        at = 0 if decided is None else bisect_right(entries, decided)
+        while at < len(entries) and entries[at][4] in self.gone:
+            at += 1
+        return entries[at] if at < len(entries) else None
+
+    def _fits_headroom(self, form: Form, row: int) -> bool:
+        """Whether all of this form fit the headroom of their queue, of which this is one."""
+        return self._has_headroom(self.cycle.state, self.line.ask(self.cycle.state, row))
+
+    def _try(self, leaf: Leaf, kind: Kind, key: Key) -> Decision | None:
+        """An attempt to preempt; none if it is in vain. Of those that are alike one need try, as long as nothing is
+        booked.
+        """
+        state, line, name = self.cycle.state, self.line, key[2]
+        rule = ""
+        if kind.looked == line.changes:
+            rule = kind.rule
+        elif not self._may_be_owed(kind.form):
+            rule = rules.NOT_OWED.id
+        else:
+            ask = self._ask(state, key[4])
+            self.attempts.clear()
+            made = self._make_room(self.cycle, ask, tried=self._fits_headroom(kind.form, key[4]))
+            if made is not None and made.action == "preempt":
+                return made
+            kind.looked, kind.rule = line.changes, self.memory.checked[name].rule
+            leaf.tried(key, self.memory.checked[name])
+            return None
+        seen = self.memory.checked[name] = Checked(state.now, state.version, rule)
+        leaf.tried(key, seen)
+        return None
+
+    def _may_be_owed(self, form: Form) -> bool:
+        """False only if the leaf is owed too little even were all others gone."""
+        state, ask = self.cycle.state, form.ask
+        rest = Snapshot(state, self.queues, ask.leaf, self.line.leaving(state)).alone(ask.amounts).remaining(ask.leaf)
+        return rest is not None and under(ask.amounts, rest)
+
+    def _drop_reservations(self) -> None:
+        """Before each pass: old reservations whose holders do not fit their headroom are dropped."""
         state = self.cycle.state
         for row, nodes in state.reservations.items():
-            if not self.turns.is_waiting(row) or self._has_headroom(state, self.line.ask(state, row)):
+            waits = row in self.line.waiting and row not in self.gone
+            if not waits or self._has_headroom(state, self.line.ask(state, row)):
                 continue
             for node in nodes:
                 if state.nodes.state[node] == READY and may_expire(state, node):
@@ -142,7 +364,7 @@ class _Plan:
         gate = self._gate(cycle, ask)
         if gate is rules.USED_UP:
             return None
-        snapshot = Snapshot(state, queues, ask.leaf)
+        snapshot = Snapshot(state, queues, ask.leaf, self.line.leaving(state))
         if cycle.explain:
             snapshot.read_all()
         if gate is None:
@@ -271,7 +493,7 @@ class _Plan:
             sentence = f"holds {held_of(state, queues, before, queue, ask.amounts)}, remaining guarantee "
             sentence += "none" if rest is None else say(state, dict(rest))
             leaves[queue] = leaf_of(queues, queue, rule, sentence)
-        after = Snapshot(state, queues, ask.leaf) if made.action == "preempt" else None
+        after = before.fresh() if made.action == "preempt" else None
         return replace(made, account=account_of(state, queues, before, after, ask, reach.fence, leaves))
 
     # -- an ask for a certain node -----------------------------------------------------------------------------
@@ -296,7 +518,7 @@ class _Plan:
             if closed:
                 return waiting(cycle, ask, rule, {"members": claim.members})
         cleared = selected.cleared(cycle, ask, node, clear_node(state, ask, node))
-        snapshot = Snapshot(state, self.queues, ask.leaf)
+        snapshot = Snapshot(state, self.queues, ask.leaf, self.line.leaving(state))
         facts = facts_about(state, self.queues, snapshot, ask, NONE)
         if cleared.victims is None:
             count = int(cleared.found.open.sum())

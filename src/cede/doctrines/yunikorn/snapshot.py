@@ -51,6 +51,15 @@ class Snapshot:
         """The same numbers, as the columns have them now, with nothing booked."""
         return Snapshot(self._state, self.queues, self.leaf, self._leaving)
 
+    def alone(self, asked: Amounts) -> Snapshot:
+        """As if the asking leaf had what it asks for, and nobody else held anything below the queues on its path."""
+        found = self.fresh()
+        mine = list(self.used(self.leaf)) if self.leaf != NONE else []
+        for column, amount in asked.items() if mine else ():
+            mine[column] += amount
+        found._used = dict.fromkeys(self.queues.path_of(self.leaf), mine)
+        return found
+
     def move(self, queue: int, amounts: Iterable[tuple[int, int]], sign: int) -> None:
         """So much comes to the queue and to all above it, or goes."""
         self._rest.clear()
