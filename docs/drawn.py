@@ -10,13 +10,13 @@ from typing import Any
 import typer
 
 from cede.cli.main import EPILOG, LIVE, SECTIONS, app
+from cede.doctrines.catalog import BUILT, find
+from cede.doctrines.document import json_schema
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.catalog import BUILT, find
 from cede.engine.drive.rules import RULES as DRIVE_RULES
 from cede.engine.lint_rules import RULES as LINT_RULES
 from cede.live.api.rules import RULES as API_RULES
 from cede.model.rules import KINDS, Rule
-from cede.model.schema import json_schema
 from docs.tables import anchor, table
 
 KIND_MEANS = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import cede
-from cede.engine.catalog import doctrine_of
+from cede.doctrines.catalog import doctrine_of
 from cede.engine.cycle import plan_state
 from cede.engine.events import Requeued, Started, Ticked, apply
 from cede.model.times import SECOND

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from cede.model.cluster import EDITIONS
+from cede.doctrines.catalog import DIALECTS
 from cede.model.quantities import format_quantity
 from tests.strategy_places import flavor_of, members_of, node_names, put, rooms_of
 from tests.strategy_pools import as_ytsaurus_has_them
@@ -268,7 +268,7 @@ def clusters(
     if doctrine is not None:
         named = {} if edition is None else {"edition": edition}
         document["doctrine"] = {"name": doctrine, **named, **some(draw, CLUSTER[doctrine])}
-        edition = edition or EDITIONS[doctrine][0]
+        edition = edition or DIALECTS[doctrine].editions[0]
     document |= some(draw, {"topology": words("group", "zone"), "selection": words("doctrine", "optimal")})
     document["queues"] = _draw_queues(draw, doctrine, edition, instants, most_queues)
     number = draw(st.integers(least_nodes, most_nodes))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cede.cli.main import COMMANDS
+from cede.doctrines.catalog import BUILT, find
 from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM
 from cede.doctrines.ytsaurus.answers import WORDS
-from cede.engine.catalog import BUILT, find
 from cede.engine.drive.rules import RULES as DRIVE_RULES
 from cede.engine.drive.terms import Terms
 from cede.live.api.rules import RULES as API_RULES

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from cede.doctrines.catalog import find
 from cede.doctrines.lattice.candidates import REASONS
 from cede.doctrines.lattice.factors import NAMES, weights
 from cede.doctrines.lattice.settings import TYPES
-from cede.engine.catalog import find
 from docs.blocks import ROOT
 
 GUIDE = (ROOT / "docs/guides/lattice.md").read_text(encoding="utf-8")

@@ -12,13 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cede.doctrines.document import parse_document
 from cede.engine.clock import Machine, Reading
 from cede.live.client import Client
 from cede.live.client.errors import ClientError
 from cede.live.client.results import Event, Node, Workload
 from cede.live.config import ServerConfig, User
 from cede.live.server import LiveServer
-from cede.model.document import parse_document
 from cede.model.lifecycle import FINAL
 
 DEADLINE_S = 45.0

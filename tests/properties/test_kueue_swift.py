@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.facts import Cancel, Checkpointed, Exited, Fact, Restarted, Resume, SetNode, Submit, Suspend
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Ways
-from cede.model.document import parse_document
 from tests.properties.kueue_clusters import BORROW, FUNGIBILITY, Dice, Document
 from tests.properties.twins import Twins, entry
 

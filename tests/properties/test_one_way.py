@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile
-from cede.model.document import parse_document
 from cede.model.times import SECOND
 from tests.properties.lives import busy, live
 from tests.properties.twins import node

@@ -14,11 +14,11 @@ from hypothesis.strategies import DrawFn
 
 import cede
 from cede.doctrines.backendai import known as backendai
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.kueue import known as kueue
 from cede.doctrines.lattice import alike as lattice
 from cede.doctrines.ytsaurus import asks
 from cede.doctrines.yunikorn import ask, laws
-from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import plan_state
 from cede.state.state import State
 from tests.properties.documents import EVERY, Document, documents

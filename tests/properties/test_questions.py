@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 import cede
+from cede.doctrines.catalog import find
 from cede.doctrines.parts.exact import solve
 from cede.doctrines.parts.exact.check import lawful
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Question
 from cede.doctrines.parts.selection import by_cost, total_cost
-from cede.engine.catalog import find
 from cede.model.plan import Decision
 from cede.state.state import State
 from cede.state.trial import Trial

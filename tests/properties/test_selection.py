@@ -13,9 +13,9 @@ from hypothesis.strategies import DataObject, DrawFn
 import cede
 from cede.doctrines.backendai.settings import settings_of
 from cede.doctrines.backendai.victims import weigher_of
+from cede.doctrines.catalog import find
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.selection import Weigh, total_cost
-from cede.engine.catalog import find
 from cede.model.plan import Decision
 from cede.state.state import State
 from cede.state.trial import Trial

@@ -5,9 +5,9 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import NodePut, QueuePut, Submitted, apply
 from cede.model.cluster import ClusterFile
-from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.state import State
 from tests.state_views import bits, unsound, view

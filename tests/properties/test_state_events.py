@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.strategies import DataObject
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import (
     Ended,
     Event,
@@ -25,7 +26,6 @@ from cede.engine.events import (
 )
 from cede.engine.ledger import Ledger
 from cede.model.cluster import Node, Queue, Workload
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build

@@ -3,16 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cede.engine.catalog import find
+from cede.doctrines.catalog import DIALECTS, find
+from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state
 from cede.engine.events import Marked, Started, apply
-from cede.model.cluster import EDITIONS
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.state.build import build
 from cede.state.snapshot import snapshot
 from tests.state_views import meaning, unsound, view
 from tests.strategies import Document, clusters
 
+EDITIONS = {name: dialect.editions for name, dialect in DIALECTS.items()}
 DOCTRINES = [(None, None), *((name, edition) for name, editions in EDITIONS.items() for edition in (None, *editions))]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.strategies import DataObject
 
-from cede.model.document import parse_document
+from cede.doctrines.document import parse_document
 from cede.model.workloads import PodSet
 from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build

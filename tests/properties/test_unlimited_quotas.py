@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cede
+from cede.doctrines.document import parse_document
 from cede.engine.verify import verify
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.state.build import build
 from cede.state.snapshot import snapshot
 from cede.state.tree import LIMITS

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Checkpointed, Exited, Fact
 from cede.engine.drive.job import Job
@@ -13,7 +14,6 @@ from cede.engine.drive.orders import Hint, Launch
 from cede.engine.drive.step import Step
 from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Workload
-from cede.model.document import parse_document
 from cede.model.plan import Victim
 from cede.model.times import SECOND
 

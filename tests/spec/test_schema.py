@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from cede.model.document import parse_document
+from cede.doctrines.document import json_schema, parse_document
 from cede.model.errors import InputError
-from cede.model.schema import json_schema
 from tests.spec.broken import BROKEN
 from tests.unit.model.documents import documents
 

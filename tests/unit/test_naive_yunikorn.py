@@ -15,9 +15,9 @@ from cede.cli.bench.naive.yunikorn_cluster import cluster
 from cede.cli.bench.tenants import CAPACITY, tenants
 from cede.cli.bench.yunikorn import Case, naively, print_report
 from cede.cli.output import console
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.model.plan import Decision
 from cede.state.build import build

@@ -3,7 +3,7 @@
 import pytest
 
 import cede
-from cede.engine.catalog import BUILT, find
+from cede.doctrines.catalog import BUILT, find
 from tests.rule_case import Case, Order, explained
 from tests.unit.backendai import rule_cases as backendai
 from tests.unit.kueue import rule_cases as kueue

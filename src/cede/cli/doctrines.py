@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def _names(incomplete: str) -> Iterator[str]:
-    from cede.engine.catalog import BUILT
+    from cede.doctrines.catalog import BUILT
 
     return (name for name in BUILT if name.startswith(incomplete))
 
@@ -33,7 +33,7 @@ def doctrines(
     With NAME: that doctrine's settings with the defaults of each edition, and every rule with its sentence.
     """
     from cede.cli.output import console, emit_json
-    from cede.engine.catalog import BUILT, find
+    from cede.doctrines.catalog import BUILT, find
 
     if name is None:
         known = [find(built) for built in BUILT]
@@ -50,11 +50,10 @@ def doctrines(
 
 
 def _find(name: str) -> Doctrine:
-    from cede.engine.catalog import BUILT, find
-    from cede.model.doctrine import EDITIONS
+    from cede.doctrines.catalog import BUILT, find
     from cede.model.errors import InputError, Problem, did_you_mean, shown
 
-    if name not in EDITIONS:
+    if name not in BUILT:
         message = f"no doctrine is called {shown(name)}; this Cede has {', '.join(BUILT)}"
         raise InputError([Problem("", message, did_you_mean(name, BUILT))])
     return find(name)

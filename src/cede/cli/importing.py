@@ -170,7 +170,8 @@ def _deliver(imported: Imported, out: str | None, notes: str | None, json: bool)
     """The cluster file where it is wanted, and what it does not hold."""
     from cede.cli.output import as_json, emit
     from cede.cli.yaml_writing import as_yaml, with_units
-    from cede.model.document import dump_document, parse_document
+    from cede.doctrines.document import parse_document
+    from cede.model.document import dump_document
 
     document = dump_document(parse_document(imported.document))
     text = as_json(document) if json else as_yaml(with_units(document))

@@ -31,7 +31,7 @@ def example(command: str) -> str:
 
 def _doctrines(incomplete: str) -> Iterator[str]:
     """What may follow --doctrine, for the shell."""
-    from cede.engine.catalog import BUILT, find
+    from cede.doctrines.catalog import BUILT, find
 
     for name in BUILT:
         for choice in (name, *(f"{name}/{edition}" for edition in find(name).editions)):

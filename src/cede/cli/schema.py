@@ -16,6 +16,6 @@ def schema(json: Json = True) -> None:  # noqa: ARG001  # it is JSON in any case
     For editors that complete and check while one types, and for checking files without Cede.
     """
     from cede.cli.output import emit_json
-    from cede.model.schema import json_schema
+    from cede.doctrines.document import json_schema
 
     emit_json(json_schema())

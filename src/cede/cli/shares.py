@@ -65,7 +65,7 @@ def shares(
 
 def computed(cluster: Cluster) -> Plan:
     """A plan that decides nothing, and holds what its doctrine computed."""
-    from cede.engine.catalog import doctrine_of
+    from cede.doctrines.catalog import doctrine_of
     from cede.model.plan import Plan
     from cede.model.times import format_time
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from cede.model.cluster import EDITIONS, ClusterFile
+from cede.doctrines.catalog import DIALECTS
+from cede.model.cluster import ClusterFile
+from cede.model.dialect import Open
 from cede.model.errors import InputError, Problem, did_you_mean, shown
-from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS, Open
 from cede.model.values import Part
 
 GONE = object()
@@ -137,7 +138,7 @@ class _Put:
         found = _PLAIN_KEY.match(rest)
         if found is None:
             raise self._wrong(f"there is no key between the dots after {done or 'the beginning'}")
-        if not self._is_open(at, shape, done):
+        if not self._is_open(shape, done):
             where = f" in {done}" if done else ""
             raise self._wrong(f"there is no key {shown(found[0])}{where}", did_you_mean(found[0], known))
         return found[0], self._after(rest[found.end() :])
@@ -150,7 +151,7 @@ class _Put:
     def _keys(self, at: dict[str, Any], shape: Any, done: str) -> Mapping[str, Any]:
         if done == "doctrine":
             name = at.get("name")
-            own = CLUSTER_SETTINGS.get(name) if isinstance(name, str) else None
+            own = DIALECTS[name].cluster if isinstance(name, str) and name in DIALECTS else None
             return {"name": str, "edition": str, **_fields(own)}
         return _fields(shape)
 
@@ -164,14 +165,15 @@ class _Put:
         """What the doctrine of the file has; nothing is known of settings without one."""
         choice = {"name": self.choice} if isinstance(self.choice, str) else self.choice
         name = choice.get("name") if isinstance(choice, dict) else None
-        if not isinstance(name, str) or name not in EDITIONS or not isinstance(choice, dict):
+        if not isinstance(name, str) or name not in DIALECTS or not isinstance(choice, dict):
             return None
-        edition = choice.get("edition", EDITIONS[name][0])
-        return QUEUE_SETTINGS[name].get(edition if isinstance(edition, str) else "", Open)
+        dialect = DIALECTS[name]
+        edition = choice.get("edition", dialect.editions[0])
+        return dialect.queues.get(edition if isinstance(edition, str) else "", Open)
 
-    def _is_open(self, at: dict[str, Any], shape: Any, done: str) -> bool:
-        """Whether the format leaves it to the doctrine which keys stand here."""
-        return (CLUSTER_SETTINGS.get(str(at.get("name"))) if done == "doctrine" else shape) is Open
+    def _is_open(self, shape: Any, done: str) -> bool:
+        """Whether nothing is known of which keys stand here: of the settings of an edition there is not."""
+        return done != "doctrine" and shape is Open
 
     def _is_free(self, shape: Any) -> bool:
         """Whether any key may stand here, with a plain value: resources, labels, settings nothing is known of."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import BRISK, EFFORT, Cycle, Doctrine
-from cede.engine.catalog import doctrine_of
 from cede.engine.certify import ahead_of, certified
 from cede.engine.cluster import Cluster
 from cede.engine.conditions import with_conditions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cede.engine.catalog import BUILT, find
+from cede.doctrines.catalog import BUILT, find
 from cede.engine.cluster import Cluster
 from cede.engine.lint_nodes import node_findings
 from cede.engine.lint_queues import queue_findings

@@ -23,9 +23,6 @@ from cede.state.columns import NONE, UNSET, Int64s, limits_added
 from cede.state.entry import DEFAULT_PARTITION
 from cede.state.state import State
 
-ADDING = ("kueue",)
-"""Doctrines under which a parent's guarantee comes on top of its children's, instead of containing them."""
-
 
 def queue_findings(state: State) -> Iterator[Finding]:
     """By queue name, then partitions by name."""
@@ -44,7 +41,7 @@ class Promises:
 
     def __init__(self, state: State) -> None:
         tree = state.tree
-        self.adds = state.static.doctrine is not None and state.static.doctrine.name in ADDING
+        self.adds = state.static.flavored_quota
         self.children: dict[int, list[int]] = {}
         for queue in range(tree.size):
             self.children.setdefault(int(tree.parent[queue]), []).append(queue)

@@ -8,11 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.imports.kueue.convert import from_kueue
 from cede.imports.report import Imported
 from cede.imports.yunikorn.convert import from_yunikorn
-from cede.model.document import parse_document
 from cede.model.errors import InputError, Problem, shown
 from cede.model.reading import is_kubernetes_object, read_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of, plan_state
 from cede.engine.events import Ended, Marked, Requeued, Started, Ticked, apply

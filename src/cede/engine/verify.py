@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of
 from cede.engine.ledger import Ledger

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.engine.address import GONE, counted_index, counted_out, entry_index, name_of, names_in, put
 from cede.engine.cluster import Cluster
-from cede.model.document import SECTIONS, parse_document
+from cede.model.document import SECTIONS
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.reading import read_value
 from cede.model.workloads import HOLDING

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from cede.doctrines.document import parse_document
 from cede.imports.report import Report
-from cede.model.document import parse_document
 from cede.model.errors import InputError, Loc, Problem
 
 ORDER = ("cede", "now", "doctrine", "nodes", "queues", "apps", "workloads")

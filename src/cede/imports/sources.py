@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cede.model.doctrine import EDITIONS
+from cede.doctrines.catalog import DIALECTS
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 
 Source = tuple[str, object]
@@ -11,7 +11,7 @@ Source = tuple[str, object]
 
 def refuse_unknown_edition(doctrine: str, edition: str) -> None:
     """An edition that the doctrine does not have is an error."""
-    known = EDITIONS[doctrine]
+    known = DIALECTS[doctrine].editions
     if edition not in known:
         message = f"{doctrine} has no edition {shown(edition)}; there are {', '.join(known)}"
         raise InputError([Problem("--edition", message, did_you_mean(edition, known))])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cede.doctrines.lattice.dialect import LatticeQueueSettings
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Made, Step, Transition
 from cede.live.store.records import Asked
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
-from cede.model.settings import LatticeQueueSettings
 
 CRITICAL = 10
 """The preemption class that is sensitive by itself."""

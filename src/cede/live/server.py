@@ -23,7 +23,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from cede import __version__
-from cede.engine.catalog import doctrine_of
+from cede.doctrines.catalog import doctrine_of
+from cede.doctrines.document import parse_document
 from cede.engine.clock import Machine, SchedulerClock
 from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
@@ -49,7 +50,6 @@ from cede.live.store.store import Store
 from cede.live.terms import ways_of
 from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
-from cede.model.document import parse_document
 from cede.model.errors import CedeError, InputError, Problem, shown
 from cede.model.lifecycle import PRESENT
 from cede.model.quantities import NANO

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cede.engine.drive.job import Job
-from cede.model.checks import PRIORITIES
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError
 
@@ -14,8 +13,8 @@ def check_under_way(document: ClusterFile, jobs: Iterable[Job]) -> None:
     """A CedeError names the first workload whose nodes, queue or priority the file does not have."""
     nodes = {node.name for node in document.nodes}
     queues = {queue.name for queue in document.queues} | {queue.parent for queue in document.queues}
-    doctrine = "" if document.doctrine is None else document.doctrine.name
-    low, high = PRIORITIES.get(doctrine, (None, None))
+    dialect = document.dialect
+    low, high = dialect.priorities
     for job in jobs:
         own = job.workload
         missing = ""
@@ -23,7 +22,7 @@ def check_under_way(document: ClusterFile, jobs: Iterable[Job]) -> None:
             missing = f"on {', '.join(gone)}, which the cluster file does not have"
         elif own.queue is not None and own.queue not in queues:
             missing = f"in the queue {own.queue}, which the cluster file does not have"
-        elif low is not None and high is not None and own.priority is not None and not low <= own.priority <= high:
-            missing = f"with priority {own.priority}, and under {doctrine} priorities go from {low} to {high}"
+        elif own.priority is not None and not low <= own.priority <= high:
+            missing = f"with priority {own.priority}, and under {dialect.name} priorities go from {low} to {high}"
         if missing:
             raise CedeError(f"{job.name} is {job.phase} {missing}; serve the former file until it has ended")

@@ -8,26 +8,22 @@ from itertools import pairwise
 from pydantic import ValidationError
 
 from cede.model.errors import Loc, path_of, shown
-from cede.model.kueue_checks import queue_findings as kueue_findings
 from cede.model.nodes import Node
 from cede.model.queues import Queue
 from cede.model.reports import Finding, Hints, findings_of
 from cede.model.salvage import LOST, WHOLE, Draft
-from cede.model.settings import APP_SETTINGS, QUEUE_SETTINGS
 from cede.model.times import Instant
 from cede.model.values import Part
-from cede.model.workload_checks import INT32, Known, workload_findings
-from cede.model.ytsaurus_checks import ytsaurus_findings
+from cede.model.workload_checks import Known, workload_findings
 
 MOST_NODES = 1_000_000
 MOST_SHOWN = 8
-PRIORITIES = {"backendai": (0, 100), "lattice": (0, 10)}
 
 
 def check(draft: Draft, hints: Hints) -> list[Finding]:
     """Everything that does not agree, in no particular order."""
     doc = draft.doc
-    doctrine = None if doc.doctrine is None else doc.doctrine.name
+    dialect = doc.dialect
     findings, nodes = _node_names(draft)
     workloads = draft.names("workloads")
     known = Known(
@@ -35,15 +31,14 @@ def check(draft: Draft, hints: Hints) -> list[Finding]:
         nodes=nodes,
         workloads=_all_known(draft, "workloads", workloads),
         instant=None if "now" in draft.unreadable else isinstance(doc.now, Instant),
-        priorities=PRIORITIES.get(doctrine or "", INT32),
-        doctrine=doctrine,
+        dialect=dialect,
         uncounted=frozenset(doc.nodes[index].name for index in _uncounted(draft)),
     )
     findings += _nodes(draft, known, hints)
     findings += _queues(draft, known, hints)
     findings += _apps(draft, known, hints)
-    if doctrine == "ytsaurus":
-        findings += ytsaurus_findings(draft, known)
+    if dialect.findings is not None:
+        findings += dialect.findings(draft, known)
     findings += _twice("tenants", draft.names("tenants"))
     findings += _policies(draft)
     findings += _twice("workloads", workloads)
@@ -161,12 +156,9 @@ def _queues(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
         findings += [Finding((*loc, *one.loc), one.message) for one in clock]
         of_settings = _settings(draft, index, hints)
         findings += of_settings
-        if known.doctrine == "kueue":
-            found = kueue_findings(queue, {} if of_settings else queue.settings, broken)
+        if known.dialect.queue_findings is not None:
+            found = known.dialect.queue_findings(queue, {} if of_settings else queue.settings, broken)
             findings += [Finding((*loc, *one.loc), one.message, one.hint) for one in found]
-        if known.doctrine == "yunikorn" and queue.name == "root" and (queue.max is not None or ("max",) in broken):
-            message = "under yunikorn the root's limit is the sum of its nodes; it has no max of its own"
-            findings.append(Finding((*loc, "max"), message))
     return findings
 
 
@@ -199,7 +191,7 @@ def _settings(draft: Draft, index: int, hints: Hints) -> list[Finding]:
     choice = draft.doc.doctrine
     if choice is None or "edition" in draft.unreadable or not queue.settings:
         return []
-    return _against(QUEUE_SETTINGS[choice.name][choice.edition], queue.settings, ("queues", index, "settings"), hints)
+    return _against(choice.dialect.queues[choice.edition], queue.settings, ("queues", index, "settings"), hints)
 
 
 def _against(model: type[Part], settings: dict[str, object], loc: Loc, hints: Hints) -> list[Finding]:
@@ -213,7 +205,7 @@ def _against(model: type[Part], settings: dict[str, object], loc: Loc, hints: Hi
 
 def _apps(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
     findings = _twice("apps", draft.names("apps"))
-    model = APP_SETTINGS.get(known.doctrine or "")
+    model = known.dialect.apps
     for index, app in enumerate(draft.doc.apps):
         queue = known.no_queue(app.queue, ("queue",), hints)
         findings += [Finding(("apps", index, *one.loc), one.message, one.hint) for one in queue]
@@ -224,7 +216,7 @@ def _apps(draft: Draft, known: Known, hints: Hints) -> list[Finding]:
 
 def _policies(draft: Draft) -> list[Finding]:
     findings = []
-    low, high = PRIORITIES.get(draft.doc.doctrine.name if draft.doc.doctrine else "", INT32)
+    low, high = draft.doc.dialect.priorities
     first: dict[tuple[str, str], int] = {}
     for index, policy in enumerate(draft.doc.policies):
         loc, broken = ("policies", index), draft.broken_in("policies", index)

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cede.model.doctrine import EDITIONS, Doctrine, DoctrineChoice
+from cede.model.dialect import NO_DOCTRINE, Dialect
+from cede.model.doctrine import Doctrine, DoctrineChoice
 from cede.model.errors import shown
 from cede.model.nodes import Node
 from cede.model.owners import App, Policy, Tenant
@@ -16,7 +17,6 @@ from cede.model.values import Maybe, Name, Part, Reads, Time
 from cede.model.workloads import Checkpoint, Constraints, PodSet, Workload
 
 __all__ = [
-    "EDITIONS",
     "FORMAT",
     "App",
     "Checkpoint",
@@ -58,3 +58,8 @@ class ClusterFile(Part):
     policies: list[Policy] = Field(default_factory=list)
     selection: Literal["doctrine", "optimal"] = Field("doctrine", description="Default doctrine.")
     workloads: list[Workload] = Field(default_factory=list)
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its doctrine reads it."""
+        return NO_DOCTRINE if self.doctrine is None else self.doctrine.dialect

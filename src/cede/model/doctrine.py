@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from cede.model.dialect import Dialect, Dialects
 from cede.model.errors import InputError, Loc, Problem, did_you_mean, shown
 from cede.model.reports import Finding, Hints, findings_of, in_file_order
-from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS
 from cede.model.values import Part, Reads, Settings, plain_parts, refers_to
 
-EDITIONS: dict[str, tuple[str, ...]] = {name: tuple(editions) for name, editions in QUEUE_SETTINGS.items()}
+
+def _parse_dialect(raw: object) -> Dialect:
+    if not isinstance(raw, Dialect):
+        raise ValueError(f"{shown(raw)} is no dialect")
+    return raw
 
 
 class DoctrineChoice(Part):
@@ -21,46 +25,54 @@ class DoctrineChoice(Part):
     name: str
     edition: str
     settings: Settings = Field(default_factory=dict)
+    dialect: Annotated[Dialect, Reads(_parse_dialect, {})] = Field(repr=False)
 
 
-def parse_doctrine(raw: object) -> DoctrineChoice:
+def parse_doctrine(raw: object, dialects: Dialects | None) -> DoctrineChoice:
     """The choice that `doctrine: NAME` or `doctrine: {name: NAME, ...}` makes; an InputError says what is wrong."""
+    known = {} if dialects is None else dialects
     if isinstance(raw, DoctrineChoice):
         return raw
     if isinstance(raw, str):
-        return DoctrineChoice.model_construct({"name"}, name=raw, edition=EDITIONS[_name(raw, ())][0], settings={})
+        dialect = known[_name(raw, (), known)]
+        return _chosen({"name"}, dialect, dialect.editions[0], {})
     if not isinstance(raw, dict):
-        raise InputError([Problem("", f"{shown(raw)} is no doctrine; name one of {', '.join(EDITIONS)}")])
+        raise InputError([Problem("", f"{shown(raw)} is no doctrine; name one of {', '.join(known)}")])
     if "name" not in raw:
         raise InputError([Problem.at(("name",), "this key is required and missing")])
-    name = _name(raw["name"], ("name",))
+    dialect = known[_name(raw["name"], ("name",), known)]
     given = {key: value for key, value in raw.items() if key not in ("name", "edition")}
-    findings = [] if "edition" not in raw else _edition_findings(name, raw["edition"])
+    findings = [] if "edition" not in raw else _edition_findings(dialect, raw["edition"])
     settings, problems = plain_parts(given)
     findings += [Finding(problem.steps, problem.message, problem.hint) for problem in problems]
     try:
-        CLUSTER_SETTINGS[name].model_validate(settings)
+        dialect.cluster.model_validate(settings)
     except ValidationError as error:
-        findings += findings_of(error, CLUSTER_SETTINGS[name], Hints())
+        findings += findings_of(error, dialect.cluster, Hints())
     if findings:
         raise InputError(in_file_order(findings, raw))
     fields = {"name", *(["edition"] if "edition" in raw else []), *(["settings"] if given else [])}
-    edition = raw.get("edition", EDITIONS[name][0])
-    return DoctrineChoice.model_construct(fields, name=name, edition=edition, settings=settings)
+    return _chosen(fields, dialect, raw.get("edition", dialect.editions[0]), settings)
 
 
-def _name(raw: object, loc: Loc) -> str:
-    if isinstance(raw, str) and raw in EDITIONS:
+def _chosen(given: set[str], dialect: Dialect, edition: str, settings: dict[str, Any]) -> DoctrineChoice:
+    return DoctrineChoice.model_construct(
+        {*given, "dialect"}, name=dialect.name, edition=edition, settings=settings, dialect=dialect
+    )
+
+
+def _name(raw: object, loc: Loc, known: Dialects) -> str:
+    if isinstance(raw, str) and raw in known:
         return raw
-    message = f"no doctrine is called {shown(raw)}; there are {', '.join(EDITIONS)}"
-    raise InputError([Problem.at(loc, message, did_you_mean(raw, EDITIONS))])
+    message = f"no doctrine is called {shown(raw)}; there are {', '.join(known)}"
+    raise InputError([Problem.at(loc, message, did_you_mean(raw, known))])
 
 
-def _edition_findings(name: str, raw: object) -> list[Finding]:
-    known = EDITIONS[name]
+def _edition_findings(dialect: Dialect, raw: object) -> list[Finding]:
+    known = dialect.editions
     if isinstance(raw, str) and raw in known:
         return []
-    message = f"{name} has no edition {shown(raw)}; there are {', '.join(known)}"
+    message = f"{dialect.name} has no edition {shown(raw)}; there are {', '.join(known)}"
     hint = did_you_mean(raw, known)
     if isinstance(raw, int | float | Decimal) and not isinstance(raw, bool):
         message = f"the edition {shown(raw)} is a number; editions are text"
@@ -77,4 +89,4 @@ def _same_number(edition: str, raw: int | float | Decimal) -> bool:
         return False
 
 
-Doctrine = Annotated[DoctrineChoice, Reads(parse_doctrine, refers_to("doctrine"))]
+Doctrine = Annotated[DoctrineChoice, Reads(parse_doctrine, refers_to("doctrine"), in_context=True)]

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from cede.model.checks import check, counted_out
 from cede.model.cluster import ClusterFile
+from cede.model.dialect import Dialects
 from cede.model.doctrine import DoctrineChoice
 from cede.model.errors import InputError, Problem, shown
 from cede.model.garbage import collecting_no_garbage
@@ -22,15 +23,14 @@ from cede.model.salvage import SECTIONS, Draft, salvaged
 from cede.model.times import Instant, format_duration, format_time, parse_duration, parse_time
 from cede.model.values import Part, Reads, plain_number
 from cede.model.workloads import Workload
-from cede.model.ytsaurus_checks import with_own_keys
 
-__all__ = ["SECTIONS", "dump_document", "dump_part", "parse_document"]
+__all__ = ["SECTIONS", "dump_document", "dump_part", "parse"]
 
 MOST_LEVELS = 6
 """How deep a list may stand in a document, but for settings."""
 
 
-def parse_document(data: object) -> ClusterFile:
+def parse(data: object, dialects: Dialects) -> ClusterFile:
     """The cluster file that `data` describes; an InputError lists everything that is wrong with it."""
     if not isinstance(data, dict):
         raise InputError([Problem("", f"{shown(data)} is no cluster file, which is an object with the key 'cede'")])
@@ -38,18 +38,18 @@ def parse_document(data: object) -> ClusterFile:
     findings: list[Finding] = []
     with collecting_no_garbage():
         try:
-            draft = Draft(ClusterFile.model_validate(data))
+            draft = Draft(ClusterFile.model_validate(data, context=dialects))
         except ValidationError as error:
             if (listed := _with_lists(data)) is not data:
-                return parse_document(listed)
+                return parse(listed, dialects)
             findings = findings_of(error, ClusterFile, hints)
-            draft = salvaged(data, (finding.loc for finding in findings))
+            draft = salvaged(data, (finding.loc for finding in findings), dialects)
         findings += check(draft, hints)
         if findings:
             raise InputError(in_file_order(findings, data))
         doc = draft.doc
-        if doc.doctrine is not None and doc.doctrine.name == "ytsaurus":
-            doc = with_own_keys(doc)
+        if doc.dialect.normal is not None:
+            doc = doc.dialect.normal(doc)
         if all(node.count is None for node in doc.nodes):
             return doc
         return doc.model_copy(update={"nodes": counted_out(doc.nodes)})

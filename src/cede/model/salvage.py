@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cede.model.cluster import EDITIONS, FORMAT, ClusterFile
+from cede.model.cluster import FORMAT, ClusterFile
+from cede.model.dialect import Dialects
 from cede.model.errors import Loc
 from cede.model.reports import fields_of, part_in
 
@@ -51,18 +52,18 @@ class Draft:
         return names
 
 
-def salvaged(data: dict[str, Any], wrong: Iterable[Loc]) -> Draft:
+def salvaged(data: dict[str, Any], wrong: Iterable[Loc], dialects: Dialects) -> Draft:
     """The document without what is wrong in it: single keys where that is enough."""
     locs = list(wrong)
     try:
-        return _without(data, locs)
+        return _without(data, locs, dialects)
     except ValidationError as error:
         # What is wrong with a value may be more than what was found in it; then the whole key of the entry goes.
         more = [one["loc"][:3] for one in error.errors(include_url=False)]
-        return _without(data, [*locs, *more], coarsely={loc[:2] for loc in more})
+        return _without(data, [*locs, *more], dialects, coarsely={loc[:2] for loc in more})
 
 
-def _without(data: dict[str, Any], locs: list[Loc], coarsely: Collection[Loc] = ()) -> Draft:
+def _without(data: dict[str, Any], locs: list[Loc], dialects: Dialects, coarsely: Collection[Loc] = ()) -> Draft:
     lost = {str(loc[0]) for loc in locs if len(loc) == 1 or (loc and loc[0] not in SECTIONS)}
     sound = {key: data[key] for key in data if key in ClusterFile.model_fields and key not in lost}
     entries: dict[str, dict[int, list[Loc]]] = defaultdict(lambda: defaultdict(list))
@@ -80,17 +81,19 @@ def _without(data: dict[str, Any], locs: list[Loc], coarsely: Collection[Loc] = 
                 items[index] = {} if section == "policies" else {"name": _STAND_IN["name"]}
                 broken[section][index] = LOST
     if "doctrine" in lost:
-        sound |= _doctrine(data["doctrine"], lost)
-    return Draft(ClusterFile.model_validate(sound | {"cede": FORMAT}), broken, frozenset(lost))
+        sound |= _doctrine(data["doctrine"], lost, dialects)
+    doc = ClusterFile.model_validate(sound | {"cede": FORMAT}, context=dialects)
+    return Draft(doc, broken, frozenset(lost))
 
 
-def _doctrine(raw: object, lost: set[str]) -> dict[str, Any]:
+def _doctrine(raw: object, lost: set[str], dialects: Dialects) -> dict[str, Any]:
     """The doctrine without its settings, if its name is known; a wrong edition is noted in `lost`."""
     name = raw.get("name") if isinstance(raw, dict) else None
-    if not isinstance(raw, dict) or not isinstance(name, str) or name not in EDITIONS:
+    if not isinstance(raw, dict) or not isinstance(name, str) or name not in dialects:
         return {}
-    edition = raw.get("edition", EDITIONS[name][0])
-    if isinstance(edition, str) and edition in EDITIONS[name]:
+    known = dialects[name].editions
+    edition = raw.get("edition", known[0])
+    if isinstance(edition, str) and edition in known:
         return {"doctrine": {"name": name, "edition": edition}}
     lost.add("edition")
     return {"doctrine": name}

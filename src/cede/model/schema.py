@@ -7,8 +7,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from cede.model.cluster import ClusterFile
-from cede.model.doctrine import EDITIONS
-from cede.model.settings import CLUSTER_SETTINGS, QUEUE_SETTINGS
+from cede.model.dialect import Dialect, Dialects
 from cede.model.times import LONGEST, SECOND
 from cede.model.values import Part
 
@@ -22,8 +21,6 @@ DESCRIPTION = (
     "name points to exists, except an unlisted parent queue (no limits) and unlisted apps, tenants, users and "
     "projects; `nodes` of a workload has one entry a member."
 )
-OPEN = frozenset({"ytsaurus"})
-"""Doctrines whose settings the contract leaves open in the schema; a file is still refused for unknown ones."""
 
 VALUES: dict[str, Schema] = {
     "quantity": {
@@ -69,27 +66,27 @@ VALUES: dict[str, Schema] = {
 }
 
 
-def json_schema() -> Schema:
+def json_schema(dialects: Dialects) -> Schema:
     """The schema of the whole document, in draft 2020-12."""
-    described = [name for name in EDITIONS if name not in OPEN]
-    settings = {model for name in described for model in QUEUE_SETTINGS[name].values()}
+    described = [dialect for dialect in dialects.values() if dialect.described]
+    settings = {model for dialect in described for model in dialect.queues.values()}
     models: list[type[Part]] = [
         ClusterFile,
-        *(CLUSTER_SETTINGS[name] for name in described),
+        *(dialect.cluster for dialect in described),
         *sorted(settings, key=lambda model: model.__name__),
     ]
     _, drawn = models_json_schema([(model, "validation") for model in models], ref_template="#/$defs/{model}")
     parts = {_lowered(name): _tidied(part) for name, part in drawn["$defs"].items()}
     document = parts.pop("clusterFile")
-    cluster_wide = {name: parts.pop(_lowered(CLUSTER_SETTINGS[name].__name__)) for name in described}
+    cluster_wide = {one.name: parts.pop(_lowered(one.cluster.__name__)) for one in described}
     return {
         "$schema": DIALECT,
         "$id": IDENTITY,
         "title": TITLE,
         **document,
         "description": DESCRIPTION,
-        "allOf": [_queue_settings(name) for name in described],
-        "$defs": {**VALUES, "doctrine": _doctrine(cluster_wide), **parts},
+        "allOf": [_queue_settings(dialect) for dialect in described],
+        "$defs": {**VALUES, "doctrine": _doctrine(dialects, cluster_wide), **parts},
     }
 
 
@@ -115,26 +112,26 @@ def _tidied(schema: Any) -> Any:
     return result
 
 
-def _doctrine(cluster_wide: dict[str, Schema]) -> Schema:
+def _doctrine(dialects: Dialects, cluster_wide: dict[str, Schema]) -> Schema:
     """A doctrine by name, or an object with its edition and its own cluster-wide settings."""
     objects = []
-    for name, editions in EDITIONS.items():
+    for name, dialect in dialects.items():
         own = cluster_wide.get(name, {}).get("properties", {})
-        properties = {"name": {"const": name}, "edition": {"enum": list(editions)}, **own}
-        is_open = name in OPEN
+        properties = {"name": {"const": name}, "edition": {"enum": list(dialect.editions)}, **own}
+        is_open = not dialect.described
         objects.append(
             {"type": "object", "properties": properties, "required": ["name"], "additionalProperties": is_open}
         )
     return {
         "description": "A doctrine by name, or with its edition and cluster-wide settings. "
         "Editions are strings: quote them in YAML.",
-        "anyOf": [{"enum": list(EDITIONS)}, *objects],
+        "anyOf": [{"enum": list(dialects)}, *objects],
     }
 
 
-def _queue_settings(name: str) -> Schema:
+def _queue_settings(dialect: Dialect) -> Schema:
     """What the settings of a queue are under one doctrine."""
-    editions = QUEUE_SETTINGS[name]
+    editions = dialect.queues
     default, *others = dict.fromkeys(editions.values())
     then = _settings_of_queues(default.__name__)
     for model in others:
@@ -145,8 +142,8 @@ def _queue_settings(name: str) -> Schema:
             "then": _settings_of_queues(model.__name__),
             "else": then,
         }
-    as_object = {"type": "object", "required": ["name"], "properties": {"name": {"const": name}}}
-    chosen = {"required": ["doctrine"], "properties": {"doctrine": {"anyOf": [{"const": name}, as_object]}}}
+    as_object = {"type": "object", "required": ["name"], "properties": {"name": {"const": dialect.name}}}
+    chosen = {"required": ["doctrine"], "properties": {"doctrine": {"anyOf": [{"const": dialect.name}, as_object]}}}
     return {"if": chosen, "then": then}
 
 

@@ -40,10 +40,14 @@ class Part(BaseModel):
 class Reads:
     """Marks a field that `parse` reads from the raw value; `schema` says which raw values those are."""
 
-    parse: Callable[[Any], Any]
+    parse: Callable[..., Any]
     schema: dict[str, Any]
+    in_context: bool = False
+    """Whether `parse` is also given the context of the validation."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        if self.in_context:
+            return core_schema.with_info_plain_validator_function(lambda raw, info: self.parse(raw, info.context))
         return core_schema.no_info_plain_validator_function(self.parse)
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cede.model.dialect import INT32, Dialect
 from cede.model.errors import Loc, shown
 from cede.model.reports import Finding, Hints
 from cede.model.times import Instant
 from cede.model.workloads import Workload
 
 MOST_MEMBERS = 1_000_000
-INT32 = (-(2**31), 2**31 - 1)
 RARE = frozenset({"pod_sets", "constraints", "required_node", "checkpoint", "job_priority", "preempted"})
 
 
@@ -23,8 +23,7 @@ class Known:
     nodes: set[str] | None
     workloads: set[str] | None
     instant: bool | None
-    doctrine: str | None
-    priorities: tuple[int, int]
+    dialect: Dialect
     uncounted: frozenset[str] = frozenset()
     """Names of nodes whose `count` is unclear: there may be NAME, NAME-0 and so on."""
 
@@ -72,7 +71,7 @@ def workload_findings(workload: Workload, known: Known, hints: Hints, broken: fr
 
 def _plainly_right(workload: Workload, known: Known) -> bool:
     """Whether nothing can be wrong, decided fast: files have 100,000 workloads, and most are like this."""
-    low, high = known.priorities
+    low, high = known.dialect.priorities
     priority, nodes = workload.priority, workload.nodes
     return (
         RARE.isdisjoint(workload.model_fields_set)
@@ -90,11 +89,11 @@ def _plainly_right(workload: Workload, known: Known) -> bool:
 
 def _priorities(workload: Workload, known: Known) -> list[Finding]:
     findings = []
-    low, high = known.priorities
-    under = f"under {known.doctrine} " if known.priorities != INT32 else ""
+    dialect = known.dialect
+    low, high = dialect.priorities
+    under = f"under {dialect.name} " if dialect.priorities != INT32 else ""
     if workload.priority is not None and not low <= workload.priority <= high:
-        words = "priorities (preemption classes)" if known.doctrine == "lattice" else "priorities"
-        message = f"{shown(workload.priority)} is out of range; {under}{words} go from {low} to {high}"
+        message = f"{shown(workload.priority)} is out of range; {under}{dialect.priority_words} go from {low} to {high}"
         findings.append(Finding(("priority",), message))
     if workload.job_priority is not None and not INT32[0] <= workload.job_priority <= INT32[1]:
         message = f"{shown(workload.job_priority)} is out of range; priorities go from {INT32[0]} to {INT32[1]}"

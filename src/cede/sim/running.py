@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cede.engine.catalog import doctrine_of
+from cede.doctrines.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.whatif import WhatIf, cluster_if
 from cede.sim.choices import Choices, asked

@@ -54,10 +54,10 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
     document = cluster.document
     if document.doctrine is None:
         raise InputError([Problem("doctrine", "is missing", "name one in the file, or with --doctrine")])
-    if not document.nodes and document.doctrine.name != "kueue":
+    if not document.nodes and not document.dialect.quota:
         message = f"are missing: {document.doctrine.name} has no quota that could stand for them"
         raise InputError([Problem("nodes", message, "a replay needs something that jobs can fill")])
-    fitted = fit(trace, document.nodes, document.queues, queue=wishes.queue, doctrine=document.doctrine.name)
+    fitted = fit(trace, document.nodes, document.queues, queue=wishes.queue, dialect=document.dialect)
     begin = _begin(fitted, document, wishes)
     there = standing(cluster, begin, frozenset(fitted.jobs["name"] if document.workloads else ()))
     nodes = {

@@ -27,22 +27,19 @@ from cede.state.standing import settle_in
 from cede.state.state import State
 from cede.state.static import Static, holds
 
-DEFAULT_PRIORITY = {"backendai": 10}
-
 
 def build(document: ClusterFile) -> State:
     """The state of the cluster the document describes. Entries are taken in name order, so theirs does not matter."""
-    doctrine = document.doctrine
     static = Static(
-        doctrine=doctrine,
+        doctrine=document.doctrine,
         topology=document.topology,
         selection=document.selection,
         apps=sorted(document.apps, key=lambda app: app.name),
         tenants={tenant.name: tenant for tenant in document.tenants},
         policies=sorted(document.policies, key=lambda policy: (policy.user or "", policy.project or "")),
-        default_priority=DEFAULT_PRIORITY.get(doctrine.name, 0) if doctrine else 0,
-        flavored_quota=doctrine is not None and doctrine.name == "kueue",
-        zero_is_unset=doctrine is not None and doctrine.name == "yunikorn",
+        default_priority=document.dialect.default_priority,
+        flavored_quota=document.dialect.quota,
+        zero_is_unset=document.dialect.zero_is_unset,
     )
     state = State(static, now=int(document.now), instant=isinstance(document.now, Instant))
     workloads = sorted(document.workloads, key=lambda workload: workload.name)

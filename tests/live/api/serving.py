@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import uvicorn
 
+from cede.doctrines.document import parse_document
 from cede.engine.clock import SchedulerClock
 from cede.engine.drive.facts import Cancel
 from cede.live.api.app import close_app, create_app
@@ -30,7 +31,6 @@ from cede.live.executors.local.gpus import NodeFacts
 from cede.live.metrics import Metrics
 from cede.live.store.records import Asked
 from cede.live.store.store import Store
-from cede.model.document import parse_document
 from cede.model.lifecycle import FINAL
 
 CLUSTER: dict[str, Any] = {

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.live.config import ServerConfig, Times
 from cede.live.terms import terms_of
-from cede.model.document import parse_document
 from cede.model.times import SECOND
 
 LATTICE = {"name": "lattice", "grace_period": "7s", "max_deferral": "8s", "timeout_extension": 0.25}

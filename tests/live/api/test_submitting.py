@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.live.api.access import Caller
 from cede.live.api.bodies import Submission
 from cede.live.api.ground import Ground
 from cede.live.api.problems import RefusedError
 from cede.live.api.submissions import ordered
-from cede.model.document import parse_document
 from tests.live.api.serving import ACCOUNT, CLUSTER, Running
 
 

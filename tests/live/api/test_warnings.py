@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cede.cli.live.config import rights
+from cede.doctrines.document import parse_document
 from cede.live.api.ground import Ground
 from cede.live.api.rules import NO_ACCOUNT
 from cede.model.cluster import Workload
-from cede.model.document import parse_document
 
 GROUND = Ground(
     parse_document(

@@ -4,9 +4,9 @@ import json
 import sys
 from pathlib import Path
 
+from cede.doctrines.document import parse_document
 from cede.live.config import ServerConfig
 from cede.live.server import LiveServer
-from cede.model.document import parse_document
 
 if __name__ == "__main__":
     config = ServerConfig.model_validate_json(Path(sys.argv[1]).read_text())

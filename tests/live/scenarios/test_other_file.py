@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from tests.live.scenarios.lattices import lattice_of
 from tests.live.scenarios.scripts import SLEEPS

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.live.config import ServerConfig, Times
 from cede.live.terms import terms_of
-from cede.model.document import parse_document
 from cede.model.times import SECOND
 from tests.live.scenarios.scripts import DEAF, SAVES, SILENT
 from tests.live.serving import Live, cluster_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.facts import Fact, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Made, Refusal, Step, Transition
@@ -12,7 +13,6 @@ from cede.engine.drive.terms import Terms
 from cede.live.store.store import Asked, Entry, Store
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile, Workload
-from cede.model.document import parse_document
 from cede.model.lifecycle import Phase
 from cede.model.plan import Decision, Victim
 from cede.model.times import SECOND

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.step import Refusal, Transition
@@ -12,7 +13,7 @@ from cede.live.store import codec
 from cede.live.store.shapes import Shape
 from cede.live.store.tables import column
 from cede.live.task import Task
-from cede.model.document import dump_part, parse_document
+from cede.model.document import dump_part
 from cede.model.lifecycle import Phase
 from cede.model.plan import Decision
 from cede.model.times import Instant

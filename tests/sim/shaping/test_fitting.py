@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cede.doctrines.catalog import DIALECTS
+from cede.doctrines.document import parse_document
 from cede.model.cluster import Node, Queue
-from cede.model.document import parse_document
 from cede.model.errors import InputError
 from cede.model.quantities import NANO
 from cede.sim.traces.dividing import divided, rooms
@@ -185,8 +186,8 @@ def test_priorities_are_within_the_doctrines_range() -> None:
     trace = trace_of({"priority": 101}, {"priority": -2}, {"priority": 5}, {})
 
     with pytest.raises(InputError, match=r"priority: 2 jobs have one from -2 to 101, and under backendai .* 0 to 100"):
-        fit(trace, EIGHT, [], doctrine="backendai")
-    assert column(fit(trace, EIGHT, [], doctrine="kueue"), "priority") == [101, -2, 5, None]
+        fit(trace, EIGHT, [], dialect=DIALECTS["backendai"])
+    assert column(fit(trace, EIGHT, [], dialect=DIALECTS["kueue"]), "priority") == [101, -2, 5, None]
 
 
 def test_jobs_that_name_no_queue_are_in_the_default_one_if_there_is_such() -> None:

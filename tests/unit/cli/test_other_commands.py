@@ -11,9 +11,9 @@ from cede.cli.main import main
 from cede.cli.output import MOST_LETTERS, console, cut
 from cede.cli.settle import chain, print_settled
 from cede.cli.tour import NEXT, STOPS, tour
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
+from cede.doctrines.document import json_schema
 from cede.model.plan import Preemption, Settled
-from cede.model.schema import json_schema
 from tests.unit.cli.calls import EXAMPLES, called
 
 Capture = pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import cede
 from cede.cli.yaml_writing import WIDTH, as_yaml
-from cede.model.document import parse_document
+from cede.doctrines.document import parse_document
 from cede.model.reading import read_text
 from tests.unit.cli.calls import EXAMPLES, called
 

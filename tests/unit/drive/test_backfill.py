@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Exited, Submit
 from cede.engine.drive.orders import Launch
 from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import Workload
-from cede.model.document import parse_document
 from cede.model.times import SECOND
 
 DOCTRINES: dict[str, Any] = {

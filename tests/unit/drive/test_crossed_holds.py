@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Began, Submit
 from cede.engine.drive.step import Step
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import Workload
-from cede.model.document import parse_document
 from cede.model.times import SECOND
 
 BACKENDAI: dict[str, Any] = {

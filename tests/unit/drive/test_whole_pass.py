@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import cede
+from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.engine.drive.facts import Submit
 from cede.engine.drive.replay import replay
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Ways
-from cede.model.document import parse_document
 from tests.drive_world import World, workload
 
 NEVER_STARTED = "backendai.rolled-back"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Began, Checkpointed, Fact, Submit
 from cede.engine.drive.orders import Hint
@@ -14,7 +15,6 @@ from cede.engine.drive.step import Step
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Workload
-from cede.model.document import parse_document
 from cede.model.times import SECOND
 from tests.drive_world import copy_of
 

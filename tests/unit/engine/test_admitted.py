@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from cede.doctrines.backendai.doctrine import BACKENDAI
+from cede.doctrines.backendai.doctrine import DOCTRINE as BACKENDAI
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle, Doctrine
-from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
 from cede.engine.settle import _Run, settle_state
 from cede.engine.verify import verify_state
-from cede.model.document import parse_document
 from cede.model.plan import Decision, Plan, Settled, Victim
 from cede.state.build import build
 from cede.state.state import State

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.engine.catalog import doctrine_of
+from cede.doctrines.catalog import doctrine_of
 from cede.engine.certify import certified, seconds_of
 from cede.engine.cycle import plan, plan_state
 from cede.engine.diff import diff

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import cede
-from cede.engine.catalog import BUILT, find
+from cede.doctrines.catalog import BUILT, find
 from cede.model.plan import CONDITIONS, Until
 
 EXAMPLES = sorted(

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan
 from cede.engine.diff import diff
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 
 KEPT = {"lattice": {"sent_home": {"guest": ["physics"]}}}
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import cede
+from cede.doctrines.catalog import find
 from cede.doctrines.parts.doctrine import Cycle
-from cede.engine.catalog import find
 from cede.state.trial import Trial
 from tests.builders import asking, document_of, group, node, path, pending, queue, running
 from tests.unit.ytsaurus import small

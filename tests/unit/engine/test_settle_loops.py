@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cede.doctrines.backendai.doctrine import BACKENDAI
+from cede.doctrines.backendai.doctrine import DOCTRINE as BACKENDAI
 from cede.doctrines.parts.doctrine import Cycle
 from cede.engine.settle import settle_state
 from cede.model.plan import Decision, Victim

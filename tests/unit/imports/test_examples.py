@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import cede
-from cede.engine.catalog import BUILT
+from cede.doctrines.catalog import BUILT
 from tests.unit.cli.calls import EXAMPLES, called
 
 Capture = pytest.CaptureFixture[str]

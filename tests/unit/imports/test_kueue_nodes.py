@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.imports.report import Imported
-from cede.model.document import parse_document
 from tests.unit.imports.kueue_objects import admitted, notes, with_queues, workload
 
 NODE = (

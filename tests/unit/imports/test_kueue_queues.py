@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.model.document import parse_document
+from cede.doctrines.document import parse_document
 from cede.model.quantities import LARGEST
 from tests.unit.imports.kueue_objects import document, imported, notes, only_queue, problems
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.engine.catalog import BUILT
+from cede.doctrines.catalog import BUILT
 from cede.imports.ytsaurus.yson import read_yson
 from tests.properties.ytsaurus_yson_writing import as_binary
 from tests.unit.cli.calls import EXAMPLES, called

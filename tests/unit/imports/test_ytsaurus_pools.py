@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from cede.doctrines.ytsaurus.option_models import BatchScheduling, OperationSettings, PoolSettings, TreeSettings
 from cede.imports.ytsaurus.names import OF_POOLS, OF_TREES, OLD
 from cede.model.values import Reads, refers_to
-from cede.model.ytsaurus_settings import BatchScheduling, OperationSettings, PoolSettings, TreeSettings
 from tests.unit.imports.ytsaurus_files import GI, document, imported, notes, options, pool, problems
 
 FIELDS = TreeSettings.model_fields

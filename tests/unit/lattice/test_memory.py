@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import cede
+from cede.doctrines.catalog import find
 from cede.doctrines.lattice.memory import homes_of, kept, lasting, recalled
-from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
 from tests.unit.drive.lattice_worlds import given, lattice
 from tests.unit.lattice.small import node, nodes, policy, vcluster, wants, whole

@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 
-from cede.model.cluster import EDITIONS, DoctrineChoice
-from cede.model.document import parse_document
+from cede.doctrines.catalog import DIALECTS
+from cede.doctrines.document import parse_document
+from cede.model.cluster import DoctrineChoice
 from tests.unit.model.problems import problems_of
 
 CHOICES: dict[str, tuple[object, tuple[str, str, dict[str, Any]]]] = {
@@ -174,7 +175,7 @@ QUEUES: dict[str, tuple[object, dict[str, Any], list[str]]] = {
 
 
 def test_the_editions_are_those_of_the_contract_and_the_first_is_the_default() -> None:
-    assert EDITIONS == {
+    assert {name: dialect.editions for name, dialect in DIALECTS.items()} == {
         "kueue": ("0.20",),
         "yunikorn": ("laws", "1.9"),
         "ytsaurus": ("docs", "25.4"),
@@ -189,7 +190,7 @@ def test_a_doctrine_is_chosen(raw: object, choice: tuple[str, str, dict[str, Any
 
     found = parse_document({"cede": 1, "doctrine": raw}).doctrine
 
-    assert found == DoctrineChoice(name=name, edition=edition, settings=settings)
+    assert found == DoctrineChoice(name=name, edition=edition, settings=settings, dialect=DIALECTS[name])
 
 
 @pytest.mark.parametrize(("raw", "lines"), BAD.values(), ids=BAD.keys())

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from cede.doctrines.catalog import DIALECTS
+from cede.doctrines.document import parse_document
 from cede.model.cluster import ClusterFile, DoctrineChoice, Workload
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.model.quantities import NANO
 from cede.model.times import SECOND, Instant
 from tests.unit.model.documents import documents
@@ -159,7 +161,7 @@ def test_instants_are_written_in_utc() -> None:
 def test_a_document_may_be_put_together_from_parts() -> None:
     doc = ClusterFile(
         cede=1,
-        doctrine=DoctrineChoice(name="kueue", edition="0.20"),
+        doctrine=DoctrineChoice(name="kueue", edition="0.20", dialect=DIALECTS["kueue"]),
         workloads=[Workload(name="w", requests={"cpu": 1})],
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.engine.catalog import doctrine_of
+from cede.doctrines.catalog import doctrine_of
 from cede.engine.cycle import plan_state
 
 DOCTRINES: dict[str, dict[str, Any]] = {

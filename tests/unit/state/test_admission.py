@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import cede
+from cede.doctrines.document import parse_document
 from cede.engine.events import Ended, Marked, NodePut, Requeued, Started, Submitted, apply
 from cede.model.cluster import Node, PodSet, Workload
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.model.errors import CedeError
 from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import Event, NodePut, QueuePut, Requeued, Started, Submitted, Ticked, apply
 from cede.model.cluster import Node, Queue, Workload
-from cede.model.document import parse_document
 from cede.state.build import build
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import Ended, NodePut, QueuePut, Submitted, apply
 from cede.model.cluster import Node, Queue, Workload
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.state.build import build
 from cede.state.state import State

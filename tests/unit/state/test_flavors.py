@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import Ended, NodePut, Started, Submitted, apply
 from cede.model.cluster import Node, Workload
-from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.columns import Int64s
 from cede.state.snapshot import snapshot

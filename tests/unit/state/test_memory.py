@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import Started, Submitted, apply
 from cede.model.cluster import Workload
-from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.state import State
 

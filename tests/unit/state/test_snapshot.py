@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import Marked, NodeMarked, QueuePut, Requeued, Started, Submitted, Ticked, apply
 from cede.model.cluster import (
     App,
@@ -21,7 +22,7 @@ from cede.model.cluster import (
     Tenant,
     Workload,
 )
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.model.values import Part
 from cede.state.build import build
 from cede.state.snapshot import snapshot

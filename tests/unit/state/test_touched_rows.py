@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.engine.events import (
     Ended,
     Entered,
@@ -24,7 +25,6 @@ from cede.engine.events import (
     apply,
 )
 from cede.model.cluster import Node, Queue, Workload
-from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.state import State
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import cede
+from cede.doctrines.document import parse_document
 from cede.doctrines.kueue.quota import quotas_of
 from cede.engine.events import QueuePut, Submitted, apply
 from cede.engine.lint import lint
 from cede.model.cluster import Queue, Workload
-from cede.model.document import parse_document
 from cede.model.errors import InputError
 from cede.model.quantities import LARGEST
 from cede.state.build import build

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cede.model.document import parse_document
+from cede.doctrines.document import parse_document
 from cede.model.errors import InputError
 
 

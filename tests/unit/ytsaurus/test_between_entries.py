@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.document import parse_document
 from cede.model.cluster import ClusterFile
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.model.quantities import NANO
 from tests.unit.ytsaurus.entries import operation, pool, problems
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import cede
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.ytsaurus.clocks import Memory
 from cede.doctrines.ytsaurus.keeping import kept, recalled
-from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import plan_state
 from cede.model.times import SECOND
 from cede.state.build import build

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import cede
+from cede.doctrines.catalog import find
 from cede.doctrines.ytsaurus.clocks import Memory
-from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
 from cede.engine.events import Requeued, Started, Ticked, apply
 from cede.model.times import SECOND

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from cede.doctrines.ytsaurus.dialect import APP_KEYS, QUEUE_KEYS
+from cede.doctrines.ytsaurus.option_models import ALIASES, WITHOUT_EFFECT, OperationSettings, PoolSettings, TreeSettings
 from cede.doctrines.ytsaurus.options import INHERITED, NOTHING, OPERATION, POOL, SETTINGS, TREE, UNSET
 from cede.doctrines.ytsaurus.settings import EDITIONS, Tree, tree_from
 from cede.model.quantities import NANO
 from cede.model.times import SECOND
 from cede.model.values import Part
-from cede.model.ytsaurus_checks import APP_KEYS, QUEUE_KEYS
-from cede.model.ytsaurus_settings import ALIASES, WITHOUT_EFFECT, OperationSettings, PoolSettings, TreeSettings
 
 NOT_SETTABLE = {"allow_aggressive_preemption", "allow_aggressive_starvation_preemption"}
 

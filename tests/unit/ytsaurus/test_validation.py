@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cede.model.document import parse_document
+from cede.doctrines.document import parse_document
 from tests.unit.ytsaurus.entries import operation, pool, problems
 
 FACTS = json.loads((Path(__file__).parents[2] / "facts" / "ytsaurus.json").read_text(encoding="utf-8"))["facts"]

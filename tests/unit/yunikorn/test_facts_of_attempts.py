@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.doctrines.yunikorn.doctrine import YUNIKORN
+from cede.doctrines.yunikorn.doctrine import DOCTRINE as YUNIKORN
 from cede.doctrines.yunikorn.memory import Checked, Memory
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan_state

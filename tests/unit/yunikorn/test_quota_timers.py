@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cede
-from cede.doctrines.yunikorn.doctrine import YUNIKORN
+from cede.doctrines.yunikorn.doctrine import DOCTRINE as YUNIKORN
 from cede.engine.cycle import plan_state
 from cede.engine.events import QueuePut, Requeued, Started, Ticked, apply
 from cede.engine.verify import verify

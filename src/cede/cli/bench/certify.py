@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cede.cli.bench.certify_instances import CLAIMANT, SHARED, WHOLE, Instance, gang, pool
+from cede.doctrines.catalog import find
 from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.cover import Order, take_until_fits
@@ -21,7 +22,6 @@ from cede.doctrines.parts.fast import cheapest_cover
 from cede.doctrines.parts.fit import fits
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.question import Question
-from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
 from cede.model.errors import CedeError
 from cede.model.garbage import collecting_no_garbage

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from cede.doctrines.document import parse_document
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cost import costs_of
 from cede.doctrines.parts.orders import Rows
-from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.columns import RUNNING, Int64s
 from cede.state.state import State

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cede.cli.bench.cohorts import CPU, cohort, naive_tree
 from cede.cli.bench.measures import Timing, timed
 from cede.cli.bench.naive import classical, fair
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.state.build import build
 

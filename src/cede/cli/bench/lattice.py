@@ -13,11 +13,11 @@ import numpy as np
 from cede.cli.bench.measures import Timing, timed
 from cede.cli.bench.naive import lattice as naive
 from cede.cli.bench.vclusters import HOUR, SEED, TO_ITSELF, WAITING, Entry, fresh, shape, vclusters
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state
 from cede.engine.events import Ended, Submitted, Ticked, apply
 from cede.model.cluster import Workload
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.model.plan import Decision
 from cede.model.times import SECOND

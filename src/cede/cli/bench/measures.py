@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from cede.cli.bench.clusters import POOL, claimant, full_cluster
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state
 from cede.engine.events import Ended, Event, NodeMarked, QueuePut, Requeued, Started, Submitted, apply
 from cede.engine.load import load
-from cede.model.document import parse_document
 from cede.state.build import build
 from cede.state.state import State
 

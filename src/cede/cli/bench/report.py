@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cede.cli.bench import measures
 from cede.cli.bench.clusters import GPUS
-from cede.model.document import parse_document
+from cede.doctrines.document import parse_document
 from cede.model.errors import InputError, Problem
 from cede.state.build import build
 

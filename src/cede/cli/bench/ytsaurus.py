@@ -16,17 +16,17 @@ from cede.cli.bench.measures import Timing, timed
 from cede.cli.bench.naive.ytsaurus import Did, Scheduler
 from cede.cli.bench.pool_trees import LARGE, PRODUCTION, SEED, Size, pool_tree
 from cede.cli.bench.ytsaurus_accuracy import accuracy, agree, same
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.clocks import Memory, memory_of
 from cede.doctrines.ytsaurus.decide import updated
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
 from cede.doctrines.ytsaurus.update import Update
-from cede.engine.catalog import find
 from cede.engine.cycle import plan_state
 from cede.engine.events import Ended, Event, Started, Submitted, apply
 from cede.model.cluster import Workload
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.model.garbage import collecting_no_garbage
 from cede.state.build import build

@@ -12,10 +12,10 @@ from cede.cli.bench.measures import Timing, timed
 from cede.cli.bench.naive import yunikorn, yunikorn_laws
 from cede.cli.bench.naive.yunikorn_cluster import cluster
 from cede.cli.bench.tenants import EACH, QUEUES, SEED, VICTIM_QUEUES, tenants
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
+from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state
 from cede.engine.events import Requeued, Started, Ticked, apply
-from cede.model.document import parse_document
 from cede.model.errors import CedeError
 from cede.model.times import SECOND
 from cede.state.build import build

@@ -59,7 +59,7 @@ def _settings() -> tuple[Setting, ...]:
     )
 
 
-BACKENDAI = Doctrine(
+DOCTRINE = Doctrine(
     name="backendai",
     title="Backend.AI: priority threshold per resource group",
     editions=EDITIONS,

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cede.doctrines.backendai.dialect import DIALECT
 from cede.model.times import parse_duration
 
-DOCUMENT = "bep-1014"
-SHIPPED = "26.8"
-EDITIONS = (DOCUMENT, SHIPPED)
+EDITIONS = DOCUMENT, SHIPPED = DIALECT.editions
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     DOCUMENT: {"preemptible_priority": 5, "preemption_order": "oldest", "preemption_mode": "terminate"},

@@ -28,7 +28,7 @@ def _settings() -> tuple[Setting, ...]:
     )
 
 
-KUEUE = Doctrine(
+DOCTRINE = Doctrine(
     name="kueue",
     title="Kueue: quotas in cohorts, flavors, classical and fair-sharing preemption",
     editions=(EDITION,),

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-EDITION = "0.20"
+from cede.doctrines.kueue.dialect import DIALECT
+
+(EDITION,) = DIALECT.editions
 
 NEVER = "Never"
 LOWER = "LowerPriority"

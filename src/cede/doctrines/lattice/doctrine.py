@@ -54,7 +54,7 @@ def _settings() -> tuple[Setting, ...]:
     )
 
 
-LATTICE = Doctrine(
+DOCTRINE = Doctrine(
     name="lattice",
     title="Lattice: classes, checkpoint cost, lending between vClusters",
     editions=EDITIONS,

@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from cede.doctrines.lattice.dialect import DIALECT, LatticeSettings
 from cede.doctrines.parts.cost import MINUTE, Assumed
-from cede.model.settings import LatticeSettings
 from cede.state.columns import Bools, Int8s
 from cede.state.state import State
 
-POLICY = "policy"
-CORE = "core"
-EDITIONS = (POLICY, CORE)
+EDITIONS = POLICY, CORE = DIALECT.editions
 
 TYPES = ("hpc_batch", "ml_training", "service", "sensitive", "interactive")
 HPC_BATCH, ML_TRAINING, SERVICE, SENSITIVE, INTERACTIVE = range(len(TYPES))
 NO_TYPE = len(TYPES)
 
-HIGHEST = 10
+_, HIGHEST = DIALECT.priorities
 """The class that is never preempted."""
 UNPROTECTED = 7
 """From this class on, work without checkpoints is not preempted for a higher class."""

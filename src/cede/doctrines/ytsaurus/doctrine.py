@@ -21,7 +21,7 @@ def fate(_state: State, _edition: str, _row: int) -> str:
     return REQUEUED
 
 
-YTSAURUS = Doctrine(
+DOCTRINE = Doctrine(
     name="ytsaurus",
     title="YTsaurus: vector fair share, starvation and aggressive preemption",
     editions=EDITIONS,

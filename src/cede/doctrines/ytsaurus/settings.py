@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cede.doctrines.ytsaurus.dialect import DIALECT
+from cede.doctrines.ytsaurus.option_models import OperationSettings, PoolSettings, TreeSettings
 from cede.model.cluster import App
 from cede.model.quantities import NANO
 from cede.model.tag_filters import TagFilter, parse_tag_filter
-from cede.model.ytsaurus_settings import OperationSettings, PoolSettings, TreeSettings
 from cede.state.state import State
 
-DOCS = "docs"
-SHIPPED = "25.4"
-EDITIONS = (DOCS, SHIPPED)
+EDITIONS = DOCS, SHIPPED = DIALECT.editions
 
 NO_INTEGRAL, BURST, RELAXED = "none", "burst", "relaxed"
 MIN_SPARE = {"user_slots": NANO, "cpu": NANO, "memory": 256 * 2**20 * NANO}

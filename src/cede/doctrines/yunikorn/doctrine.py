@@ -51,7 +51,7 @@ def _settings() -> tuple[Setting, ...]:
     )
 
 
-YUNIKORN = Doctrine(
+DOCTRINE = Doctrine(
     name="yunikorn",
     title="YuniKorn: guaranteed queues, fences and the seven laws of preemption",
     editions=EDITIONS,

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cede.doctrines.yunikorn.dialect import DIALECT
 from cede.model.times import SECOND, parse_duration
 
-LAWS = "laws"
-SHIPPED = "1.9"
-EDITIONS = (LAWS, SHIPPED)
+EDITIONS = LAWS, SHIPPED = DIALECT.editions
 
 DEFAULT, FENCE, DISABLED = "default", "fence", "disabled"
 DELAY = 30 * SECOND

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from cede.doctrines.lattice.dialect import LatticeSettings
+from cede.doctrines.ytsaurus.option_models import OperationSettings, TreeSettings
 from cede.engine.drive.terms import Terms
 from cede.model.cluster import ClusterFile
-from cede.model.settings import LatticeSettings
-from cede.model.ytsaurus_settings import OperationSettings, TreeSettings
 
 _OF_LATTICE = ("checkpoint_timeout", "timeout_extension", "max_deferral", "grace_period")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.catalog import doctrine_of
 from cede.engine.cycle import choice_of
 from cede.engine.drive.account import Account
 from cede.engine.drive.breaker import Breaker

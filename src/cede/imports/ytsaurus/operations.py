@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cede.doctrines.ytsaurus.option_models import OperationSettings
 from cede.imports.amounts import Amounts, total
 from cede.imports.fields import Fields
 from cede.imports.report import Place, Report
@@ -13,7 +14,6 @@ from cede.imports.ytsaurus.cypress import fields_of, opened, value_of
 from cede.imports.ytsaurus.options import amounts, carried, written
 from cede.model.errors import InputError, Problem, shown
 from cede.model.times import format_time
-from cede.model.ytsaurus_settings import OperationSettings
 
 OPERATION = "operation"
 OPERATIONS = "operations"

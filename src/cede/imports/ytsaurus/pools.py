@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cede.doctrines.ytsaurus.option_models import PoolSettings, TreeSettings
 from cede.imports.fields import Fields
 from cede.imports.report import Place
 from cede.imports.ytsaurus.cypress import element
@@ -14,7 +15,6 @@ from cede.imports.ytsaurus.options import carried
 from cede.imports.ytsaurus.trees import Tree
 from cede.model.errors import shown
 from cede.model.tag_filters import parse_tag_filter
-from cede.model.ytsaurus_settings import PoolSettings, TreeSettings
 
 CONFIG = ("config", "tree")
 """Where the options of a tree stand, if not beside the other attributes; the second is for files written by hand."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
+from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import BRISK
-from cede.engine.catalog import doctrine_of
 from cede.engine.certify import MOST_LIVE_SECONDS, ahead_of, certified
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan_state, recalled_of

@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.live.api.access import Whoever, visible
 from cede.live.api.certifying import Seconds, decided
@@ -25,7 +26,6 @@ from cede.live.api.sight import Sight
 from cede.live.api.values import Label
 from cede.live.api.views import DecisionList, DecisionView, decision_view
 from cede.live.store.records import DecisionRecord
-from cede.model.document import parse_document
 from cede.model.plan import Decision
 
 router = APIRouter(tags=["decisions"])

@@ -13,14 +13,14 @@ from cede.live.api.problems import RefusedError, refusal
 from cede.live.api.rules import FIXED_PRIORITY, NO_GPU_HERE, NO_SUCH_RESOURCE, PRIORITY_RANGE
 from cede.live.quotas import no_tenant
 from cede.live.sensitive import CRITICAL, Sensitive
-from cede.model.checks import PRIORITIES
 from cede.model.cluster import ClusterFile, Queue, Workload
+from cede.model.dialect import INT32
 from cede.model.lookalikes import lookalike
 from cede.model.quantities import format_quantity
 from cede.model.reports import Finding, Hints
 from cede.model.resources import is_gpu, parse_resources, split_flavor
 from cede.model.salvage import WHOLE
-from cede.model.workload_checks import INT32, Known, workload_findings
+from cede.model.workload_checks import Known, workload_findings
 from cede.state.build import build
 from cede.state.entry import own_priority
 from cede.state.state import State
@@ -35,8 +35,7 @@ class Ground:
 
     def __init__(self, document: ClusterFile) -> None:
         self.document = document
-        doctrine = None if document.doctrine is None else document.doctrine.name
-        self.priorities = PRIORITIES.get(doctrine or "", INT32)
+        self.priorities = document.dialect.priorities
         self.sensitive = Sensitive(document)
         parents = {queue.parent for queue in document.queues if queue.parent is not None}
         names = {queue.name for queue in document.queues}
@@ -45,8 +44,7 @@ class Ground:
             nodes={node.name for node in document.nodes},
             workloads=set(),
             instant=True,
-            doctrine=doctrine,
-            priorities=self.priorities,
+            dialect=document.dialect,
         )
         self._offered = {split_flavor(name)[0] for node in document.nodes for name in node.capacity}
         self.names = frozenset(names | parents | {node.name for node in document.nodes})
@@ -56,7 +54,7 @@ class Ground:
             self.default_queue: str | None = self.leaves[0]
         else:
             self.default_queue = DEFAULT_QUEUE if DEFAULT_QUEUE in self.leaves else None
-        self._quotas = {queue.name: _quota_of(queue) for queue in document.queues} if doctrine == "kueue" else None
+        self._quotas = {queue.name: _quota_of(queue) for queue in document.queues} if document.dialect.quota else None
         self._bare = document.model_copy(update={"nodes": [], "queues": [], "apps": [], "workloads": []})
         self._static = build(self._bare).static
         self._bound_users = {policy.user for policy in document.policies} - {None}
@@ -144,6 +142,6 @@ class Ground:
 
 
 def _quota_of(queue: Queue) -> frozenset[str]:
-    """The resources that a queue of Kueue has quota of: what asks for another is never admitted."""
+    """The resources that a queue has quota of: what asks for another is never admitted."""
     groups = (name for group in queue.resource_groups or () for name in group.resources)
     return frozenset(split_flavor(name)[0] for name in (*(queue.guaranteed or {}), *groups))

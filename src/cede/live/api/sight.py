@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from cede.engine.catalog import find
+from cede.doctrines.catalog import find
 from cede.engine.drive.keeping import Kept
 from cede.engine.drive.rules import RULES
 from cede.live.api.access import Caller

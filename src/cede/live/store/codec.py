@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, get_args
 
+from cede.doctrines.document import parse_document
 from cede.engine.drive.facts import Fact, SetTerms, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Refusal, Transition
@@ -19,7 +20,7 @@ from cede.engine.drive.terms import Terms
 from cede.live.store.shapes import Shape
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile
-from cede.model.document import dump_document, parse_document
+from cede.model.document import dump_document
 from cede.model.plan import Decision
 from cede.model.times import LONGEST, clamped, clamping
 

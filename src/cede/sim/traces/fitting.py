@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from cede.model.checks import PRIORITIES
 from cede.model.cluster import Node, Queue
+from cede.model.dialect import INT32, NO_DOCTRINE, Dialect
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.resources import is_gpu, split_flavor
 from cede.sim.traces.cutting import noted
@@ -28,17 +28,17 @@ def fit(
     queues: Sequence[Queue],
     *,
     queue: str | None = None,
-    doctrine: str | None = None,
+    dialect: Dialect = NO_DOCTRINE,
 ) -> Trace:
     """The trace as this cluster takes it, with a note of everything that was changed.
 
     Its resources are called as the nodes call them, and those that no node has are not asked for. Every job is in a
     queue of the cluster: its own, `queue` for all, or the only one there is. Jobs of which only a total is known have
-    members. `doctrine`: priorities are within its range. An InputError says what does not go.
+    members. Priorities are within the range of its doctrine's `dialect`. An InputError says what does not go.
     """
     named = _with_resources(trace, nodes, queues)
     placed = _with_queues(named, queues, queue)
-    _check_priorities(placed, doctrine)
+    _check_priorities(placed, dialect)
     return with_members(placed, nodes, queues)
 
 
@@ -164,13 +164,13 @@ def _unknown(named: pl.Series, known: set[str]) -> list[Problem]:
     return [Problem("queue", f"the cluster has no queue {', '.join(parts)}; {has}", REMEDY)]
 
 
-def _check_priorities(trace: Trace, doctrine: str | None) -> None:
-    low, high = PRIORITIES.get(doctrine or "", (None, None))
-    if low is None or high is None:
+def _check_priorities(trace: Trace, dialect: Dialect) -> None:
+    low, high = dialect.priorities
+    if dialect.priorities == INT32:
         return
     outside = trace.jobs["priority"].drop_nulls()
     outside = outside.filter((outside < low) | (outside > high))
     if len(outside):
         message = f"{len(outside):,} jobs have one from {outside.min()!r} to {outside.max()!r}"
-        message += f", and under {doctrine} priorities go from {low} to {high}"
+        message += f", and under {dialect.name} priorities go from {low} to {high}"
         raise InputError([Problem("priority", message, "set it with --mapping, by a table or by bands")])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, get_args
 
+from cede.model.dialect import INT32
 from cede.model.errors import shown
 from cede.model.quantities import NANO, parse_quantity
 from cede.model.values import number, whole
-from cede.model.workload_checks import INT32
 from cede.model.workloads import CheckpointMode
 from cede.model.workloads import Kind as WorkloadKind
 from cede.model.yaml_scalars import plain_scalar

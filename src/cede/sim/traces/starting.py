@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.model.cluster import Node
-from cede.model.document import dump_part, parse_document
+from cede.model.document import dump_part
 from cede.model.errors import InputError, Problem
 from cede.model.quantities import NANO, format_quantity
 from cede.sim.traces.fitting import ONLY

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cede.cli.bench.crash.stepping import SteppedMachine
+from cede.doctrines.document import parse_document
 from cede.live.config import ServerConfig
 from cede.live.server import LiveServer
-from cede.model.document import parse_document
 
 
 def main() -> None:

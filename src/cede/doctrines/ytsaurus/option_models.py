@@ -7,11 +7,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from cede.model.errors import InputError, Problem
-from cede.model.quantities import show_quantity
-from cede.model.times import SECOND, show_duration
-from cede.model.values import EACH_ONCE, Amount, Count, Duration, Maybe, Name, Number, Part, Quotas, Resources, Time
-from cede.model.ytsaurus_values import (
+from cede.doctrines.ytsaurus.option_values import (
     FIFO_SORT,
     AtRoot,
     Multiplier,
@@ -25,6 +21,10 @@ from cede.model.ytsaurus_values import (
     Volumes,
     Weight,
 )
+from cede.model.errors import InputError, Problem
+from cede.model.quantities import show_quantity
+from cede.model.times import SECOND, show_duration
+from cede.model.values import EACH_ONCE, Amount, Count, Duration, Maybe, Name, Number, Part, Quotas, Resources, Time
 
 ALIASES = {
     "fair_share_preemption_timeout": "fair_share_starvation_timeout",

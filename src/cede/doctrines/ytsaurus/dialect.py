@@ -1,4 +1,5 @@
-"""What YTsaurus demands between the pools and operations of a tree, and which settings are keys of the document."""
+"""What a cluster file may say under YTsaurus: what must hold between the pools and operations of a tree, and which
+settings are keys of the document."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from cede.doctrines.ytsaurus.option_models import OperationSettings, PoolSettings, TreeSettings
+from cede.doctrines.ytsaurus.option_values import LEAST_WEIGHT, MOST_WEIGHT
 from cede.model.cluster import App, ClusterFile, Queue
+from cede.model.dialect import Dialect
 from cede.model.errors import Loc, shown
 from cede.model.quantities import say_quantity
 from cede.model.reports import Finding
@@ -16,8 +20,9 @@ from cede.model.resources import parse_quotas, split_flavor
 from cede.model.salvage import Draft
 from cede.model.values import number, plain_number
 from cede.model.workload_checks import Known
-from cede.model.ytsaurus_settings import OperationSettings, PoolSettings, TreeSettings
-from cede.model.ytsaurus_values import LEAST_WEIGHT, MOST_WEIGHT
+
+DOCS = "docs"
+SHIPPED = "25.4"
 
 QUEUE_KEYS = {
     "strong_guarantee_resources": "guaranteed",
@@ -33,7 +38,7 @@ Entry = TypeVar("Entry", Queue, App)
 Amounts = Mapping[str, int]
 
 
-def ytsaurus_findings(draft: Draft, known: Known) -> Iterator[Finding]:
+def findings(draft: Draft, known: Known) -> Iterator[Finding]:
     """Everything that YTsaurus would refuse, beside what is wrong with the settings of one entry as they stand."""
     for section, word, keys in (("queues", "queue", QUEUE_KEYS), ("apps", "app", APP_KEYS)):
         for index, entry in enumerate(getattr(draft.doc, section)):
@@ -206,3 +211,14 @@ def _moved(entry: Entry, keys: Mapping[str, str]) -> Entry:
     if not moved.settings:
         moved.model_fields_set.discard("settings")
     return moved
+
+
+DIALECT = Dialect(
+    "ytsaurus",
+    cluster=TreeSettings,
+    queues={DOCS: PoolSettings, SHIPPED: PoolSettings},
+    apps=OperationSettings,
+    described=False,
+    findings=findings,
+    normal=with_own_keys,
+)

@@ -1,15 +1,63 @@
-"""What Kueue demands of a queue beyond the shape of its settings."""
+"""What a cluster file may say under Kueue: the settings of the cluster and of a queue, and what Kueue refuses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import AfterValidator, Field
+
+from cede.model.dialect import Dialect
 from cede.model.errors import Loc, shown
 from cede.model.queues import Queue
 from cede.model.reports import Finding
+from cede.model.values import EACH_ONCE, Integer, Maybe, Part
 
+EDITION = "0.20"
 LEAST_WEIGHT = 1e-9
+
+Strategy = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+Fungibility = Literal["MayStopSearch", "TryNextFlavor"]
+
+
+def _final_share_first(strategies: list[Strategy]) -> list[Strategy]:
+    """The strategies as Kueue takes them; it refuses to start with the two the other way round."""
+    if strategies[0] == "LessThanInitialShare" and len(strategies) > 1:
+        raise ValueError("LessThanOrEqualToFinalShare comes first; Kueue takes both in that order only, or one alone")
+    return strategies
+
+
+class KueueSettings(Part):
+    preemption: Maybe[Literal["Classical", "FairSharing"]] = None
+    strategies: Maybe[Annotated[list[Strategy], *EACH_ONCE, AfterValidator(_final_share_first)]] = None
+    recheck_final_set: Maybe[bool] = Field(
+        None, description="Default false: as shipped. True: share rules hold on the final victim set too."
+    )
+
+
+class BorrowWithinCohort(Part):
+    policy: Maybe[Literal["Never", "LowerPriority"]] = None
+    max_priority_threshold: Maybe[Integer] = Field(None, alias="maxPriorityThreshold")
+
+
+class FlavorFungibility(Part):
+    when_can_borrow: Maybe[Fungibility] = Field(None, alias="whenCanBorrow", description="Default MayStopSearch.")
+    when_can_preempt: Maybe[Fungibility] = Field(None, alias="whenCanPreempt", description="Default TryNextFlavor.")
+    preference: Maybe[Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"]] = None
+
+
+class KueueQueueSettings(Part):
+    within_cluster_queue: Maybe[Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]] = Field(
+        None, alias="withinClusterQueue", description="Default Never."
+    )
+    reclaim_within_cohort: Maybe[Literal["Never", "LowerPriority", "Any"]] = Field(
+        None, alias="reclaimWithinCohort", description="Default Never."
+    )
+    borrow_within_cohort: Maybe[BorrowWithinCohort] = Field(None, alias="borrowWithinCohort")
+    flavor_fungibility: Maybe[FlavorFungibility] = Field(None, alias="flavorFungibility")
+    queueing_strategy: Maybe[Literal["BestEffortFIFO", "StrictFIFO"]] = Field(
+        None, alias="queueingStrategy", description="Default BestEffortFIFO."
+    )
 
 
 def queue_findings(queue: Queue, settings: Mapping[str, Any], broken: frozenset[Loc]) -> Iterator[Finding]:
@@ -51,3 +99,12 @@ def _preference(settings: Mapping[str, Any], broken: frozenset[Loc]) -> Iterator
         message = f"counts only if all flavors are tried, but {' and '.join(stops)} may stop the search"
         hint = f"set {' and '.join(stops)} to TryNextFlavor"
         yield Finding(("settings", "flavorFungibility", "preference"), message, hint)
+
+
+DIALECT = Dialect(
+    "kueue",
+    cluster=KueueSettings,
+    queues={EDITION: KueueQueueSettings},
+    quota=True,
+    queue_findings=queue_findings,
+)

@@ -1,0 +1,70 @@
+"""What a cluster file may say under one doctrine, and what it means: data that the doctrine hands in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict
+
+from cede.model.errors import Loc
+from cede.model.values import Part
+
+if TYPE_CHECKING:
+    from cede.model.cluster import ClusterFile
+    from cede.model.queues import Queue
+    from cede.model.reports import Finding
+    from cede.model.salvage import Draft
+    from cede.model.workload_checks import Known
+
+INT32 = (-(2**31), 2**31 - 1)
+
+
+class Open(Part):
+    """Any settings: nobody says what they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The settings of one doctrine, and how it reads what every cluster file has."""
+
+    name: str
+    cluster: type[Part]
+    """Its settings for the whole cluster."""
+    queues: Mapping[str, type[Part]]
+    """Its settings of a queue, by edition; the editions stand in the contract's order, the first is the default."""
+    apps: type[Part] | None = None
+    """Its settings of an app; none: it has nothing of its own there, and nothing is checked."""
+    described: bool = True
+    """Whether the schema lists its settings; a file is refused for unknown ones all the same."""
+    priorities: tuple[int, int] = INT32
+    """The lowest and the highest priority of a workload."""
+    priority_words: str = "priorities"
+    """What priorities are called when one is out of range."""
+    default_priority: int = 0
+    quota: bool = False
+    """Whether a guarantee is a quota: by flavor, on top of what is guaranteed below it, all that a queue may hold
+    unless it borrows, and enough to decide by where there are no nodes."""
+    zero_is_unset: bool = False
+    """Whether a queue's limit or guarantee of nothing but zeros is none at all."""
+    queue_findings: Callable[[Queue, Mapping[str, Any], frozenset[Loc]], Iterable[Finding]] | None = None
+    """What the doctrine refuses in one queue, given its settings, or none if they are wrong as they stand, and what is
+    broken in it; places are relative to the queue."""
+    findings: Callable[[Draft, Known], Iterable[Finding]] | None = None
+    """What it refuses in the document as a whole, beside what is wrong with the settings of one entry."""
+    normal: Callable[[ClusterFile], ClusterFile] | None = None
+    """The document with settings that have a key of their own under that key, so that nobody else need know both."""
+
+    @property
+    def editions(self) -> tuple[str, ...]:
+        return tuple(self.queues)
+
+
+Dialects = Mapping[str, Dialect]
+"""By the doctrine's name, in the contract's order."""
+
+NO_DOCTRINE = Dialect("", cluster=Open, queues={})
+"""Of a file that names no doctrine: nothing is known of its settings."""
