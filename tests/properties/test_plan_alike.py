@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import ExitStack
+from itertools import count
 from typing import Any
 from unittest.mock import patch
 
@@ -15,7 +16,7 @@ from hypothesis.strategies import DrawFn
 import cede
 from cede.doctrines.backendai import known as backendai
 from cede.doctrines.catalog import doctrine_of
-from cede.doctrines.kueue import known as kueue
+from cede.doctrines.kueue import waiting
 from cede.doctrines.lattice import alike as lattice
 from cede.doctrines.ytsaurus import asks
 from cede.doctrines.yunikorn import ask, laws
@@ -29,6 +30,16 @@ WAITS = ("pending", "suspended")
 def one_by_one(_state: State, rows: Any, _unread: Any = ()) -> dict[int, int]:
     """Nobody is like anybody else."""
     return {row: number for number, row in enumerate(rows.tolist())}
+
+
+class Each:
+    """The same, for a doctrine that keeps the numbers."""
+
+    def __init__(self, *_: Any) -> None:
+        self.numbers = count()
+
+    def of_all(self, rows: Any) -> dict[int, int]:
+        return {row: next(self.numbers) for row in rows.tolist()}
 
 
 def crowded(document: Document, copies: int, spread: int) -> Document:
@@ -69,7 +80,8 @@ def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
 def differs(document: Document, options: dict[str, Any]) -> bool:
     decided = cycles(document, **options)
     with ExitStack() as patched:
-        for module in (backendai, kueue, lattice, ask, laws, asks):
+        patched.enter_context(patch.object(waiting, "Kinds", Each))
+        for module in (backendai, lattice, ask, laws, asks):
             patched.enter_context(patch.object(module, "shapes_of", one_by_one))
         return cycles(document, **options) != decided
 

@@ -238,14 +238,11 @@ def _take(snapshot: Snapshot, entry: Entry) -> None:
     """Its victims are its own from now on; on nodes their room is free, in quota they count until they are gone."""
     for victim in entry.victims:
         snapshot.victims[victim.row] = entry.claimant.name
-        if snapshot.tracked:
-            snapshot.cycle.trial.evict(victim.row)
+        snapshot.evict(victim.row)
 
 
 def _book(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> None:
-    if snapshot.tracked:
-        parts = parts_of(snapshot, entry.claimant, entry.assignment)
-        snapshot.cycle.trial.book(entry.claimant.row, nodes, parts)
+    snapshot.place(entry.claimant.row, nodes, parts_of(snapshot, entry.claimant, entry.assignment))
 
 
 def _others(snapshot: Snapshot) -> str:

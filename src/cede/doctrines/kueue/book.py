@@ -76,6 +76,11 @@ class Book:
         path = self.quotas.path[queue]
         return [(table[pair], node, table[pair][node]) for table in tables for pair, _ in asked for node in path]
 
+    def overlap(self, before: Table, after: Table) -> None:
+        """What is preempting and what is reserved are told apart from now on, by these tables."""
+        self.moments = (before, after)
+        self.used = [[max(pair) for pair in zip(*rows, strict=True)] for rows in zip(before, after, strict=True)]
+
     @staticmethod
     def put_back(cells: Cells) -> None:
         """What was there is there again."""
@@ -196,9 +201,9 @@ def book_of(state: State, quotas: Quotas, holdings: Holdings | None = None) -> B
     )
     if not len(leaving) or not len(held):
         return Book(quotas, _usage(state, holdings, held[:0]))
-    before, after = _usage(state, holdings, held), _usage(state, holdings, leaving)
-    used = [[max(pair) for pair in zip(*rows, strict=True)] for rows in zip(before, after, strict=True)]
-    return Book(quotas, used, (before, after))
+    book = Book(quotas, [])
+    book.overlap(_usage(state, holdings, held), _usage(state, holdings, leaving))
+    return book
 
 
 def _usage(state: State, holdings: Holdings, without: Rows) -> Table:

@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-import numpy as np
-
-from cede.doctrines.kueue import answers, rules
+from cede.doctrines.kueue import answers
 from cede.doctrines.kueue.book import Book
+from cede.doctrines.kueue.ceiling import Ceiling
+from cede.doctrines.kueue.check import HOLDING
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
+from cede.doctrines.kueue.kinds import FIRST, Kind
 from cede.doctrines.kueue.known import Known
 from cede.doctrines.kueue.limits import over_limit
-from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, memory_of
+from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, followed, memory_of
 from cede.doctrines.kueue.nominate import Entry, nominate
 from cede.doctrines.kueue.settings import ANY
 from cede.doctrines.kueue.snapshot import HOLDS, Claimant, Snapshot, snapshot_of
 from cede.doctrines.kueue.turns import in_turn
+from cede.doctrines.kueue.waiting import Place, Waiting
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.policies import breach_of
 from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
-from cede.state.columns import NONE
-
-
-@dataclass(slots=True)
-class Lines:
-    """The pending work of every queue in its order; who blocks a queue, and how.
-
-    `keepers` block their queue and hold room back: in every pass, at their turn in it. `settled`: everybody so far has
-    no way at all, on whatever place in whatever pass.
-    """
-
-    waiting: dict[int, deque[Claimant]] = field(default_factory=dict)
-    blocked: dict[int, tuple[Claimant, str, deque[Claimant]]] = field(default_factory=dict)
-    keepers: list[Entry] = field(default_factory=list)
-    settled: bool = True
-
-    def heads(self) -> list[Claimant]:
-        return [line[0] for line in self.waiting.values()]
-
-    def decided(self, claimant: Claimant, outcome: str) -> None:
-        """The head has its answer: it is the next one's turn, unless it stays in front."""
-        line = self.waiting[claimant.queue]
-        line.popleft()
-        blocks = outcome in (PREEMPT, SKIP, DEFER, AWAIT) or (outcome == PARK and claimant.settings.strict)
-        if blocks:
-            self.blocked[claimant.queue] = (claimant, outcome, line)
-        if blocks or not line:
-            del self.waiting[claimant.queue]
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """One cycle: every pending workload decided once, or the one that is asked for."""
+    """One cycle: every pending workload decided once, or the one that is asked for; without words, what acts."""
     wanted = None if cycle.only is None else cycle.state.work_names[cycle.only]
-    for decision in _everyone(cycle):
+    for decision in _everyone(cycle) if cycle.words else _acts(cycle):
         if wanted is None or decision.workload == wanted:
             yield decision
         if wanted is not None and decision.workload == wanted:
@@ -63,86 +36,250 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
 
 
 def _everyone(cycle: Cycle) -> Iterator[Decision]:
-    snapshot = snapshot_of(cycle)
-    lines, known = Lines(), Known(snapshot)
-    yield from in_passes(snapshot, lines, known, memory_of(cycle))
-    yield from _behind(snapshot, lines, known)
+    memory = memory_of(cycle)
+    found = followed(cycle, memory)
+    yield from _refused(found.waiting)
+    if found.waiting.lines:
+        plan = _Plan(snapshot_of(cycle, found.running), found.waiting, memory)
+        yield from plan.decisions()
+        yield from plan.behind()
 
 
-def in_passes(snapshot: Snapshot, lines: Lines, known: Known, memory: Memory) -> Iterator[Decision]:
-    """Everybody who gets its turn."""
-    yield from _line_up(snapshot, lines, known, memory.sticky)
-    while heads := lines.heads():
-        if snapshot.log:
-            snapshot.end_pass()
-        yield from _Pass(snapshot, lines, known, memory).decisions(heads)
-
-
-def _line_up(snapshot: Snapshot, lines: Lines, known: Known, sticky: set[str]) -> Iterator[Decision]:
-    """Everyone into the line of its queue; who has none, or uses a priority it may not, is refused.
-
-    Who waits for its victims stays in front, whatever comes after it.
+def _acts(cycle: Cycle) -> Iterator[Decision]:
+    """The decisions that act, up to the first preemption, and refusals; all of the plan is made, for what is remembered
+    of those after it. Who waits and holds room back is named before those who act, as they may not be lawful without.
     """
-    state, shapes = snapshot.state, known.shapes
-    refused: dict[int, Decision | None] = {}
-    waiting: dict[int, list[Claimant]] = {}
-    for row in sorted(state.pending, key=state.work_names.__getitem__):
-        shape = shapes[row]
-        if shape not in refused:
-            refused[shape] = refused_at_once(snapshot, row)
-        answer = refused[shape]
-        if answer is not None:
-            yield about(answer, state.work_names[row])
-        else:
-            claimant = known.claimant(row)
-            waiting.setdefault(claimant.queue, []).append(claimant)
-    for queue, line in waiting.items():
-        line.sort(key=lambda claimant: (claimant.name not in sticky, claimant.turn))
-        lines.waiting[queue] = deque(line)
+    memory = memory_of(cycle)
+    found = followed(cycle, memory)
+    yield from _refused(found.waiting)
+    if not found.waiting.lines:
+        return
+    plan = _Plan(snapshot_of(cycle, found.running, silent=True), found.waiting, memory)
+    holding: list[Decision] = []
+    over = False
+    try:
+        for decision in plan.decisions():
+            if over:
+                continue
+            if decision.action == "refuse":
+                yield decision
+            elif decision.action != "wait":
+                yield from holding
+                yield decision
+                holding.clear()
+                over = bool(decision.victims)
+            elif decision.rule in HOLDING:
+                holding.append(decision)
+    finally:
+        found.running.end_plan()
 
 
-def refused_at_once(snapshot: Snapshot, row: int) -> Decision | None:
-    """What has no queue, or uses a priority it may not."""
-    state, name = snapshot.state, snapshot.state.work_names[row]
-    queue = int(state.work.queue[row])
-    if queue == NONE:
-        return answers.refused(name, rules.NO_QUEUE)
-    if snapshot.quotas.is_cohort(queue):
-        return answers.refused(name, rules.COHORT, queue=snapshot.quotas.names[queue])
-    breach = breach_of(state, row, None, None)
-    if breach is None:
-        return None
-    return answers.refused(name, rules.FIXED if breach.fixed else rules.OUT_OF_RANGE, **breach.facts)
+def _refused(waiting: Waiting) -> Iterator[Decision]:
+    """Those that came and have no queue, or use a priority they may not."""
+    for row in waiting.fresh:
+        refusal = waiting.kind[row].refusal
+        if refusal is not None:
+            yield about(refusal, waiting.state.work_names[row])
 
 
-def _behind(snapshot: Snapshot, lines: Lines, known: Known) -> Iterator[Decision]:
-    """Those whom a head keeps from their turn, queue by queue."""
-    for queue in sorted(lines.blocked, key=snapshot.quotas.names.__getitem__):
-        head, outcome, line = lines.blocked[queue]
-        answered: dict[int, Decision] = {}
-        for claimant in line:
-            shape = known.shapes[claimant.row]
-            if shape not in answered:
-                answered[shape] = answers.behind(snapshot, claimant, head, outcome)
-            yield about(answered[shape], claimant.name)
+class _Plan:
+    """The lines of every queue, pass by pass; who blocks a queue, and how.
+
+    In one pass the heads of all queues have the same place in their lines: one is decided in each pass, until one
+    stays in front. `keepers` block their queue and hold room back: in every pass, at their turn in it.
+    """
+
+    def __init__(self, snapshot: Snapshot, waiting: Waiting, memory: Memory) -> None:
+        self.snapshot = snapshot
+        self.waiting = waiting
+        self.memory = memory
+        self.known = Known(snapshot, waiting.kind)
+        self.blocked: dict[int, tuple[Claimant, str, int]] = {}
+        self.keepers: list[Entry] = []
+        self._moment: tuple[int, int] | None = None
+        self._awake: dict[Kind, None] = {}
+        self._still: list[Entry] = []
+
+    def decisions(self) -> Iterator[Decision]:
+        """Everybody who gets its turn; where nobody reads why, those alone who may have a way, and who else counts."""
+        words = self.snapshot.cycle.words
+        number = 0
+        while True:
+            if self.snapshot.log:
+                self.snapshot.end_pass()
+            if not words:
+                found = self._next(number)
+                if found is None:
+                    return
+                number = found
+                yield from self._standing_still()
+            heads = [self.known.claimant(place[-1]) for place in self._heads(number)]
+            if not heads:
+                return
+            yield from _Pass(self, number).decisions(heads)
+            number += 1
+
+    def _heads(self, number: int) -> list[Place]:
+        blocked = self.blocked
+        heads = [
+            line[number] for queue, line in self.waiting.lines.items() if len(line) > number and queue not in blocked
+        ]
+        return heads if self.snapshot.cycle.words else [place for place in heads if self._counts(place)]
+
+    def behind(self) -> Iterator[Decision]:
+        """Those whom a head keeps from their turn, queue by queue."""
+        for queue in sorted(self.blocked, key=self.snapshot.quotas.names.__getitem__):
+            head, outcome, number = self.blocked[queue]
+            answered: dict[Kind, Decision] = {}
+            for place in self.waiting.lines[queue][number + 1 :]:
+                row = place[-1]
+                kind = self.waiting.kind[row]
+                if kind not in answered:
+                    answered[kind] = answers.behind(self.snapshot, self.known.claimant(row), head, outcome)
+                yield about(answered[kind], self.snapshot.state.work_names[row])
+
+    def decided(self, claimant: Claimant, outcome: str, number: int) -> None:
+        """The head has its answer: it is the next one's turn, unless it stays in front."""
+        if outcome in (PREEMPT, SKIP, DEFER, AWAIT) or (outcome == PARK and claimant.settings.strict):
+            self.blocked[claimant.queue] = (claimant, outcome, number)
+
+    # -- who sleeps ----------------------------------------------------------------------------------------------
+
+    def _counts(self, place: Place) -> bool:
+        """Whether this head has a say in its pass: it may have a way, or hold room back from those who have one.
+
+        With fair sharing whoever is there counts, for who comes first depends on it.
+        """
+        kind = self.waiting.kind[place[-1]]
+        return self.snapshot.mode.fair or kind.settings.reclaim != ANY or self._restless(place) or kind in self._awake
+
+    def _restless(self, place: Place) -> bool:
+        """Whether something is remembered of it, so that its turn may go otherwise than that of others like it."""
+        return not place[0] or (bool(self.memory.tried) and place[4] in self.memory.tried)
+
+    def _next(self, number: int) -> int | None:
+        """The first pass from this one on in which somebody may have a way; none if there is none.
+
+        Those who have none wait for as long as nothing changes, whatever their place in line, and what they hold back
+        is free again when the pass ends. So nothing comes of a pass of nobody else, and it need not be gone through.
+        """
+        self._wake()
+        waiting, blocked = self.waiting, self.blocked
+        best: int | None = None
+        candidates = [
+            *((kind.queue, waiting.alike[kind]) for kind in self._awake),
+            *((waiting.kind[row].queue, [place]) for row, place in self._remembered()),
+        ]
+        for queue, line in waiting.lines.items():
+            if queue not in blocked and len(line) > number and waiting.quotas.settings(queue).strict:
+                kind = waiting.kind[line[number][-1]]
+                if kind in self._awake or self._restless(line[number]):
+                    best = number
+                else:
+                    self._stand_still(line[number], number)
+        for queue, places in candidates:
+            line = waiting.lines[queue]
+            if queue in blocked or len(line) <= number or waiting.quotas.settings(queue).strict:
+                continue
+            at = bisect_left(places, line[number])
+            if at < len(places):
+                found = bisect_left(line, places[at])
+                if best is None or found < best:
+                    best = found
+        return best
+
+    def _remembered(self) -> Iterator[tuple[int, Place]]:
+        """Those that wait, and of whom something is remembered."""
+        waiting = self.waiting
+        for row in waiting.sticky:
+            yield row, waiting.places[row]
+        for name in self.memory.tried:
+            row = waiting.state.work_index.get(name, -1)
+            if row in waiting.places:
+                yield row, waiting.places[row]
+
+    def _stand_still(self, place: Place, number: int) -> None:
+        """The head of a strict queue has no way: nobody passes it, and in every pass it keeps what it can."""
+        claimant = self.known.claimant(place[-1])
+        self.decided(claimant, PARK, number)
+        if self.snapshot.mode.fair or claimant.settings.reclaim != ANY:
+            entry = self.known.nominated(claimant, None)
+            if entry.without_way:
+                self._still.append(entry)
+
+    def _standing_still(self) -> Iterator[Decision]:
+        for entry in self._still:
+            self.keepers.append(entry)
+            yield answers.no_victims(self.snapshot, entry)
+        self._still.clear()
+
+    def _wake(self) -> None:
+        """Tell who may have a way at this moment from who certainly has none."""
+        moment = self.snapshot.moment
+        if moment == self._moment:
+            return
+        self._moment = moment
+        ceiling = Ceiling(self.snapshot)
+        changes = self.snapshot.running.changes if moment == (0, 0) else None
+        self._awake = {}
+        for kind, places in self.waiting.alike.items():
+            if kind.asked and not kind.refused:
+                if kind.asleep == changes and places[0][2] >= kind.oldest:
+                    continue
+                if kind.steady and not ceiling.may_have_a_way(kind):
+                    continue
+            self._awake[kind] = None
+
+    def nominated(self, claimant: Claimant) -> Entry:
+        """The head as nominated when the pass begins; if it has no way, nobody like it has at this moment."""
+        tried = self.memory.tried.get(claimant.name)
+        entry = self.known.nominated(claimant, tried)
+        if not self.snapshot.cycle.words and tried is None:
+            kind = self.waiting.kind[claimant.row]
+            kind.asked = True
+            kind.steady = entry.assignment.steady
+            kind.refused = entry.mode == NO_FIT and entry.assignment.hopeless
+            if entry.parks and not kind.refused and max(entry.assignment.tried.values(), default=-1) < 0:
+                self.sleep(claimant)
+        return entry
+
+    def sleep_limited(self, entry: Entry) -> None:
+        """A limit keeps this one from starting, and with it everybody like it, as long as nothing changes."""
+        snapshot, claimant, tried = self.snapshot, entry.claimant, entry.assignment.tried.values()
+        if snapshot.moment != self._moment or snapshot.victims or max(tried, default=-1) >= 0:
+            return
+        if not self.waiting.kind[claimant.row].aged and claimant.name not in self.memory.tried:
+            self.sleep(claimant)
+
+    def sleep(self, claimant: Claimant) -> None:
+        """This one has no way at this moment, so none like it has; of those whose age counts, none that is younger.
+
+        A younger one may take fewer, and of those it may take none comes later in its order than the others do.
+        """
+        kind = self.waiting.kind[claimant.row]
+        if kind.aged and (self.snapshot.mode.fair or claimant.submitted > self.waiting.alike[kind][0][2]):
+            return
+        self._awake.pop(kind, None)
+        if self._moment == (0, 0):
+            kind.asleep, kind.oldest = self.snapshot.running.changes, claimant.submitted if kind.aged else FIRST
 
 
 class _Pass:
     """One head a queue: all nominated on the same snapshot, then processed in turn."""
 
-    def __init__(self, snapshot: Snapshot, lines: Lines, known: Known, memory: Memory) -> None:
-        self.snapshot = snapshot
-        self.lines = lines
-        self.known = known
-        self.memory = memory
+    def __init__(self, plan: _Plan, number: int) -> None:
+        self.plan = plan
+        self.number = number
+        self.snapshot = plan.snapshot
+        self.known = plan.known
         self.now: Book | None = None
         self.left = 0
 
     def decisions(self, heads: list[Claimant]) -> Iterator[Decision]:
-        snapshot = self.snapshot
-        entries = [self.known.nominated(head, self.memory.tried.get(head.name)) for head in heads]
+        snapshot, plan = self.snapshot, self.plan
+        entries = [plan.nominated(head) for head in heads]
         self.now = snapshot.still_there() if snapshot.left else None
-        keepers = list(self.lines.keepers)
+        keepers = list(plan.keepers)
         self.left = len(entries) + len(keepers)
         for entry in in_turn(snapshot, entries + keepers):
             self.left -= 1
@@ -150,9 +287,10 @@ class _Pass:
                 self._hold_back(entry)
                 continue
             outcome, decision = self._answer(entry)
-            self.lines.settled &= outcome == PARK and entry.parks
-            self.memory.note(snapshot.cycle, entry, outcome, refused=decision.action == "refuse")
-            self.lines.decided(entry.claimant, outcome)
+            if outcome == PARK and not entry.parks and decision.action == "wait" and not snapshot.cycle.words:
+                plan.sleep_limited(entry)
+            plan.memory.note(snapshot.cycle, entry, outcome, refused=decision.action == "refuse")
+            plan.decided(entry.claimant, outcome, self.number)
             yield decision
 
     def _answer(self, entry: Entry) -> tuple[str, Decision]:
@@ -172,7 +310,7 @@ class _Pass:
         if entry.without_way:
             self._hold_back(entry)
             if entry.claimant.settings.strict:
-                self.lines.keepers.append(entry)
+                self.plan.keepers.append(entry)
 
     def _process(self, entry: Entry) -> tuple[str, Decision]:
         snapshot = self.snapshot
@@ -204,15 +342,11 @@ class _Pass:
     def _without_earlier_victims(self, entry: Entry) -> Entry:
         """Assignment and victims anew with the victims of earlier heads gone, in the flavors nominated before."""
         snapshot = self.snapshot
-        stay = ~np.isin(snapshot.rows, list(snapshot.victims))
         without = replace(
             snapshot,
             book=snapshot.without_victims(),
-            rows=snapshot.rows[stay],
-            queue=snapshot.queue[stay],
-            leaving=snapshot.leaving[stay],
             pools={},
-            _roots=None,
+            _holders=snapshot.holders.without(snapshot.victims),
         )
         return nominate(without, entry.claimant, only=entry.assignment.flavors)
 
@@ -227,6 +361,7 @@ class _Pass:
             return None
         if entry.assignment.room is None:
             return []
+        self.snapshot.settle()
         room = entry.assignment.room.afresh()
         for victim in entry.victims:
             room.take(victim.row)

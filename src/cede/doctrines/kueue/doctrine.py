@@ -9,7 +9,6 @@ from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.rules import AWAITS, RULES
 from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
 from cede.doctrines.kueue.shares import shares
-from cede.doctrines.kueue.swift import swift
 from cede.doctrines.parts.doctrine import Doctrine, Setting
 from cede.model.plan import REQUEUED
 from cede.state.state import State
@@ -40,7 +39,7 @@ DOCTRINE = Doctrine(
     fate=fate,
     audit=Audit,
     lint=lint,
-    swift=swift,
+    incremental=frozenset({EDITION}),
     quota=True,
     question=question,
     counted=frozenset(HOLDING),

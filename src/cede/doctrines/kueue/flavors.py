@@ -52,6 +52,8 @@ class Assignment:
     tried: Tried = field(default_factory=dict)
     lacking: Room | None = None
     room: Room | None = None
+    steady: bool = False
+    """Whether nodes that are empty have room for it, so that it is not refused for nodes, whatever runs."""
 
     @property
     def stuck(self) -> bool:
@@ -103,6 +105,7 @@ class Assigner:
             if not self._declared(requests, found):
                 return found
             self._together = self._in_one_go(requests, count)
+            found.steady = self._together is not None or not self.snapshot.state.nodes.size
             for group_number, group in enumerate(groups):
                 wanted = {name: requests[name] for name in group.resources if name in requests}
                 if not wanted:
@@ -328,6 +331,7 @@ class Assigner:
         key = tuple((part.count, tuple(part.requests.items())) for part in parts)
         room = self._rooms.get(key)
         if room is None:
+            self.snapshot.settle()
             claim = self.snapshot.claim(self.claimant.row, parts, key)
             room = self._rooms[key] = Room(self.snapshot.state, claim)
         return room

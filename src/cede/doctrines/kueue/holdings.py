@@ -11,17 +11,27 @@ from cede.state.state import State
 
 
 class Holdings:
-    """The columns of the state, but for those that count in parts of Kueue's unit: these are worked out once."""
+    """The columns of the state, but for those that count in parts of Kueue's unit: these are worked out when asked."""
 
     def __init__(self, state: State, quotas: Quotas) -> None:
-        self.work = state.work
+        self.state = state
         self.quotas = quotas
-        self._rounded = {column: _rounded(state, column, parts) for column, parts in quotas.finer.items()}
+        self._rounded: dict[int, Int64s] = {}
+
+    def changed(self) -> None:
+        """Somebody came, went or has other members now."""
+        self._rounded.clear()
 
     def column(self, column: int) -> Int64s:
         """What every workload holds of one column."""
+        parts = self.quotas.finer.get(column)
+        if parts is None:
+            usage: Int64s = self.state.work.usage[column]
+            return usage
         rounded = self._rounded.get(column)
-        return self.work.usage[column] if rounded is None else rounded
+        if rounded is None:
+            rounded = self._rounded[column] = _rounded(self.state, column, parts)
+        return rounded
 
     def of(self, pair: int, rows: Rows) -> Int64s:
         """What each of these workloads holds of a pair."""

@@ -8,33 +8,24 @@ from collections.abc import Hashable
 import numpy as np
 
 from cede.doctrines.kueue.flavors import NO_FIT, Tried
+from cede.doctrines.kueue.kinds import Kind
 from cede.doctrines.kueue.nominate import Entry, nominate
-from cede.doctrines.kueue.settings import LOWER_OR_NEWER
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of
-from cede.doctrines.parts.shapes import about, shapes_of
+from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
-from cede.model.workloads import PodSet
-from cede.state.admission import asks_of
-
-NOT_READ = ("app", "originator", "sensitive", "job_priority", "domain")
-OWNERS = ("user", "project")
-"""Read for policies only."""
 
 
 class Known:
-    """Shapes of the pending work, and what was nominated and answered since something lasting changed last.
+    """What was nominated and answered since something lasting changed last.
 
-    What is nominated depends on the usage and the nodes when the pass begins, on the claimant's shape and on the
+    What is nominated depends on the usage and the nodes when the pass begins, on the claimant's kind and on the
     flavors it tried before; what is answered, on the usage at its turn too, as far as it is told. Explanations speak
     of the one workload that was asked for, and are made anew.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, kinds: dict[int, Kind]) -> None:
         self.snapshot = snapshot
-        state = snapshot.state
-        rows = np.fromiter(state.pending, np.intp, len(state.pending))
-        self.shapes = shapes_of(state, rows, NOT_READ if state.static.policies else (*NOT_READ, *OWNERS))
-        self._asks: dict[int, tuple[PodSet, ...]] = {}
+        self.kinds = kinds
         self._submissions: list[int] | None = None
         self._begin: Hashable = None
         self._nominated: dict[Hashable, Entry] = {}
@@ -42,11 +33,7 @@ class Known:
 
     def claimant(self, row: int) -> Claimant:
         """The claimant; those that are alike ask for the same parts."""
-        shape = self.shapes[row]
-        parts = self._asks.get(shape)
-        if parts is None:
-            parts = self._asks[shape] = asks_of(self.snapshot.state, row)
-        return claimant_of(self.snapshot, row, parts)
+        return claimant_of(self.snapshot, row, self.kinds[row].parts)
 
     def nominated(self, claimant: Claimant, tried: Tried | None) -> Entry:
         """The head as nominated when the pass begins."""
@@ -57,7 +44,8 @@ class Known:
             self._begin = snapshot.moment
             self._nominated.clear()
             self._parked.clear()
-        like = (self.shapes[claimant.row], self._age(claimant), None if tried is None else frozenset(tried.items()))
+        number, age = self.kinds[claimant.row].number, self._age(claimant)
+        like = (number, age, None if tried is None else frozenset(tried.items()))
         found = self._nominated.get(like)
         if found is None:
             found = self._nominated[like] = nominate(snapshot, claimant, tried=tried)
@@ -94,7 +82,7 @@ class Known:
 
     def _age(self, claimant: Claimant) -> int:
         """Its place between the submissions of those that hold room, where that tells whom it may take."""
-        if LOWER_OR_NEWER not in (claimant.settings.within, claimant.settings.reclaim):
+        if not self.kinds[claimant.row].aged:
             return 0
         if self._submissions is None:
             self._submissions = np.unique(self.snapshot.state.work.submitted[self.snapshot.rows]).tolist()

@@ -24,8 +24,9 @@ class Over:
 
 def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Over | None:
     """The first limit that the claimant would exceed with its victims gone."""
-    if not snapshot.tracked:
+    if not snapshot.limited:
         return None
+    snapshot.settle()
     state, trial, row = snapshot.state, snapshot.cycle.trial, entry.claimant.row
     mark = trial.mark()
     for victim in entry.victims:

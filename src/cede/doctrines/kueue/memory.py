@@ -1,4 +1,5 @@
-"""What is remembered from cycle to cycle: who waits for its victims, and where a search for flavors goes on."""
+"""What is remembered from cycle to cycle: who waits for its victims, where a search for flavors goes on, and who waits
+and runs, as far as somebody follows that."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ from dataclasses import dataclass, field
 
 from cede.doctrines.kueue.flavors import Tried
 from cede.doctrines.kueue.nominate import Entry
+from cede.doctrines.kueue.quota import quotas_of
+from cede.doctrines.kueue.running import Running
+from cede.doctrines.kueue.waiting import Waiting
 from cede.doctrines.parts.doctrine import Cycle
 
 START, PREEMPT, PARK, SKIP, DEFER, AWAIT = "start", "preempt", "park", "skip", "defer", "await"
@@ -17,19 +21,23 @@ Place = frozenset[tuple[tuple[int, int], int]]
 @dataclass(slots=True)
 class Memory:
     """`tried`: where a head that stopped before its last flavors goes on. `rounds`: from where it went on before, in
-    which state: as long as that is the same, going on from there again would lead nowhere new.
+    which state: as long as that is the same, going on from there again would lead nowhere new. `turned`: who became
+    sticky, or is so no more, since the lines were last put in order.
     """
 
     sticky: set[str] = field(default_factory=set)
     tried: dict[str, Tried] = field(default_factory=dict)
     rounds: dict[str, tuple[int, set[Place]]] = field(default_factory=dict)
+    turned: set[str] = field(default_factory=set)
+    following: Following | None = None
 
     def note(self, cycle: Cycle, entry: Entry, outcome: str, *, refused: bool) -> None:
         """A head was decided. One that has flavors left to try is tried again though nothing happens."""
         name, version = entry.claimant.name, cycle.state.version
-        self.sticky.discard(name)
-        if outcome in (PREEMPT, AWAIT, DEFER) and not entry.claimant.settings.strict:
-            self.sticky.add(name)
+        sticks = outcome in (PREEMPT, AWAIT, DEFER) and not entry.claimant.settings.strict
+        if sticks != (name in self.sticky):
+            self.turned.add(name)
+            (self.sticky.add if sticks else self.sticky.discard)(name)
         self.tried.pop(name, None)
         if outcome not in (PARK, SKIP) or refused:
             self.rounds.pop(name, None)
@@ -46,6 +54,50 @@ class Memory:
             cycle.wake(cycle.state.now)
         places.add(place)
         self.rounds[name] = (version, places)
+
+
+@dataclass(slots=True)
+class Following:
+    """Who waits and who runs, as the journal tells it; `reshaped` nodes and queues are another cluster."""
+
+    waiting: Waiting
+    running: Running
+    reshaped: int
+
+
+MOST_KINDS = 20_000
+"""With more kinds than this, most of which are gone, all is made anew."""
+
+
+def followed(cycle: Cycle, memory: Memory) -> Following:
+    """Who waits and who runs now: brought up to date by the journal, or made anew where that cannot tell."""
+    state, journal = cycle.state, cycle.state.journal
+    if cycle.words:
+        memory.following = None
+        quotas = quotas_of(state)
+        return Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
+    found = memory.following
+    quotas = quotas_of(state)
+    if (
+        found is None
+        or found.reshaped != journal.reshaped
+        or found.running.quotas is not quotas
+        or found.running.state is not state
+        or len(found.waiting.shapes) > MOST_KINDS
+    ):
+        found = Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
+        found.running.watch()
+        journal.follows = True
+    else:
+        rows = {row if row >= 0 else ~row for row in journal.rows}
+        found.waiting.follow(rows, memory.sticky)
+        found.running.follow(rows)
+        if memory.turned:
+            found.waiting.turn(memory.turned, memory.sticky)
+    memory.turned.clear()
+    journal.rows.clear()
+    memory.following = found
+    return found
 
 
 def memory_of(cycle: Cycle) -> Memory:

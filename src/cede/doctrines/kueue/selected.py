@@ -51,11 +51,8 @@ def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
     """The same usage with only these of those who hold room to choose from."""
     return replace(
         snapshot,
-        rows=snapshot.rows[stay],
-        queue=snapshot.queue[stay],
-        leaving=snapshot.leaving[stay],
         pools={},
-        _roots=None,
+        _holders=snapshot.holders.only(stay),
     )
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cede.doctrines.kueue.book import Book, book_of
+from cede.doctrines.kueue.book import Book
 from cede.doctrines.kueue.drs import Doubts, Shares
 from cede.doctrines.kueue.holdings import Holdings
-from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas, quotas_of
+from cede.doctrines.kueue.quota import Asked, Quotas, quotas_of
+from cede.doctrines.kueue.running import Holders, Running, holders_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.orders import Rows, tie_break
-from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet
 from cede.state.admission import asks_of
-from cede.state.columns import NEVER, NONE, PREEMPTING, RESERVED, RUNNING, UNSET, Bools, Int64s
+from cede.state.columns import NEVER, NONE, RUNNING, UNSET, Bools, Int64s
 from cede.state.state import State
 
 CLAIMS = "kueue.claims"
@@ -52,13 +52,14 @@ class Snapshot:
 
     `stamp` is a number for what the book went through: where it is the same again, so is the book.
 
-    `rows` are the workloads that held room when the plan began, `queue` and `leaving` beside them. `overlapping` has
-    the state of each that is preempting or reserved, where there are both; `pools` whom claimants may take of them.
+    `holders` are the workloads that held room when the plan began, without those that left since; `pools` whom
+    claimants may take of them.
 
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
-    For later passes it has `left`. Nodes and hard limits are `tracked` by the trial, where the file has any. `log` says
-    who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in this pass, and
-    what a cohort uses is not what its children take. `silent`: nobody reads why somebody waits.
+    For later passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is
+    `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
+    then. `log` says who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
+    children take. `silent`: nobody reads why somebody waits.
 
     Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
@@ -70,13 +71,9 @@ class Snapshot:
     exact: bool
     lasting: Book
     book: Book
-    rows: Rows
-    queue: Rows
-    leaving: Bools
-    zeros: dict[int, frozenset[int]]
-    leaving_rows: frozenset[int]
-    overlapping: dict[int, int]
     tracked: bool
+    limited: bool
+    running: Running
     victims: dict[int, str] = field(default_factory=dict)
     left: dict[int, str] = field(default_factory=dict)
     log: list[tuple[str, str, frozenset[int]]] = field(default_factory=list)
@@ -85,10 +82,11 @@ class Snapshot:
     uneven: bool = False
     silent: bool = False
     doubts: Doubts | None = None
-    _stamps: dict[Hashable, int] = field(default_factory=dict)
+    unbooked: list[tuple[int, list[int] | None, tuple[PodSet, ...]]] = field(default_factory=list)
+    _stamps: dict[Hashable, int] = field(default_factory=lambda: {(0, 0): 0})
     _changes: int = 0
     _touched: bool = False
-    _roots: Rows | None = None
+    _holders: Holders | None = None
 
     @property
     def state(self) -> State:
@@ -97,7 +95,63 @@ class Snapshot:
     @property
     def moment(self) -> tuple[int, int]:
         """The same for the same usage and the same bookings, as long as nobody's victims are there yet."""
-        return self.stamp, self.cycle.trial.mark()
+        return self.stamp, self.steps
+
+    @property
+    def steps(self) -> int:
+        """How often the plan changed what stands on nodes so far."""
+        return self.cycle.trial.mark() + len(self.unbooked)
+
+    def evict(self, row: int) -> None:
+        """The room of a victim is free on its nodes."""
+        if self.tracked:
+            self.unbooked.append((row, None, ()))
+
+    def place(self, row: int, nodes: list[int], parts: tuple[PodSet, ...]) -> None:
+        """A claimant's members stand on these nodes, or will."""
+        if self.tracked:
+            self.unbooked.append((row, nodes, parts))
+
+    def settle(self) -> None:
+        """The columns show what the plan did so far."""
+        if self.unbooked:
+            _ = self.holders  # of when the plan began
+            for row, nodes, parts in self.unbooked:
+                if nodes is None:
+                    self.cycle.trial.evict(row)
+                else:
+                    self.cycle.trial.book(row, nodes, parts)
+            self.unbooked.clear()
+
+    @property
+    def holders(self) -> Holders:
+        """Who holds room, as far as that is not for somebody else in this plan."""
+        if self._holders is None:
+            self._holders = holders_of(self.state, self.quotas)
+        return self._holders
+
+    @property
+    def rows(self) -> Rows:
+        return self.holders.rows
+
+    @property
+    def queue(self) -> Rows:
+        """The queue of each holder."""
+        return self.holders.queue
+
+    @property
+    def leaving(self) -> Bools:
+        """Which holders are being preempted."""
+        return self.holders.leaving
+
+    def roots(self) -> Rows:
+        """The root of each holder's queue."""
+        return self.holders.roots
+
+    @property
+    def leaving_rows(self) -> frozenset[int]:
+        """Those that were being preempted when the plan began."""
+        return self.running.leaving
 
     def charge(self, claimant: Claimant, asked: Asked, word: str, *, lasting: bool = True) -> None:
         """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
@@ -125,16 +179,15 @@ class Snapshot:
         if self.victims:
             self._changes += 1
             self._touched = True
-            stay = ~np.isin(self.rows, list(self.victims))
-            self.rows, self.queue, self.leaving = self.rows[stay], self.queue[stay], self.leaving[stay]
-            self._roots, self.pools = None, {}
+            self._holders, self.pools = self.holders.without(self.victims), {}
+            self.running.leave(self.victims)
             self.left |= self.victims
             self.victims = {}
         self.log.append(("", "", frozenset()))
         if self._touched:
             self.book = self.lasting.copy()
             self.uneven = False
-            self._went_through(self._changes, self.cycle.trial.mark())
+            self._went_through(self._changes, self.steps)
             self._touched = False
 
     def still_there(self) -> Book:
@@ -150,11 +203,8 @@ class Snapshot:
         return replace(
             self,
             book=Book(quotas, [[0] * quotas.size for _ in quotas.pairs]),
-            rows=self.rows[:0],
-            queue=self.queue[:0],
-            leaving=self.leaving[:0],
             pools={},
-            _roots=None,
+            _holders=self.holders.nobody(),
         )
 
     def without_victims(self) -> Book:
@@ -176,7 +226,7 @@ class Snapshot:
 
     def code(self, row: int) -> int:
         """The state that a workload had when the plan began, as far as that matters to a book."""
-        return self.overlapping.get(row, RUNNING)
+        return self.running.codes.get(row, RUNNING)
 
     def usage(self, pair: int, rows: Rows) -> Int64s:
         """What each of these workloads holds of a pair."""
@@ -190,24 +240,16 @@ class Snapshot:
         """All that one workload holds."""
         return self.amounts(row, tuple(range(len(self.quotas.pairs))))
 
-    def roots(self) -> Rows:
-        """The root of each holder's queue."""
-        if self._roots is None:
-            every = self.quotas.kept.get("roots")
-            if not isinstance(every, np.ndarray):
-                every = self.quotas.kept["roots"] = np.array(self.quotas.root, np.intp)
-            self._roots = every[self.queue]
-        return self._roots
-
     def touches(self, rows: Rows, pairs: list[int]) -> Bools:
         """Which of these hold any of the pairs; an amount of nothing counts too."""
         found = np.zeros(len(rows), np.bool_)
         for pair in pairs:
             for column, _ in self.quotas.columns[pair]:
                 found |= self.state.work.usage[column, rows] > 0
-        if self.zeros:
+        zeros = self.running.zeros
+        if zeros:
             wanted = set(pairs)
-            here = [row for row, zero in self.zeros.items() if zero & wanted]
+            here = [row for row, zero in zeros.items() if zero & wanted]
             found |= np.isin(rows, here)
         return found
 
@@ -233,37 +275,33 @@ class Snapshot:
         return np.where(started == NEVER, self.state.now, started)
 
 
-def snapshot_of(cycle: Cycle, *, silent: bool = False) -> Snapshot:
-    """The state as it stands, ready to be planned on."""
+def snapshot_of(cycle: Cycle, running: Running | None = None, *, silent: bool = False) -> Snapshot:
+    """The state as it stands, ready to be planned on; `running` is the account of it, where one is kept."""
     state = cycle.state
     quotas = quotas_of(state)
-    choice = state.static.doctrine
-    work, size = state.work, state.work.size
-    rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.queue[:size] != NONE))
+    running = running or Running(state, quotas)
+    mode = quotas.kept.get("mode")
+    if not isinstance(mode, Mode):
+        choice = state.static.doctrine
+        mode = quotas.kept["mode"] = mode_of({} if choice is None else choice.settings)
+    most = quotas.kept.get("limited")
+    if most is None:
+        most = quotas.kept["limited"] = bool((state.tree.max[:, : quotas.size] != UNSET).any())
+    limited = bool(state.static.tenants or most)
     return Snapshot(
         cycle=cycle,
         quotas=quotas,
-        holdings=(holdings := Holdings(state, quotas)),
-        mode=(mode := mode_of({} if choice is None else choice.settings)),
+        holdings=running.holdings,
+        mode=mode,
         exact=mode.recheck,
-        lasting=(book := book_of(state, quotas, holdings)),
-        book=book.copy(),
-        rows=rows,
-        queue=work.queue[rows].astype(np.intp),
-        leaving=work.state[rows] == PREEMPTING,
-        zeros=_zeros(state, quotas),
-        leaving_rows=frozenset(rows[work.state[rows] == PREEMPTING].tolist()),
-        overlapping={} if book.moments is None else _states(state, rows, (PREEMPTING, RESERVED)),
-        tracked=bool(state.nodes.size or state.static.tenants or (state.tree.max[:, : quotas.size] != UNSET).any()),
+        lasting=running.book.copy(),
+        book=running.book.copy(),
+        tracked=bool(state.nodes.size or limited),
+        limited=limited,
+        running=running,
         silent=silent,
         doubts=Doubts() if mode.fair and not mode.recheck and not silent else None,
     )
-
-
-def _states(state: State, rows: Rows, codes: tuple[int, ...]) -> dict[int, int]:
-    """The state of those of these workloads that are in one of these states."""
-    found = rows[np.isin(state.work.state[rows], codes)]
-    return dict(zip(found.tolist(), state.work.state[found].tolist(), strict=True))
 
 
 def claimant_of(snapshot: Snapshot, row: int, parts: tuple[PodSet, ...] | None = None) -> Claimant:
@@ -281,20 +319,3 @@ def claimant_of(snapshot: Snapshot, row: int, parts: tuple[PodSet, ...] | None =
         parts=asks_of(state, row) if parts is None else parts,
         settings=snapshot.quotas.settings(queue),
     )
-
-
-def _zeros(state: State, quotas: Quotas) -> dict[int, frozenset[int]]:
-    """The pairs of which a workload says that it holds nothing; what it asks for counts where it gives no usage."""
-    found: dict[int, frozenset[int]] = {}
-    given = state.work.usage_given
-    sides = [
-        *state.odd_usages.items(),
-        *((row, amounts) for row, amounts in state.odd_requests.items() if not given[row]),
-        *((row, part.requests) for row, parts in state.parts.items() if not given[row] for part in parts),
-    ]
-    for row, amounts in sides:
-        names = [split_flavor(name) for name, nano in amounts.items() if not nano]
-        pairs = {quotas.index[resource, flavor or DEFAULT] for resource, flavor in names}
-        if pairs:
-            found[row] = found.get(row, frozenset()) | pairs
-    return found

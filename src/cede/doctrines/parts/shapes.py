@@ -28,25 +28,57 @@ A doctrine that reads one of them when it decides about a claimant must tell suc
 """
 
 
-def shapes_of(state: State, rows: Rows, unread: Container[str] = ()) -> dict[int, int]:
-    """A number for each of these waiting workloads, the same for those that are alike.
+class Kinds:
+    """A number for each waiting workload, the same for those that are alike; given to one when it comes, or to many.
 
-    `unread` are further columns that the doctrine does not read of a claimant.
+    `unread` are further columns that the doctrine does not read of a claimant. Numbers stay true as long as the
+    columns are the same ones: a new resource, or a finer unit, asks for new ones.
     """
-    work = state.work
-    scalars = [name for name in WorkloadColumns.scalars if name not in OWN and name not in unread]
-    vectors = [work.need, work.usage]
-    table = np.empty((len(rows), len(scalars) + sum(len(vector) for vector in vectors)), np.int64)
-    for at, name in enumerate(scalars):
-        table[:, at] = getattr(work, name)[rows]
-    np.concatenate([vector[:, rows] for vector in vectors], out=table[:, len(scalars) :].T)
-    keys: list[Hashable] = table.view(f"V{table.shape[1] * table.itemsize}")[:, 0].tolist()
-    numbers: dict[Hashable, int] = {}
-    odd = _odd(state, set(rows.tolist()))
-    return {
-        row: numbers.setdefault((key, _beside(state, row)) if row in odd else key, len(numbers))
-        for row, key in zip(rows.tolist(), keys, strict=True)
-    }
+
+    def __init__(self, state: State, unread: Container[str] = ()) -> None:
+        self._state = state
+        self._numbers: dict[Hashable, int] = {}
+        by_type: dict[Any, list[str]] = {}
+        for name, dtype in WorkloadColumns.scalars.items():
+            by_type.setdefault(dtype, []).append(name)
+        read = [
+            [at for at, name in enumerate(names) if name not in OWN and name not in unread]
+            for names in by_type.values()
+        ]
+        wide = list(range(len(state.work.blocks[-1])))
+        self._read = [(number, np.array(columns, np.intp)) for number, columns in enumerate([*read, wide]) if columns]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def of(self, row: int) -> int:
+        """The number of one waiting workload."""
+        blocks = self._state.work.blocks
+        key: Hashable = b"".join([blocks[at][columns, row].astype(np.int64).tobytes() for at, columns in self._read])
+        return self._number(row, key, odd=any(row in side for side in _sides(self._state)))
+
+    def of_all(self, rows: Rows) -> dict[int, int]:
+        """The numbers of these waiting workloads."""
+        blocks = self._state.work.blocks
+        table = np.concatenate([blocks[at][np.ix_(columns, rows)].astype(np.int64) for at, columns in self._read])
+        table = np.ascontiguousarray(table.T)
+        keys: list[Hashable] = table.view(f"V{table.shape[1] * table.itemsize}")[:, 0].tolist()
+        odd = _odd(self._state, set(rows.tolist()))
+        return {row: self._number(row, key, odd=row in odd) for row, key in zip(rows.tolist(), keys, strict=True)}
+
+    def _number(self, row: int, key: Hashable, *, odd: bool) -> int:
+        return self._numbers.setdefault((key, _beside(self._state, row)) if odd else key, len(self._numbers))
+
+
+def shapes_of(state: State, rows: Rows, unread: Container[str] = ()) -> dict[int, int]:
+    """A number for each of these waiting workloads, the same for those that are alike."""
+    return Kinds(state, unread).of_all(rows)
+
+
+def _sides(state: State) -> tuple[dict[int, Any], ...]:
+    """What is known of some workloads beside their columns."""
+    others: tuple[dict[int, Any], ...] = (state.parts, state.constraints, state.admitted, state.reservations)
+    return (*others, state.odd_requests, state.odd_usages)
 
 
 def shape_of(state: State, row: int, unread: tuple[str, ...] = ()) -> Hashable:
@@ -88,8 +120,7 @@ def _reader(unread: tuple[str, ...]) -> Shapes:
 
 def _odd(state: State, rows: set[int]) -> set[int]:
     """Those of these workloads of which something is known beside their columns."""
-    sides: tuple[dict[int, Any], ...] = (state.parts, state.constraints, state.admitted, state.reservations)
-    return {row for side in (*sides, state.odd_requests, state.odd_usages) for row in side.keys() & rows}
+    return {row for side in _sides(state) for row in side.keys() & rows}
 
 
 def _beside(state: State, row: int) -> Hashable:

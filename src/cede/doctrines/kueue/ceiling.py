@@ -1,0 +1,105 @@
+"""The most that a claimant could come to have, whoever went: told from sums, before anything is searched.
+
+Whoever it takes away gives back no more than it holds, to the claimant's queue no more than that. So what is available
+and all that those hold together whom its policies let it take is more than any search leads to; where that is less than
+it asks for, it has no way. Nobody finds victims in other queues unless one of them is above its quota. With classical
+preemption and without borrowing while preempting, the queue itself must besides end within its quota, in a tree of one
+cohort: with an advantage it is there already, and without one every attempt that takes others stops only there.
+"""
+
+from __future__ import annotations
+
+from cede.doctrines.kueue.book import Book
+from cede.doctrines.kueue.kinds import Kind
+from cede.doctrines.kueue.quota import Asked
+from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
+from cede.doctrines.kueue.snapshot import Snapshot
+from cede.state.columns import NONE
+
+Sums = list[int]
+Reachable = tuple[Sums, Sums, Sums]
+"""By pair: what the own queue keeps if all its candidates go, what is available then, and with other queues' gone."""
+
+
+class Ceiling:
+    """Bounds at one moment of a plan, worked out once for all of a queue and priority."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._known: dict[tuple[int, int, bool], Reachable] = {}
+        self._available: dict[int, Sums] = {}
+
+    def may_have_a_way(self, kind: Kind) -> bool:
+        """False only if it certainly has none."""
+        if kind.slots is None:
+            return True
+        key = (kind.queue, kind.priority, kind.preempts)
+        reachable = self._known.get(key)
+        if reachable is None:
+            reachable = self._known[key] = self._reachable(kind)
+        for slot in kind.slots:
+            for asked in slot:
+                if self._enough(kind, asked, reachable):
+                    break
+            else:
+                return False
+        return True
+
+    def _enough(self, kind: Kind, asked: Asked, reachable: Reachable) -> bool:
+        keeps, alone, together = reachable
+        for pair, amount in asked:
+            if amount > together[pair]:
+                return False
+        for pair, amount in asked:
+            if amount > alone[pair]:
+                break
+        else:
+            return True
+        quotas = self.snapshot.quotas
+        if kind.settings.borrow or self.snapshot.mode.fair or len(quotas.path[kind.queue]) > 2:
+            return True
+        return all(keeps[pair] + amount <= quotas.subtree[pair][kind.queue] for pair, amount in asked)
+
+    def _reachable(self, kind: Kind) -> Reachable:
+        snapshot, settings = self.snapshot, kind.settings
+        quotas, below, book = snapshot.quotas, snapshot.running.below, snapshot.lasting
+        queue = kind.queue
+        available = self._available.get(queue)
+        if available is None:
+            pairs = range(len(quotas.pairs))
+            available = self._available[queue] = [book.available(pair, queue) for pair in pairs]
+        keeps = [row[queue] for row in book.used]
+        if not kind.preempts:
+            return keeps, available, available
+        alone = available[:]
+        for priority, sums in below[queue].items():
+            if _lets(settings.within, kind.priority, priority):
+                for pair, amount in enumerate(sums):
+                    alone[pair] += amount
+                    keeps[pair] -= amount
+        together = alone
+        if settings.reclaim != NEVER and quotas.parent[queue] != NONE:
+            together = alone[:]
+            root = quotas.root[queue]
+            for other, of_queue in enumerate(below):
+                if of_queue and other != queue and quotas.root[other] == root and _exceeds(book, other):
+                    for priority, sums in of_queue.items():
+                        if _lets(settings.reclaim, kind.priority, priority):
+                            for pair, amount in enumerate(sums):
+                                together[pair] += amount
+        return keeps, alone, together
+
+
+def _lets(policy: str, claimant: int, priority: int) -> bool:
+    """Whether a policy may let a claimant of this priority take somebody of that, whatever their age."""
+    if policy == ANY:
+        return True
+    return policy != NEVER and (priority < claimant or (policy == LOWER_OR_NEWER and priority == claimant))
+
+
+def _exceeds(book: Book, queue: int) -> bool:
+    """Whether the queue is above its quota in anything."""
+    for used, subtree in zip(book.used, book.quotas.subtree, strict=True):  # noqa: SIM110 - any() takes longer
+        if used[queue] > subtree[queue]:
+            return True
+    return False

@@ -1,0 +1,73 @@
+"""Waiting workloads that are alike: what one of them is told, all of them are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
+from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
+from cede.model.plan import Decision
+from cede.model.resources import split_flavor
+from cede.model.workloads import PodSet
+
+NOT_READ = ("app", "originator", "sensitive", "job_priority", "domain")
+OWNERS = ("user", "project")
+"""Read for policies only."""
+NOT_YET = -1
+FIRST = -(1 << 63)
+"""Earlier than every submission."""
+
+Slot = tuple[Asked, ...]
+"""What one resource group of one pod set asks for at least, in each of its flavors."""
+
+
+@dataclass(eq=False, slots=True)
+class Kind:
+    """What is the same for all of a kind.
+
+    `refusal`: it is refused before anybody looks at quota. `slots`: what it asks for at least; none where that alone
+    does not tell that it has no way. `asleep`: after so many changes of what runs it was found to have none, and nobody
+    has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
+    `steady`: whether that is so does not depend on what runs.
+    """
+
+    number: int
+    queue: int
+    priority: int
+    preempts: bool
+    parts: tuple[PodSet, ...]
+    settings: Settings
+    refusal: Decision | None
+    slots: tuple[Slot, ...] | None
+    asleep: int = NOT_YET
+    oldest: int = FIRST
+    asked: bool = False
+    steady: bool = False
+    refused: bool = False
+
+    @property
+    def aged(self) -> bool:
+        """Whether its age tells whom it may take."""
+        return LOWER_OR_NEWER in (self.settings.within, self.settings.reclaim)
+
+
+def slots_of(quotas: Quotas, queue: int, parts: tuple[PodSet, ...]) -> tuple[Slot, ...]:
+    """What these members ask for at least, group by group, in whatever flavor; what no group has is left out."""
+    found: list[Slot] = []
+    for part, group in product(parts, quotas.groups(queue)):
+        count = part.count if part.min_count is None else part.min_count
+        wanted: dict[str, int] = {}
+        for name, nano in part.requests.items():
+            resource, _ = split_flavor(name)
+            if nano * count and resource in group.resources:
+                wanted[resource] = wanted.get(resource, 0) + rounded_up(resource, nano) * count
+        if wanted:
+            pairs = [[quotas.index[name, flavor] for name in wanted] for flavor in group.flavors]
+            found.append(
+                tuple(
+                    tuple((pair, quotas.count(pair, nano)) for pair, nano in zip(row, wanted.values(), strict=True))
+                    for row in pairs
+                )
+            )
+    return tuple(found)

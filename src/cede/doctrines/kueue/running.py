@@ -1,0 +1,195 @@
+"""Who holds room, and what: usage by queue and pair, kept from cycle to cycle by following the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cede.doctrines.kueue.book import Book, book_of
+from cede.doctrines.kueue.holdings import Holdings
+from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas
+from cede.doctrines.parts.orders import Rows
+from cede.model.resources import split_flavor
+from cede.state.columns import NONE, PREEMPTING, RESERVED, Bools
+from cede.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Workloads that hold room, in the order of their rows; beside each its queue, and whether it is leaving."""
+
+    rows: Rows
+    queue: Rows
+    leaving: Bools
+    roots: Rows
+
+    def only(self, stay: Bools) -> Holders:
+        return Holders(self.rows[stay], self.queue[stay], self.leaving[stay], self.roots[stay])
+
+    def without(self, rows: Iterable[int]) -> Holders:
+        return self.only(~np.isin(self.rows, list(rows)))
+
+    def nobody(self) -> Holders:
+        return Holders(self.rows[:0], self.queue[:0], self.leaving[:0], self.roots[:0])
+
+
+def holders_of(state: State, quotas: Quotas) -> Holders:
+    """Everybody that holds room of a queue now."""
+    work, size = state.work, state.work.size
+    rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.queue[:size] != NONE))
+    roots = quotas.kept.get("roots")
+    if not isinstance(roots, np.ndarray):
+        roots = quotas.kept["roots"] = np.array(quotas.root, np.intp)
+    queue = work.queue[rows].astype(np.intp)
+    return Holders(rows, queue, work.state[rows] == PREEMPTING, roots[queue])
+
+
+class Holding(NamedTuple):
+    """What one workload holds, of which queue, and who may take it away."""
+
+    queue: int
+    priority: int
+    preemptible: bool
+    amounts: Asked
+    code: int
+
+
+class Running:
+    """The usage as it is, and what each priority of a queue holds of it.
+
+    `changes` counts the times that anybody took room or gave it back. `codes` are the states of those that overlap.
+    `below[queue][priority]` is what may be taken away, by pair; kept once somebody follows.
+    """
+
+    def __init__(self, state: State, quotas: Quotas) -> None:
+        self.state = state
+        self.quotas = quotas
+        self.pairs = tuple(range(len(quotas.pairs)))
+        self.holdings = Holdings(state, quotas)
+        self.book: Book = book_of(state, quotas, self.holdings)
+        self.changes = 0
+        self.below: list[dict[int, list[int]]] = [{} for _ in range(quotas.size)]
+        self.codes = self._overlapping() if state.between else {}
+        self.leaving = frozenset(row for row, code in self.codes.items() if code == PREEMPTING)
+        self._held: dict[int, Holding] | None = None
+        self._zeros: dict[int, frozenset[int]] | None = None
+        self._left: list[Holding] = []
+
+    def _overlapping(self) -> dict[int, int]:
+        work, size = self.state.work, self.state.work.size
+        codes = work.state[:size]
+        rows = np.flatnonzero(((codes == PREEMPTING) | (codes == RESERVED)) & (work.queue[:size] != NONE))
+        return dict(zip(rows.tolist(), codes[rows].tolist(), strict=True))
+
+    @property
+    def zeros(self) -> dict[int, frozenset[int]]:
+        """The pairs of which a holder says that it holds nothing."""
+        if self._zeros is None:
+            rows = holders_of(self.state, self.quotas).rows.tolist()
+            found = ((row, zeros_of(self.state, self.quotas, row)) for row in rows)
+            self._zeros = {row: zeros for row, zeros in found if zeros}
+        return self._zeros
+
+    # -- following -----------------------------------------------------------------------------------------------
+
+    def watch(self) -> None:
+        """From now on changes are told by `follow`."""
+        self._held = {}
+        _ = self.zeros
+        for row in holders_of(self.state, self.quotas).rows.tolist():
+            held = self._held[row] = self._holding(row)
+            self._count(held, 1)
+
+    def follow(self, rows: Iterable[int]) -> None:
+        """These came, moved or ended."""
+        assert self._held is not None
+        assert self._zeros is not None
+        state, book, codes = self.state, self.book, self.codes
+        states, queues = state.work.state, state.work.queue
+        self.holdings.changed()
+        for row in rows:
+            before = self._held.pop(row, None)
+            holds = states[row] >= RESERVED and queues[row] != NONE
+            if before is None and not holds:
+                continue
+            self.changes += 1
+            if before is not None:
+                book.remove_all(before.queue, before.amounts, before.code)
+                self._count(before, -1)
+                codes.pop(row, None)
+                self._zeros.pop(row, None)
+            if holds:
+                held = self._held[row] = self._holding(row)
+                if held.code in (PREEMPTING, RESERVED):
+                    codes[row] = held.code
+                book.add_all(held.queue, held.amounts, held.code)
+                self._count(held, 1)
+                zeros = zeros_of(state, self.quotas, row)
+                if zeros:
+                    self._zeros[row] = zeros
+        if codes or self.leaving:
+            self.leaving = frozenset(row for row, code in codes.items() if code == PREEMPTING)
+        self._tell_apart()
+
+    def _tell_apart(self) -> None:
+        """What is preempting makes way for what is reserved, where there is some of both."""
+        assert self._held is not None
+        book = self.book
+        both = bool(self.leaving) and len(self.leaving) < len(self.codes)
+        if both and book.moments is None:
+            tables = []
+            for code in (RESERVED, PREEMPTING):
+                without = Book(self.quotas, [row[:] for row in book.used])
+                for row, other in self.codes.items():
+                    if other == code:
+                        without.remove_all(self._held[row].queue, self._held[row].amounts)
+                tables.append(without.used)
+            book.overlap(*tables)
+        elif not both and book.moments is not None:
+            book.used = book.moments[0 if self.leaving else 1]
+            book.moments = None
+
+    def _holding(self, row: int) -> Holding:
+        work = self.state.work
+        queue, code = int(work.queue[row]), int(work.state[row])
+        amounts = self.holdings.amounts(row, self.pairs)
+        return Holding(queue, int(work.priority[row]), bool(work.preemptible[row]), amounts, code)
+
+    def _count(self, held: Holding, sign: int) -> None:
+        if not held.preemptible:
+            return
+        of_queue = self.below[held.queue]
+        sums = of_queue.get(held.priority)
+        if sums is None:
+            sums = of_queue[held.priority] = [0] * len(self.pairs)
+        for pair, amount in held.amounts:
+            sums[pair] += sign * amount
+
+    # -- within one plan -----------------------------------------------------------------------------------------
+
+    def leave(self, victims: Mapping[int, str]) -> None:
+        """These are gone for the rest of the plan, so that nobody else may take them."""
+        if self._held is not None:
+            for row in victims:
+                held = self._held[row]
+                self._left.append(held)
+                self._count(held, -1)
+
+    def end_plan(self) -> None:
+        """Everybody is there again."""
+        for held in self._left:
+            self._count(held, 1)
+        self._left.clear()
+
+
+def zeros_of(state: State, quotas: Quotas, row: int) -> frozenset[int]:
+    """The pairs of which a workload says that it holds nothing; what it asks for counts where it gives no usage."""
+    sides = [state.odd_usages.get(row)]
+    if not state.work.usage_given[row]:
+        sides += [state.odd_requests.get(row), *(part.requests for part in state.parts.get(row, ()))]
+    names = [name for side in sides if side for name, nano in side.items() if not nano]
+    found = (split_flavor(name) for name in names)
+    return frozenset(quotas.index[resource, flavor or DEFAULT] for resource, flavor in found)
