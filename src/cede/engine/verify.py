@@ -31,7 +31,10 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
     apart = doctrine.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or doctrine.usable is not None
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
-        return []
+        if not state.static.flavored_quota:
+            return []
+        audit = doctrine.audit(state, plan.edition)
+        return [f"{made.workload}: {objection}" for made in plan.decisions for objection in audit(made)]
     return list(_complaints(state, doctrine, plan))
 
 

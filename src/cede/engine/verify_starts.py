@@ -8,9 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from cede.model.plan import Decision, Plan
+from cede.state.admission import admitted_parts
 from cede.state.columns import NONE, READY, SUSPENDED, UNSET, Int64s
 from cede.state.standing import OVERLAPPING
 from cede.state.state import State
+
+MOST_KEPT = 4096
+"""Needs of members in flavors that are kept."""
 
 
 def lawful_starts(state: State, plan: Plan) -> bool:
@@ -22,7 +26,7 @@ def lawful_starts(state: State, plan: Plan) -> bool:
     free: dict[int, Int64s] = {}
     decided: set[str] = set()
     for made in plan.decisions:
-        if made.action != "start" or made.victims or made.flavors or made.counts or not _starts(state, made, free):
+        if made.action != "start" or made.victims or made.counts or not _starts(state, made, free):
             return False
         assert made.workload is not None
         if made.workload in decided:
@@ -40,7 +44,9 @@ def _starts(state: State, made: Decision, free: dict[int, Int64s]) -> bool:
         return False
     if len(made.nodes) != work.members[row] or not _unlimited(state, int(work.queue[row])):
         return False
-    need, partition = work.need[:, row], work.partition[row]
+    need, partition = _need(state, row, made), work.partition[row]
+    if need is None:
+        return False
     for name in made.nodes:
         node = state.node_index.get(name)
         if node is None or nodes.state[node] != READY or nodes.partition[node] != partition:
@@ -56,6 +62,27 @@ def _starts(state: State, made: Decision, free: dict[int, Int64s]) -> bool:
             return False
         free[node] = left
     return True
+
+
+def _need(state: State, row: int, made: Decision) -> Int64s | None:
+    """What each of its equal members takes of a node, in the flavors that it gets; None where that is not plain."""
+    if not made.flavors:
+        need: Int64s = state.work.need[:, row]
+        return need
+    if not state.static.flavored_quota or row in state.admitted or state.work.usage_given[row]:
+        return None
+    if not all(isinstance(flavor, str) for flavor in made.flavors.values()):
+        return None
+    key = (state.work.need[:, row].tobytes(), tuple(made.flavors.items()))
+    known: dict[object, Int64s | None] = state.tree.derived.setdefault("verify needs", {})
+    if key not in known:
+        parts = admitted_parts(state, row, made.flavors, {}) or ()
+        names = {name for part in parts for name in part.requests}
+        if len(known) > MOST_KEPT:
+            known.clear()
+        learned = len(parts) == 1 and names <= state.units.index.keys()
+        known[key] = state.vectors_of(parts, bool(state.work.exclusive[row]))[0] if learned else None
+    return known[key]
 
 
 def _unlimited(state: State, queue: int) -> bool:

@@ -1,8 +1,8 @@
-"""A plain account of quotas for checking: the definitions as they stand, worked out anew whenever asked."""
+"""A plain account of quotas for checking: the definitions as they stand, worked out for what is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 
@@ -13,6 +13,8 @@ Pair = tuple[str, str]
 Amounts = dict[Pair, int]
 BEFORE, AFTER = "before", "after"
 WHEN = (BEFORE, AFTER)
+MOMENTS = {"preempting": (BEFORE,), "reserved": (AFTER,)}
+"""When work in such a state is there; all other is at both."""
 
 
 class _Entries:
@@ -44,35 +46,77 @@ class _Entries:
             }
             for name, document in documents.items()
         }
+        self._quota: dict[tuple[str, Pair], int] = {}
+        self._local: dict[tuple[str, Pair], int] = {}
+
+    def quota(self, node: str, pair: Pair) -> int:
+        """What it is promised, with what its children lend."""
+        found = self._quota.get((node, pair))
+        if found is None:
+            lent = (self.quota(child, pair) - self.local(child, pair) for child in self.children[node])
+            found = _sum(pair, [self.limits["guaranteed"][node].get(pair, 0), *lent])
+            self._quota[node, pair] = found
+        return found
+
+    def local(self, node: str, pair: Pair) -> int:
+        """What the node keeps to itself: of an unlimited quota nothing, if that may all be lent, or else all."""
+        found = self._local.get((node, pair))
+        if found is None:
+            lending = self.limits["lending_limit"][node].get(pair)
+            quota = self.quota(node, pair)
+            if quota >= unlimited(pair):
+                found = 0 if lending is None or lending >= unlimited(pair) else quota
+            else:
+                found = 0 if lending is None else max(0, quota - lending)
+            self._local[node, pair] = found
+        return found
+
+
+Held = dict[str, Amounts]
+"""What a queue's own work holds, `BEFORE` and `AFTER`."""
 
 
 class Account:
     """The queues as the file lists them, and what each holds itself; everything else is worked out when asked.
 
     Amounts are nano-units. What a queue holds is told twice: `BEFORE` what is preempting has left and what is reserved
-    has come, and `AFTER` that. The one makes way for the other, so that what is used is the larger.
+    has come, and `AFTER` that. The one makes way for the other, so that what is used is the larger. What a queue held
+    to begin with is `counted` when somebody asks for it.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, counted: Callable[[str], Held]) -> None:
         entries = state.tree.derived.get("kueue account")
         if not isinstance(entries, _Entries):
             entries = state.tree.derived["kueue account"] = _Entries(state)
+        self.entries = entries
         self.parent, self.children = entries.parent, entries.children
         self.weight, self.limits, self.groups = entries.weight, entries.limits, entries.groups
-        self.own: dict[str, dict[str, Amounts]] = {name: {when: {} for when in WHEN} for name in self.parent}
+        self.quota, self.local = entries.quota, entries.local
+        self._counted = counted
+        self._began: dict[str, Held] = {}
+        self._moved: dict[str, Held] = {}
 
     def copy(self) -> Account:
         """The same, to go on from here by itself."""
         found = copy(self)
-        found.own = {name: {when: dict(own) for when, own in owns.items()} for name, owns in self.own.items()}
+        found._moved = {name: {when: dict(own) for when, own in held.items()} for name, held in self._moved.items()}
         return found
 
     def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1, word: str = "running") -> None:
         """Work of this queue, in this state, takes so much or gives it back."""
-        for when in {"preempting": (BEFORE,), "reserved": (AFTER,)}.get(word, WHEN):
-            own = self.own[queue][when]
+        held = self._moved.setdefault(queue, {BEFORE: {}, AFTER: {}})
+        for when in MOMENTS.get(word, WHEN):
+            own = held[when]
             for pair, amount in amounts.items():
                 own[pair] = own.get(pair, 0) + sign * amount
+
+    def own(self, when: str, queue: str, pair: Pair) -> int:
+        """What the queue's own work holds."""
+        began = self._began.get(queue)
+        if began is None:
+            began = self._began[queue] = self._counted(queue)
+        moved = self._moved.get(queue)
+        return began[when].get(pair, 0) + (0 if moved is None else moved[when].get(pair, 0))
 
     def root(self, queue: str) -> str:
         above = self.parent[queue]
@@ -82,25 +126,14 @@ class Account:
         above = self.parent[queue]
         return [queue] if above is None else [queue, *self.path(above)]
 
-    def quota(self, node: str, pair: Pair) -> int:
-        lent = (self.quota(child, pair) - self.local(child, pair) for child in self.children[node])
-        return _sum(pair, [self.limits["guaranteed"][node].get(pair, 0), *lent])
-
-    def local(self, node: str, pair: Pair) -> int:
-        """What the node keeps to itself: of an unlimited quota nothing, if that may all be lent, or else all."""
-        lending = self.limits["lending_limit"][node].get(pair)
-        quota = self.quota(node, pair)
-        if quota >= unlimited(pair):
-            return 0 if lending is None or lending >= unlimited(pair) else quota
-        return 0 if lending is None else max(0, quota - lending)
-
     def used(self, node: str, pair: Pair) -> int:
         return max(self.used_when(when, node, pair) for when in WHEN)
 
     def used_when(self, when: str, node: str, pair: Pair) -> int:
-        return self.own[node][when].get(pair, 0) + sum(
-            max(0, self.used_when(when, child, pair) - self.local(child, pair)) for child in self.children[node]
-        )
+        found = self.own(when, node, pair)
+        for child in self.children[node]:
+            found += max(0, self.used_when(when, child, pair) - self.local(child, pair))
+        return found
 
     def available(self, node: str, pair: Pair) -> int:
         """What the node could still take; below zero where it is over-used."""

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.kueue.account import Account, Amounts, by_pair, of_members
+from cede.doctrines.kueue.account import AFTER, BEFORE, MOMENTS, WHEN, Account, Amounts, Held, by_pair, of_members
 from cede.model.plan import REQUEUED, Decision
 from cede.state.admission import admitted_parts, asks_of, sizes_of, standing_ask
-from cede.state.columns import STATES, SUSPENDED
+from cede.state.columns import STATES, SUSPENDED, Bools
+from cede.state.standing import OVERLAPPING
 from cede.state.state import State
 
 HOLDING = (
@@ -29,28 +30,40 @@ class Audit:
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account = Account(state)
+        self.account = Account(state, self._counted)
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
         self.awaited = False
         self.held_back = False
-        self._count_all()
         self.before = self.account.copy()
 
-    def _count_all(self) -> None:
-        """Everybody who holds room is counted: by sums, where nothing is finer than what Kueue counts in."""
-        state, work, size = self.state, self.state.work, self.state.work.size
-        holders = np.flatnonzero((work.state[:size] > SUSPENDED) & (work.queue[:size] >= 0))
-        units = dict(zip(state.units.names[1:], state.units.nano[1:], strict=True))
-        if sum(units.values()) != sum(by_pair(units).values()):
-            for row in holders.tolist():
-                self.account.move(state.tree.names[work.queue[row]], self._held(row), 1, self._word(row))
-            return
-        queues, codes = work.queue[holders], work.state[holders]
-        for queue, code in {*zip(queues.tolist(), codes.tolist(), strict=True)}:
-            held = work.usage[:, holders[(queues == queue) & (codes == code)]].sum(axis=1)
-            self.account.move(state.tree.names[queue], by_pair(state.units.amounts(held.tolist())), 1, STATES[code])
+    def _counted(self, queue: str) -> Held:
+        """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in."""
+        state, tree, number = self.state, self.state.tree, self.state.tree.index[queue]
+        if not _whole(state):
+            found: Held = {BEFORE: {}, AFTER: {}}
+            for row in self._holders(number, state.work.state > SUSPENDED):
+                for when in MOMENTS.get(self._word(row), WHEN):
+                    for pair, amount in self._held(row).items():
+                        found[when][pair] = found[when].get(pair, 0) + amount
+            return found
+        total = tree.usage[:, number].tolist()
+        for child in self.account.children[queue]:
+            total = [have - less for have, less in zip(total, tree.usage[:, tree.index[child]].tolist(), strict=True)]
+        everything = by_pair(state.units.amounts(total))
+        found = {BEFORE: everything, AFTER: dict(everything)}
+        if state.between:
+            for row in self._holders(number, np.isin(state.work.state, OVERLAPPING)):
+                missing = AFTER if self._leaving(row) else BEFORE
+                for pair, amount in self._held(row).items():
+                    found[missing][pair] = found[missing].get(pair, 0) - amount
+        return found
+
+    def _holders(self, queue: int, which: Bools) -> list[int]:
+        """Those of these workloads that are of this queue itself."""
+        found: list[int] = np.flatnonzero(which & (self.state.work.queue == queue)).tolist()
+        return found
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
@@ -191,3 +204,12 @@ class Audit:
             first.pop()
             second.pop()
         return first[-1], second[-1]
+
+
+def _whole(state: State) -> bool:
+    """Whether no column counts in parts of what Kueue counts in, so that a sum of what is rounded up is the sum."""
+    found = state.tree.derived.get("kueue whole")
+    if found is None:
+        units = dict(zip(state.units.names[1:], state.units.nano[1:], strict=True))
+        found = state.tree.derived["kueue whole"] = sum(units.values()) == sum(by_pair(units).values())
+    return bool(found)

@@ -58,8 +58,8 @@ class Snapshot:
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is
     `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
-    then. `log` says who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
-    children take. `silent`: nobody reads why somebody waits.
+    then. `log` says who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in
+    this pass, and what a cohort uses is not what its children take. `silent`: nobody reads why somebody waits.
 
     Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
