@@ -10,9 +10,9 @@ cohort: with an advantage it is there already, and without one every attempt tha
 from __future__ import annotations
 
 from cede.doctrines.kueue.book import Book
+from cede.doctrines.kueue.hosts import Claims, lets
 from cede.doctrines.kueue.kinds import Kind
-from cede.doctrines.kueue.quota import Asked
-from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
+from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
 from cede.state.columns import NONE
 
@@ -37,28 +37,45 @@ class Ceiling:
         reachable = self._known.get(key)
         if reachable is None:
             reachable = self._known[key] = self._reachable(kind)
+        keeps, alone, together = reachable
+        others = together is not alone
+        if others and not self._reaches_far(kind):
+            subtree = self.snapshot.quotas.subtree
+            others = all(
+                any(all(keeps[pair] + amount <= subtree[pair][kind.queue] for pair, amount in asked) for asked in slot)
+                for slot in kind.slots
+            )
+        most = together if others else alone
         for slot in kind.slots:
             for asked in slot:
-                if self._enough(kind, asked, reachable):
+                for pair, amount in asked:
+                    if amount > most[pair]:
+                        break
+                else:
                     break
             else:
                 return False
-        return True
+        return kind.claim is None or self._has_hosts(kind, Claims(*key, others))
 
-    def _enough(self, kind: Kind, asked: Asked, reachable: Reachable) -> bool:
-        keeps, alone, together = reachable
-        for pair, amount in asked:
-            if amount > together[pair]:
-                return False
-        for pair, amount in asked:
-            if amount > alone[pair]:
-                break
-        else:
+    def _reaches_far(self, kind: Kind) -> bool:
+        """Whether it may take others though its queue ends above its quota."""
+        snapshot = self.snapshot
+        return kind.settings.borrow or snapshot.mode.fair or len(snapshot.quotas.path[kind.queue]) > 2
+
+    def _has_hosts(self, kind: Kind, claims: Claims) -> bool:
+        """Whether nodes may have room for it; when victims of this plan have left, nobody knows without a search."""
+        snapshot = self.snapshot
+        assert kind.claim is not None
+        if snapshot.left:
             return True
-        quotas = self.snapshot.quotas
-        if kind.settings.borrow or self.snapshot.mode.fair or len(quotas.path[kind.queue]) > 2:
+        hosts, holders = snapshot.running.hosts, snapshot.running.holders
+        grown = (claims.others, hosts.grown(claims, holders))
+        if kind.homeless == grown:
+            return False
+        if hosts.may_hold(kind.claim, claims, holders):
             return True
-        return all(keeps[pair] + amount <= quotas.subtree[pair][kind.queue] for pair, amount in asked)
+        kind.homeless = grown
+        return False
 
     def _reachable(self, kind: Kind) -> Reachable:
         snapshot, settings = self.snapshot, kind.settings
@@ -73,7 +90,7 @@ class Ceiling:
             return keeps, available, available
         alone = available[:]
         for priority, sums in below[queue].items():
-            if _lets(settings.within, kind.priority, priority):
+            if lets(settings.within, kind.priority, priority):
                 for pair, amount in enumerate(sums):
                     alone[pair] += amount
                     keeps[pair] -= amount
@@ -84,17 +101,10 @@ class Ceiling:
             for other, of_queue in enumerate(below):
                 if of_queue and other != queue and quotas.root[other] == root and _exceeds(book, other):
                     for priority, sums in of_queue.items():
-                        if _lets(settings.reclaim, kind.priority, priority):
+                        if lets(settings.reclaim, kind.priority, priority):
                             for pair, amount in enumerate(sums):
                                 together[pair] += amount
         return keeps, alone, together
-
-
-def _lets(policy: str, claimant: int, priority: int) -> bool:
-    """Whether a policy may let a claimant of this priority take somebody of that, whatever their age."""
-    if policy == ANY:
-        return True
-    return policy != NEVER and (priority < claimant or (policy == LOWER_OR_NEWER and priority == claimant))
 
 
 def _exceeds(book: Book, queue: int) -> bool:

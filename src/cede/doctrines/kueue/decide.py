@@ -238,6 +238,7 @@ class _Plan:
             kind = self.waiting.kind[claimant.row]
             kind.asked = True
             kind.steady = entry.assignment.steady
+            kind.claim = entry.assignment.claim if all(part.min_count is None for part in kind.parts) else None
             kind.refused = entry.mode == NO_FIT and entry.assignment.hopeless
             if entry.parks and not kind.refused and max(entry.assignment.tried.values(), default=-1) < 0:
                 self.sleep(claimant)

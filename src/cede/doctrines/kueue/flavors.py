@@ -11,6 +11,7 @@ from cede.doctrines.kueue.quota import Asked, Group, Quotas, rounded_up
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import OWN, Found, Outcome
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.doctrines.parts.claim import Claim
 from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet
 from cede.state.admission import admitted_parts
@@ -54,6 +55,8 @@ class Assignment:
     room: Room | None = None
     steady: bool = False
     """Whether nodes that are empty have room for it, so that it is not refused for nodes, whatever runs."""
+    claim: Claim | None = None
+    """What it asks of nodes, where flavors leave no choice."""
 
     @property
     def stuck(self) -> bool:
@@ -105,6 +108,7 @@ class Assigner:
             if not self._declared(requests, found):
                 return found
             self._together = self._in_one_go(requests, count)
+            found.claim = None if self._together is None else self._together.claim
             found.steady = self._together is not None or not self.snapshot.state.nodes.size
             for group_number, group in enumerate(groups):
                 wanted = {name: requests[name] for name in group.resources if name in requests}

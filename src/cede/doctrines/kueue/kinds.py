@@ -7,6 +7,7 @@ from itertools import product
 
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
+from cede.doctrines.parts.claim import Claim
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet
@@ -29,7 +30,8 @@ class Kind:
     `refusal`: it is refused before anybody looks at quota. `slots`: what it asks for at least; none where that alone
     does not tell that it has no way. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
-    `steady`: whether that is so does not depend on what runs.
+    `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
+    it is `homeless` as long as nodes have not more for it than that often, with others' work or without.
     """
 
     number: int
@@ -44,6 +46,8 @@ class Kind:
     oldest: int = FIRST
     asked: bool = False
     steady: bool = False
+    claim: Claim | None = None
+    homeless: tuple[bool, int] | None = None
     refused: bool = False
 
     @property

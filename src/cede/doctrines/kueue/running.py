@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from cede.doctrines.kueue.book import Book, book_of
 from cede.doctrines.kueue.holdings import Holdings
-from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas
+from cede.doctrines.kueue.hosts import Holding, Hosts, places_of
+from cede.doctrines.kueue.quota import DEFAULT, Quotas
 from cede.doctrines.parts.orders import Rows
 from cede.model.resources import split_flavor
 from cede.state.columns import NONE, PREEMPTING, RESERVED, Bools
@@ -47,16 +47,6 @@ def holders_of(state: State, quotas: Quotas) -> Holders:
     return Holders(rows, queue, work.state[rows] == PREEMPTING, roots[queue])
 
 
-class Holding(NamedTuple):
-    """What one workload holds, of which queue, and who may take it away."""
-
-    queue: int
-    priority: int
-    preemptible: bool
-    amounts: Asked
-    code: int
-
-
 class Running:
     """The usage as it is, and what each priority of a queue holds of it.
 
@@ -74,6 +64,7 @@ class Running:
         self.below: list[dict[int, list[int]]] = [{} for _ in range(quotas.size)]
         self.codes = self._overlapping() if state.between else {}
         self.leaving = frozenset(row for row, code in self.codes.items() if code == PREEMPTING)
+        self.hosts = Hosts(state, quotas)
         self._held: dict[int, Holding] | None = None
         self._zeros: dict[int, frozenset[int]] | None = None
         self._left: list[Holding] = []
@@ -119,6 +110,7 @@ class Running:
             if before is not None:
                 book.remove_all(before.queue, before.amounts, before.code)
                 self._count(before, -1)
+                self.hosts.move(before, -1)
                 codes.pop(row, None)
                 self._zeros.pop(row, None)
             if holds:
@@ -127,6 +119,7 @@ class Running:
                     codes[row] = held.code
                 book.add_all(held.queue, held.amounts, held.code)
                 self._count(held, 1)
+                self.hosts.move(held, 1)
                 zeros = zeros_of(state, self.quotas, row)
                 if zeros:
                     self._zeros[row] = zeros
@@ -156,7 +149,8 @@ class Running:
         work = self.state.work
         queue, code = int(work.queue[row]), int(work.state[row])
         amounts = self.holdings.amounts(row, self.pairs)
-        return Holding(queue, int(work.priority[row]), bool(work.preemptible[row]), amounts, code)
+        priority, preemptible = int(work.priority[row]), bool(work.preemptible[row])
+        return Holding(queue, priority, preemptible, amounts, code, places_of(self.state, row))
 
     def _count(self, held: Holding, sign: int) -> None:
         if not held.preemptible:
@@ -167,6 +161,12 @@ class Running:
             sums = of_queue[held.priority] = [0] * len(self.pairs)
         for pair, amount in held.amounts:
             sums[pair] += sign * amount
+
+    @property
+    def holders(self) -> Iterable[Holding]:
+        """Everybody that holds room, as last followed."""
+        assert self._held is not None
+        return self._held.values()
 
     # -- within one plan -----------------------------------------------------------------------------------------
 
