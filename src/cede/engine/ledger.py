@@ -60,6 +60,10 @@ class Ledger:
         self._everywhere: Int64s | None = None
         """What is free on each node as the state has it; nodes that were looked at are in `free`."""
 
+    def close(self) -> None:
+        """Nobody asks any more. Its tables lead back to it, and replays collect no garbage."""
+        self.free, self.usage, self._usable = {}, {}, OnDemand(lambda _: None)
+
     @property
     def holders(self) -> set[int]:
         """Everybody that holds room, with who came and without who went since."""

@@ -64,6 +64,13 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         cordoned=None if takes_cordoned is None else partial(takes_cordoned, state, plan.edition),
         strict=plan.edition not in doctrine.loose,
     )
+    try:
+        yield from _objections(state, doctrine, plan, ledger)
+    finally:
+        ledger.close()
+
+
+def _objections(state: State, doctrine: Doctrine, plan: Plan, ledger: Ledger) -> Iterator[str]:
     audit = doctrine.audit(state, plan.edition)
     decided: set[str] = set()
     evicted: set[str] = set()

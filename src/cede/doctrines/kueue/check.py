@@ -7,6 +7,7 @@ once its victims are gone. With `recheck_final_set` the share rules hold for the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from cede.doctrines.kueue.account import AFTER, BEFORE, MOMENTS, WHEN, Account, Amounts, Held, by_pair, of_members
 from cede.model.plan import REQUEUED, Decision
 from cede.state.admission import admitted_parts, asks_of, sizes_of, standing_ask
-from cede.state.columns import STATES, SUSPENDED, Bools
+from cede.state.columns import STATES, SUSPENDED, Bools, Int64s
 from cede.state.standing import OVERLAPPING
 from cede.state.state import State
 
@@ -30,40 +31,13 @@ class Audit:
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account = Account(state, self._counted)
+        self.account = Account(state, partial(_counted, state))
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
         self.awaited = False
         self.held_back = False
         self.before = self.account.copy()
-
-    def _counted(self, queue: str) -> Held:
-        """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in."""
-        state, tree, number = self.state, self.state.tree, self.state.tree.index[queue]
-        if not _whole(state):
-            found: Held = {BEFORE: {}, AFTER: {}}
-            for row in self._holders(number, state.work.state > SUSPENDED):
-                for when in MOMENTS.get(self._word(row), WHEN):
-                    for pair, amount in self._held(row).items():
-                        found[when][pair] = found[when].get(pair, 0) + amount
-            return found
-        total = tree.usage[:, number].tolist()
-        for child in self.account.children[queue]:
-            total = [have - less for have, less in zip(total, tree.usage[:, tree.index[child]].tolist(), strict=True)]
-        everything = by_pair(state.units.amounts(total))
-        found = {BEFORE: everything, AFTER: dict(everything)}
-        if state.between:
-            for row in self._holders(number, np.isin(state.work.state, OVERLAPPING)):
-                missing = AFTER if self._leaving(row) else BEFORE
-                for pair, amount in self._held(row).items():
-                    found[missing][pair] = found[missing].get(pair, 0) - amount
-        return found
-
-    def _holders(self, queue: int, which: Bools) -> list[int]:
-        """Those of these workloads that are of this queue itself."""
-        found: list[int] = np.flatnonzero(which & (self.state.work.queue == queue)).tolist()
-        return found
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
@@ -91,35 +65,25 @@ class Audit:
         for victim in made.victims:
             other = self.state.work_index[victim.workload]
             home = self._queue(other)
-            if home is not None and not (self.awaited and self._leaving(other)):
-                self.account.move(home, self._held(other), -1, self._word(other))
+            if home is not None and not (self.awaited and _leaving(self.state, other)):
+                self.account.move(home, _held(self.state, other), -1, _word(self.state, other))
         for pair, amount in asked.items():
             if amount > max(0, self.account.available(queue, pair)):
                 yield f"{queue} has not {amount} nano-units of {'@'.join(pair)} for it"
         self.account.move(queue, asked)
-
-    def _word(self, row: int) -> str:
-        return STATES[self.state.work.state[row]]
-
-    def _leaving(self, row: int) -> bool:
-        return self._word(row) == "preempting"
 
     def _let_leave(self) -> None:
         """Somebody waits for what is leaving, so that everybody after it may count on that."""
         if not self.awaited:
             for row in self.state.work_index.values():
                 queue = self._queue(row)
-                if queue is not None and self._leaving(row):
-                    self.account.move(queue, self._held(row), -1, "preempting")
+                if queue is not None and _leaving(self.state, row):
+                    self.account.move(queue, _held(self.state, row), -1, "preempting")
         self.awaited = True
 
     def _queue(self, row: int) -> str | None:
         queue = int(self.state.work.queue[row])
         return None if queue < 0 else self.state.tree.names[queue]
-
-    def _held(self, row: int) -> Amounts:
-        ask = standing_ask(self.state, row)
-        return by_pair(ask.usage) if self.state.work.usage_given[row] else of_members(ask.sizes)
 
     def _asked(self, row: int, made: Decision) -> Amounts:
         parts = admitted_parts(self.state, row, made.flavors, made.counts)
@@ -186,7 +150,7 @@ class Audit:
                 continue
             mine, theirs = self._sides(queue, home)
             new, before = account.share(mine), account.share(theirs)
-            account.move(home, self._held(other), -1, self._word(other))
+            account.move(home, _held(self.state, other), -1, _word(self.state, other))
             gone.append((home, other))
             after = account.share(theirs)
             lawful = ("LessThanOrEqualToFinalShare" in strategies and new <= after) or (
@@ -195,7 +159,7 @@ class Audit:
             if victim.reason == "InCohortFairSharing" and not lawful:
                 yield f"{victim.workload}: {mine} has share {new[1]}, {theirs} had {before[1]} and has {after[1]}"
         for home, other in gone:
-            account.move(home, self._held(other), 1, self._word(other))
+            account.move(home, _held(self.state, other), 1, _word(self.state, other))
         account.move(queue, asked, -1)
 
     def _sides(self, one: str, other: str) -> tuple[str, str]:
@@ -204,6 +168,46 @@ class Audit:
             first.pop()
             second.pop()
         return first[-1], second[-1]
+
+
+def _word(state: State, row: int) -> str:
+    return STATES[state.work.state[row]]
+
+
+def _leaving(state: State, row: int) -> bool:
+    return _word(state, row) == "preempting"
+
+
+def _held(state: State, row: int) -> Amounts:
+    ask = standing_ask(state, row)
+    return by_pair(ask.usage) if state.work.usage_given[row] else of_members(ask.sizes)
+
+
+def _counted(state: State, queue: str) -> Held:
+    """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in."""
+    tree, number = state.tree, state.tree.index[queue]
+    if not _whole(state):
+        found: Held = {BEFORE: {}, AFTER: {}}
+        for row in _holders(state, number, state.work.state > SUSPENDED):
+            for when in MOMENTS.get(_word(state, row), WHEN):
+                for pair, amount in _held(state, row).items():
+                    found[when][pair] = found[when].get(pair, 0) + amount
+        return found
+    total: Int64s = tree.usage[:, number] - tree.usage[:, tree.parent == number].sum(axis=1)
+    everything = by_pair(state.units.amounts(total.tolist()))
+    found = {BEFORE: everything, AFTER: dict(everything)}
+    if state.between:
+        for row in _holders(state, number, np.isin(state.work.state, OVERLAPPING)):
+            missing = found[AFTER if _leaving(state, row) else BEFORE]
+            for pair, amount in _held(state, row).items():
+                missing[pair] = missing.get(pair, 0) - amount
+    return found
+
+
+def _holders(state: State, queue: int, which: Bools) -> list[int]:
+    """Those of these workloads that are of this queue itself."""
+    found: list[int] = np.flatnonzero(which & (state.work.queue == queue)).tolist()
+    return found
 
 
 def _whole(state: State) -> bool:

@@ -1,8 +1,8 @@
 """The most that nodes could have for a claimant, whoever it took away: kept node by node as work comes and goes.
 
-Of a node a claimant can have what it holds besides those whom its policies do not let it take. Who comes or goes and may
-be taken changes nothing of that; so for each queue and priority the sums move with the others only. What is preempting
-is left out, for it makes way for what is reserved: so the sums are never less than what there is.
+Of a node a claimant can have all that is not held by those whom its policies do not let it take. Who comes or goes and
+may be taken changes nothing of that; so for each queue and priority the sums move with the others only. What is
+preempting is left out, for it makes way for what is reserved: so the sums are never less than what there is.
 """
 
 from __future__ import annotations

@@ -7,24 +7,27 @@ from dataclasses import replace
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim, residents_of_all
-from cede.doctrines.parts.fit import fits, never_fits, place
+from cede.doctrines.parts.fit import fits, members_that_fit, never_fits, place
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.shortage import shortage
-from cede.state.columns import GONE, PREEMPTING, RESERVED, SPREAD
+from cede.state.columns import ANY, GONE, PREEMPTING, RESERVED, SPREAD
 from cede.state.state import State
+from cede.state.units import FULL, WHOLE
 
 
 class Room:
-    """The free amounts of all nodes, to try things on; asked again only after something changed."""
+    """The free amounts of all nodes, to try things on; asked again only of nodes on which something changed."""
 
     def __init__(self, state: State, claim: Claim) -> None:
         nodes, size = state.nodes, state.nodes.size
         self.state = state
         self.claim = claim
         self.free = nodes.free[:, :size].copy()
-        self._leaving = nodes.leaving[:, :size].copy()
-        self._held = nodes.held[:, :size].copy()
+        self._overlap = (nodes.leaving[:, :size].copy(), nodes.held[:, :size].copy()) if state.between else None
         self._fits: bool | None = None
+        self._members: list[int] | None = None
+        self._total = 0
+        self._changed: set[int] = set()
 
     def afresh(self) -> Room:
         """The same room with nobody taken."""
@@ -38,8 +41,34 @@ class Room:
 
     def fits(self) -> bool:
         if self._fits is None:
-            self._fits = fits(self.state, self.claim, self.free)
+            if self.claim.need is None or self.claim.placement != ANY:
+                self._fits = fits(self.state, self.claim, self.free)
+            else:
+                self._fits = self._count() >= self.claim.members
         return self._fits
+
+    def _count(self) -> int:
+        """How many members have room on all nodes together; counted again where something changed."""
+        if self._members is None:
+            self._members = members_that_fit(self.claim, self.free).tolist()
+            self._total = sum(self._members)
+        else:
+            for node in self._changed:
+                now = self._on(node)
+                self._total += now - self._members[node]
+                self._members[node] = now
+        self._changed.clear()
+        return self._total
+
+    def _on(self, node: int) -> int:
+        """How many members have room on one node."""
+        claim = self.claim
+        assert claim.need is not None
+        free, need = self.free[:, node].tolist(), claim.need.tolist()
+        most = 1 if need[WHOLE] >= FULL else claim.members
+        for column in claim.columns:
+            most = min(most, free[column] // need[column])
+        return max(0, most)
 
     def place(self) -> list[int] | None:
         """A node row for each member."""
@@ -86,12 +115,14 @@ class Room:
         for resident in state.residents_of(row):
             node = int(state.residents.node[resident])
             amount = state.residents.amount[:, resident] * sign
-            if code in (PREEMPTING, RESERVED):
-                bucket = self._leaving if code == PREEMPTING else self._held
-                before = np.maximum(self._leaving[:, node], self._held[:, node])
+            if self._overlap is not None and code in (PREEMPTING, RESERVED):
+                leaving, held = self._overlap
+                bucket = leaving if code == PREEMPTING else held
+                before = np.maximum(leaving[:, node], held[:, node])
                 bucket[:, node] -= amount
-                self.free[:, node] += before - np.maximum(self._leaving[:, node], self._held[:, node])
+                self.free[:, node] += before - np.maximum(leaving[:, node], held[:, node])
             else:
                 self.free[:, node] += amount
             if self.claim.allowed[node]:
                 self._fits = None
+                self._changed.add(node)

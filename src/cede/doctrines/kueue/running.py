@@ -10,7 +10,7 @@ import numpy as np
 from cede.doctrines.kueue.book import Book, book_of
 from cede.doctrines.kueue.holdings import Holdings
 from cede.doctrines.kueue.hosts import Holding, Hosts, places_of
-from cede.doctrines.kueue.quota import DEFAULT, Quotas
+from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas
 from cede.doctrines.parts.orders import Rows
 from cede.model.resources import split_flavor
 from cede.state.columns import NONE, PREEMPTING, RESERVED, Bools
@@ -161,6 +161,15 @@ class Running:
             sums = of_queue[held.priority] = [0] * len(self.pairs)
         for pair, amount in held.amounts:
             sums[pair] += sign * amount
+
+    def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
+        """What one that held room when the plan began holds of these pairs, zeros left out."""
+        held = None if self._held is None else self._held.get(row)
+        if held is None:
+            return self.holdings.amounts(row, pairs)
+        if pairs == self.pairs:
+            return held.amounts
+        return tuple(found for found in held.amounts if found[0] in pairs)
 
     @property
     def holders(self) -> Iterable[Holding]:

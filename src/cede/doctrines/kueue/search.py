@@ -70,7 +70,7 @@ class Search:
 
     def fits(self, borrowing: bool = True) -> bool:
         """Whether the claimant has quota and, where there are nodes, a place."""
-        return self.book.fits(self.queue, self.asked, borrowing) and (self.room is None or self.room.fits())
+        return (self.room is None or self.room.fits()) and self.book.fits(self.queue, self.asked, borrowing)
 
     def take(self, victim: Taken) -> None:
         self.book.remove_all(victim.queue, victim.amounts, self.snapshot.code(victim.row))

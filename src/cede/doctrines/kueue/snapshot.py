@@ -234,11 +234,11 @@ class Snapshot:
 
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one workload holds of these pairs, zeros left out."""
-        return self.holdings.amounts(row, pairs)
+        return self.running.amounts(row, pairs)
 
     def everything(self, row: int) -> Asked:
         """All that one workload holds."""
-        return self.amounts(row, tuple(range(len(self.quotas.pairs))))
+        return self.amounts(row, self.running.pairs)
 
     def touches(self, rows: Rows, pairs: list[int]) -> Bools:
         """Which of these hold any of the pairs; an amount of nothing counts too."""

@@ -104,7 +104,7 @@ class Standing:
         """The queue's first candidate, who is not asked again."""
         line = self._lines.get(queue)
         if line is None:
-            line = self._lines[queue] = self._line(queue)
+            line = self._lines[queue] = _line(self.snapshot, self.at[self.queue == queue], self.own, self._amounts)
             self._next[queue] = next(line)[0]
         found = self._next.pop(queue)
         following = next(line, None)
@@ -121,21 +121,6 @@ class Standing:
         while queue in self._left:
             found.append(self.pop(queue))
         return found
-
-    def _line(self, queue: int) -> Iterator[tuple[Held, Key]]:
-        """The queue's candidates in their order, with the keys that tell their place among those of others."""
-        snapshot = self.snapshot
-        at = _sorted(snapshot, self.at[self.queue == queue])
-        rows = snapshot.rows[at]
-        ranks = _rank(snapshot, at, snapshot.queue[at] == self.own).tolist()
-        reserved = (-snapshot.reserved_at(rows)).tolist()
-        uids, names = snapshot.state.uids, snapshot.state.work_names
-        held = zip(*(snapshot.usage(pair, rows).tolist() for pair in range(len(snapshot.quotas.pairs))), strict=True)
-        for row, rank, since, amounts in zip(rows.tolist(), ranks, reserved, held, strict=True):
-            known = self._amounts.get(amounts)
-            if known is None:
-                known = self._amounts[amounts] = tuple(one for one in enumerate(amounts) if one[1])
-            yield (row, known), (rank, since, uids[row], names[row])
 
     def _look_below(self, parent: int) -> None:
         """The first of each queue of one cohort: of all keys the least in turn, until one is left."""
@@ -160,3 +145,18 @@ class Standing:
         for queue, first in zip(queues.tolist(), keys, strict=True):
             if queue not in self._lines and (queue not in self.firsts or first < self.firsts[queue]):
                 self.firsts[queue] = first
+
+
+def _line(snapshot: Snapshot, at: Rows, own: int, known: dict[tuple[int, ...], Asked]) -> Iterator[tuple[Held, Key]]:
+    """Candidates of one queue in their order, with the keys that tell their place among those of others."""
+    at = _sorted(snapshot, at)
+    rows = snapshot.rows[at]
+    ranks = _rank(snapshot, at, snapshot.queue[at] == own).tolist()
+    reserved = (-snapshot.reserved_at(rows)).tolist()
+    uids, names = snapshot.state.uids, snapshot.state.work_names
+    held = zip(*(snapshot.usage(pair, rows).tolist() for pair in range(len(snapshot.quotas.pairs))), strict=True)
+    for row, rank, since, amounts in zip(rows.tolist(), ranks, reserved, held, strict=True):
+        found = known.get(amounts)
+        if found is None:
+            found = known[amounts] = tuple(one for one in enumerate(amounts) if one[1])
+        yield (row, found), (rank, since, uids[row], names[row])

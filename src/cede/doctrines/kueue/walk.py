@@ -28,10 +28,8 @@ class Walk:
     """
 
     def __init__(self, search: Search, hierarchy: Rows, priority: Rows, own: Rows) -> None:
-        self.search = search
-        self.lists = (hierarchy, priority, own)
         self._known: list[Stretch] = []
-        self._more = self._stretches()
+        self._more = _stretches(search, (hierarchy, priority, own))
 
     def __iter__(self) -> Iterator[Stretch]:
         at = 0
@@ -44,24 +42,30 @@ class Walk:
             yield self._known[at]
             at += 1
 
-    def _stretches(self) -> Iterator[Stretch]:
-        snapshot = self.search.snapshot
-        for leaving in (True, False):
-            for number, positions in enumerate(self.lists):
-                for part in in_order(snapshot, positions[snapshot.leaving[positions] == leaving]):
-                    usable = self._usable(part) if number == 1 else None
-                    rows, queues = snapshot.rows[part].tolist(), snapshot.queue[part].tolist()
-                    yield Stretch(part, rows, queues, usable, number == 2)
 
-    def _usable(self, positions: Rows) -> list[bool]:
-        """Who of those without advantage may be taken even if the claimant's queue ends above its quota."""
-        settings = self.search.claimant.settings
-        if not settings.borrow:
-            return [False] * len(positions)
-        snapshot = self.search.snapshot
-        priorities = snapshot.state.work.priority[snapshot.rows[positions]]
-        usable = priorities < self.search.claimant.priority
-        if settings.threshold is not None:
-            usable &= priorities <= settings.threshold
-        found: list[bool] = usable.tolist()
-        return found
+def _stretches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[Stretch]:
+    snapshot = search.snapshot
+    for leaving in (True, False):
+        if leaving and not snapshot.leaving_rows:
+            continue
+        for number, positions in enumerate(lists):
+            if not len(positions):
+                continue
+            for part in in_order(snapshot, positions[snapshot.leaving[positions] == leaving]):
+                usable = _usable(search, part) if number == 1 else None
+                rows, queues = snapshot.rows[part].tolist(), snapshot.queue[part].tolist()
+                yield Stretch(part, rows, queues, usable, number == 2)
+
+
+def _usable(search: Search, positions: Rows) -> list[bool]:
+    """Who of those without advantage may be taken even if the claimant's queue ends above its quota."""
+    settings = search.claimant.settings
+    if not settings.borrow:
+        return [False] * len(positions)
+    snapshot = search.snapshot
+    priorities = snapshot.state.work.priority[snapshot.rows[positions]]
+    usable = priorities < search.claimant.priority
+    if settings.threshold is not None:
+        usable &= priorities <= settings.threshold
+    found: list[bool] = usable.tolist()
+    return found
