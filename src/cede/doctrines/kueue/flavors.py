@@ -99,41 +99,47 @@ class Assigner:
         found = Assignment(counts, [])
         taken: dict[int, int] = {}
         contested: set[int] = set()
-        groups = self.snapshot.quotas.groups(self.claimant.queue)
         needs_preemption = False
-        for number, (part, count) in enumerate(zip(self.claimant.parts, counts, strict=True)):
+        for number, count in enumerate(counts):
             found.asked = asked_of(taken)  # if this pod set fails, those before it still count among the heads
             found.flavors.append({})
-            requests, pins = _requests(part, count)
-            if not self._declared(requests, found):
+            slots, found.undeclared = self._slots(number, count)
+            if found.undeclared:
+                found.mode, found.hopeless = NO_FIT, True
                 return found
-            self._together = self._in_one_go(requests, count)
+            self._together = self._in_one_go(slots, count)
             found.claim = None if self._together is None else self._together.claim
             found.steady = self._together is not None or not self.snapshot.state.nodes.size
-            for group_number, group in enumerate(groups):
-                wanted = {name: requests[name] for name in group.resources if name in requests}
-                if not wanted:
-                    continue
-                slot = _Slot(number, group_number, group, wanted, pins, part)
+            for slot in slots:
                 mode = self._one_group(slot, taken, contested, found)
                 if mode == NO_FIT:
                     return found
                 needs_preemption |= mode != FIT
         for part, chosen in zip(self.claimant.parts, found.flavors, strict=True):
-            _name_flavors_of_nothing(self.snapshot.quotas, self.claimant.queue, part, chosen)
+            if len(chosen) < len(part.requests):
+                _name_flavors_of_nothing(self.snapshot.quotas, self.claimant.queue, part, chosen)
         found.asked = asked_of(taken)
         found.contested = sorted(contested)
         found.mode = PREEMPT if needs_preemption else FIT
         self._on_nodes(found)
         return found
 
-    def _declared(self, requests: Mapping[str, int], found: Assignment) -> bool:
-        """Whether the queue declares all of this; if not, that is the end."""
-        known = {name for group in self.snapshot.quotas.groups(self.claimant.queue) for name in group.resources}
-        found.undeclared = sorted(requests.keys() - known)
-        if found.undeclared:
-            found.mode, found.hopeless = NO_FIT, True
-        return not found.undeclared
+    def _slots(self, number: int, count: int) -> tuple[list[_Slot], list[str]]:
+        """What so many members of a pod set want, group by group; and what the queue does not declare."""
+        key = ("slots", number, count)
+        known: tuple[list[_Slot], list[str]] | None = self.claimant.memo.get(key)
+        if known is None:
+            part = self.claimant.parts[number]
+            requests, pins = _requests(part, count)
+            slots: list[_Slot] = []
+            declared: set[str] = set()
+            for group_number, group in enumerate(self.snapshot.quotas.groups(self.claimant.queue)):
+                declared.update(group.resources)
+                wanted = {name: requests[name] for name in group.resources if name in requests}
+                if wanted:
+                    slots.append(_Slot(number, group_number, group, wanted, pins, part))
+            known = self.claimant.memo[key] = (slots, sorted(requests.keys() - declared))
+        return known
 
     def _one_group(self, slot: _Slot, taken: dict[int, int], contested: set[int], found: Assignment) -> int:
         """The mode of the group in the flavor it gets: the worst of its resources, as the queue ranks them."""
@@ -254,7 +260,7 @@ class Assigner:
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
-    def _in_one_go(self, requests: Mapping[str, int], count: int) -> Room | None:
+    def _in_one_go(self, slots: list[_Slot], count: int) -> Room | None:
         """The room for all of it, if nodes need not be looked at group by group: that look says all there is to say.
 
         So it is where there is no choice of flavors: what has room for everything has room for a part of it, and
@@ -263,16 +269,23 @@ class Assigner:
         claimant, snapshot = self.claimant, self.snapshot
         if self.quota_only or not snapshot.state.nodes.size or len(claimant.parts) != 1:
             return None
-        chosen: Chosen = {}
-        for group in snapshot.quotas.groups(claimant.queue):
-            wanted = [name for name in group.resources if name in requests]
-            if not wanted:
-                continue
-            if len(group.flavors) != 1:
-                return None
-            chosen.update(dict.fromkeys(wanted, group.flavors[0]))
+        if any(len(slot.group.flavors) != 1 for slot in slots):
+            return None
+        chosen: Chosen = {name: slot.group.flavors[0] for slot in slots for name in slot.wanted}
         room = self._room(parts_of(snapshot, claimant, Assignment((count,), [chosen])))
-        return room if room.grows_with_room and room.never() is None else None
+        if not room.grows_with_room or (not room.fits() and self._never(room, count)):
+            return None
+        return room
+
+    def _never(self, room: Room, count: int) -> bool:
+        """Whether empty nodes have no room for so many; told once of all that are alike."""
+        key = ("never", count)
+        if self.snapshot.state.reservations:
+            return room.never() is not None
+        found: bool | None = self.claimant.memo.get(key)
+        if found is None:
+            found = self.claimant.memo[key] = room.never() is not None
+        return found
 
     def _placed(
         self,
@@ -314,7 +327,7 @@ class Assigner:
         found.room = self.room(found) if self._together is None else self._together
         if found.room is None or found.room.fits():
             return
-        never = found.room.never()
+        never = None if self._together is not None else found.room.never()
         if never is not None:
             found.mode, found.hopeless, found.never_on_nodes = NO_FIT, True, True
             found.whys = [f"all members together, {never}"]
@@ -336,7 +349,10 @@ class Assigner:
         room = self._rooms.get(key)
         if room is None:
             self.snapshot.settle()
-            claim = self.snapshot.claim(self.claimant.row, parts, key)
+            memo = {} if self.snapshot.state.reservations else self.claimant.memo
+            claim: Claim | None = memo.get(key)
+            if claim is None:
+                claim = memo[key] = self.snapshot.claim(self.claimant.row, parts, key)
             room = self._rooms[key] = Room(self.snapshot.state, claim)
         return room
 
@@ -416,6 +432,11 @@ def counts_by_part(claimant: Claimant, found: Assignment) -> dict[str, int]:
 
 def parts_of(snapshot: Snapshot, claimant: Claimant, found: Assignment) -> tuple[PodSet, ...]:
     """The members as they will stand on nodes and count against quota."""
-    flavors, counts = flavors_by_part(claimant, found), counts_by_part(claimant, found)
-    parts = admitted_parts(snapshot.state, claimant.row, flavors, counts, claimant.parts)
-    return claimant.parts if parts is None else parts
+    chosen = tuple(tuple(flavors.items()) for flavors in found.flavors)
+    key = ("parts", found.counts, chosen)
+    known: tuple[PodSet, ...] | None = claimant.memo.get(key)
+    if known is None:
+        flavors, counts = flavors_by_part(claimant, found), counts_by_part(claimant, found)
+        parts = admitted_parts(snapshot.state, claimant.row, flavors, counts, claimant.parts)
+        known = claimant.memo[key] = claimant.parts if parts is None else parts
+    return known

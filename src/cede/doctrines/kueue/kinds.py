@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
@@ -31,7 +33,8 @@ class Kind:
     does not tell that it has no way. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
     `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
-    it is `homeless` as long as nodes have not more for it than that often, with others' work or without.
+    it is `homeless` as long as nodes have not more for it than that often, with others' work or without. `memo`: what
+    else follows from what it asks for.
     """
 
     number: int
@@ -48,6 +51,7 @@ class Kind:
     steady: bool = False
     claim: Claim | None = None
     homeless: tuple[bool, int] | None = None
+    memo: dict[Hashable, Any] = field(default_factory=dict)
     refused: bool = False
 
     @property

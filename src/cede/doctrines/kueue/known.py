@@ -33,7 +33,8 @@ class Known:
 
     def claimant(self, row: int) -> Claimant:
         """The claimant; those that are alike ask for the same parts."""
-        return claimant_of(self.snapshot, row, self.kinds[row].parts)
+        kind = self.kinds[row]
+        return claimant_of(self.snapshot, row, kind.parts, kind.memo)
 
     def nominated(self, claimant: Claimant, tried: Tried | None) -> Entry:
         """The head as nominated when the pass begins."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class Claimant:
     preempts: bool
     parts: tuple[PodSet, ...]
     settings: Settings
+    memo: dict[Hashable, Any] = field(default_factory=dict)
+    """What follows from all that those like it ask for, worked out once for all of them."""
 
     @property
     def turn(self) -> tuple[int, int, tuple[str, str]]:
@@ -304,8 +307,13 @@ def snapshot_of(cycle: Cycle, running: Running | None = None, *, silent: bool = 
     )
 
 
-def claimant_of(snapshot: Snapshot, row: int, parts: tuple[PodSet, ...] | None = None) -> Claimant:
-    """A pending workload as a claimant; `parts` is what it asks for, where that is at hand."""
+def claimant_of(
+    snapshot: Snapshot,
+    row: int,
+    parts: tuple[PodSet, ...] | None = None,
+    memo: dict[Hashable, Any] | None = None,
+) -> Claimant:
+    """A pending workload as a claimant; `parts` is what it asks for, and `memo` what follows, where that is at hand."""
     state = snapshot.state
     queue = int(state.work.queue[row])
     return Claimant(
@@ -318,4 +326,5 @@ def claimant_of(snapshot: Snapshot, row: int, parts: tuple[PodSet, ...] | None =
         preempts=bool(state.work.preempts[row]),
         parts=asks_of(state, row) if parts is None else parts,
         settings=snapshot.quotas.settings(queue),
+        memo={} if memo is None else memo,
     )
