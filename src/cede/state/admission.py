@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +63,31 @@ def admitted_parts(
     """
     if not state.static.flavored_quota or not (flavors or counts):
         return None
+    key = None if counts or asks is not None else plain_key(state, row)
+    if key is not None:
+        values = tuple(flavors.items())
+        if all(isinstance(flavor, str) for _, flavor in values):
+            found = state.moulds.parts.get((key, values))
+            if found is None:
+                found = _admitted_parts(state, flavors, counts, asks_of(state, row))
+                state.moulds.keep_parts((key, values), found)
+            return found
+    return _admitted_parts(state, flavors, counts, asks_of(state, row) if asks is None else asks)
+
+
+def plain_key(state: State, row: int) -> Hashable:
+    """Workloads for which this is the same ask for the same; none where more than columns say what one asks for."""
+    work = state.work
+    sides: tuple[dict[int, Any], ...] = (state.parts, state.odd_requests, state.odd_usages, state.admitted)
+    if work.usage_given[row] or any(row in side for side in sides):
+        return None
+    return work.need[:, row].tobytes(), work.usage[:, row].tobytes(), int(work.members[row])
+
+
+def _admitted_parts(state: State, flavors: Mapping[str, Any], counts: Mapping[str, int], asks: Parts) -> Parts:
     known = state.units.index
     parts = []
-    for part in asks_of(state, row) if asks is None else asks:
+    for part in asks:
         own = flavors.get(part.name)
         chosen: Mapping[str, Any] = own if isinstance(own, Mapping) else flavors
         requests: dict[str, int] = {}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cede.model.cluster import Workload
-from cede.state.columns import NEVER
+from cede.model.workloads import PodSet
+from cede.state.columns import NEVER, Int64s
 from cede.state.entry import own_priority, uid_key
 
 if TYPE_CHECKING:
+    from cede.state.admission import Ask
     from cede.state.state import State
 
 MOST = 128
@@ -24,6 +26,20 @@ class Mould:
     """A row as `entry.enter` fills it, what it adds to all that is known."""
 
     image: list[Any]
+    load: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What changes in the row of a workload that is admitted with some members; how much `more` that adds to all that
+    is known, and what the workload adds then in all."""
+
+    need: Int64s
+    usage: Int64s
+    members: int
+    requests: Mapping[str, int] | None
+    ask: Ask
+    more: Mapping[str, int]
     load: Mapping[str, int]
 
 
@@ -48,16 +64,36 @@ def key_of(workload: Workload) -> Key | None:
 
 
 class Moulds:
-    """Moulds by key, and which of the rows that were cast add how much to all that is known."""
+    """Moulds by key, and which of the rows that were cast add how much to all that is known; and the same of workloads
+    that are admitted with other members than they ask for."""
 
     def __init__(self) -> None:
         self.kept: dict[Key, Mould] = {}
         self.loads: dict[int, Mapping[str, int]] = {}
+        self.admissions: dict[Hashable, Admission] = {}
+        self.parts: dict[Hashable, tuple[PodSet, ...]] = {}
+        self.admitted: dict[int, Admission] = {}
 
     def keep(self, key: Key, mould: Mould) -> None:
         if len(self.kept) >= MOST:
             self.kept.clear()
         self.kept[key] = mould
+
+    def keep_admission(self, key: Hashable, admission: Admission) -> None:
+        if len(self.admissions) >= MOST:
+            self.admissions.clear()
+        self.admissions[key] = admission
+
+    def keep_parts(self, key: Hashable, parts: tuple[PodSet, ...]) -> None:
+        if len(self.parts) >= MOST:
+            self.parts.clear()
+        self.parts[key] = parts
+
+    def clear(self) -> None:
+        """Nodes, queues or units changed."""
+        self.kept.clear()
+        self.admissions.clear()
+        self.parts.clear()
 
 
 def cast(state: State, mould: Mould, row: int, workload: Workload) -> None:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from cede.model.cluster import Constraints, Node, PodSet, Queue, Workload
-from cede.state.admission import Ask, admit, ask_for_usage_no_more, load_of_row, put_back
+from cede.state.admission import (
+    Ask,
+    admit,
+    ask_for_usage_no_more,
+    load_of_row,
+    members_as_they_are,
+    plain_key,
+    put_back,
+)
 from cede.state.amounts import (
     columns_of_node,
     columns_of_queue,
@@ -36,7 +44,7 @@ from cede.state.columns import (
 from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, partition_of
 from cede.state.journal import Journal
 from cede.state.labels import LabelSets
-from cede.state.moulds import Key, Mould, Moulds, cast, key_of
+from cede.state.moulds import Admission, Key, Mould, Moulds, cast, key_of
 from cede.state.refusals import (
     refuse_node,
     refuse_parts,
@@ -46,6 +54,7 @@ from cede.state.refusals import (
     refuse_workload,
 )
 from cede.state.sharing import Shared
+from cede.state.sharing import key_of as key_of_parts
 from cede.state.standing import OVERLAPPING, book, move_out, refresh, settle_in
 from cede.state.static import Static, holds
 from cede.state.tree import QueueTree
@@ -111,7 +120,7 @@ class State:
         if len(self.units) == self.work.resources and not finer:
             return
         self.tree.derived.clear()
-        self.moulds.kept.clear()
+        self.moulds.clear()
         self.journal.reshaped += 1
         tables = (self.work, self.nodes, self.residents, self.tree)
         for table in tables:
@@ -246,7 +255,10 @@ class State:
     def forget(self, row: int) -> None:
         """A workload ended: its room is free, its row may be used again."""
         load = self.moulds.loads.pop(row, None)
-        if load is None or row in self.admitted:
+        admission = self.moulds.admitted.pop(row, None)
+        if admission is not None:
+            load = admission.load
+        elif load is None or row in self.admitted:
             load = load_of_row(self, row)
         self.units.uncount(load)
         if holds(int(self.work.state[row])):
@@ -267,15 +279,37 @@ class State:
         self.version += 1
 
     def _admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
+        plain = plain_key(self, row)
+        key = None if plain is None else (plain, key_of_parts(parts))
+        known = None if key is None else self.moulds.admissions.get(key)
+        if known is not None and row in self.pending:
+            self.units.learn((), known.more)
+            work = self.work
+            work.need[:, row], work.usage[:, row], work.members[row] = known.need, known.usage, known.members
+            if known.requests is not None:
+                self.odd_requests[row] = known.requests
+            self.admitted[row] = known.ask
+            self.moulds.admitted[row] = known
+            return
         refuse_parts(self, row, parts)
         more = difference(load_of_row(self, row, parts), load_of_row(self, row))
         self.learn(*(part.requests for part in parts), more=more)
         admit(self, row, parts)
+        if key is not None:
+            as_it_is = members_as_they_are(self, row)
+            assert as_it_is.ask is not None
+            made = (as_it_is.need, as_it_is.usage, as_it_is.members, as_it_is.requests, as_it_is.ask)
+            self.moulds.keep_admission(key, Admission(*made, more, load_of_row(self, row)))
 
     def _ask_again(self, row: int) -> None:
         """What it was admitted with is forgotten, and so is usage that a file gives where quota is in flavors."""
         given = self.static.flavored_quota and bool(self.work.usage_given[row])
         if row not in self.admitted and not given:
+            return
+        admission = self.moulds.admitted.pop(row, None)
+        if admission is not None:
+            put_back(self, row)
+            self.units.uncount(admission.more)
             return
         before = load_of_row(self, row)
         if row in self.admitted:
@@ -301,7 +335,7 @@ class State:
             self.node_residents.append([])
             self._node_rank = None
         enter_node(self, row, node)
-        self.moulds.kept.clear()
+        self.moulds.clear()
         holder = NONE if node.reserved_for is None else self.work_index[node.reserved_for]
         self.reserve(row, holder, NEVER if node.reserved_since is None else node.reserved_since)
         self.set_node_state(row, NODE_STATES.index(node.state))
@@ -343,7 +377,7 @@ class State:
         if partition_of(self, row) != partition:
             size = self.work.size
             self.work.partition[:size][self.work.queue[:size] == row] = partition_of(self, row)
-        self.moulds.kept.clear()
+        self.moulds.clear()
         self.journal.reshaped += 1
         self.version += 1
         return row

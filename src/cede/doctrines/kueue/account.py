@@ -92,6 +92,7 @@ class Account:
         self.parent, self.children = entries.parent, entries.children
         self.weight, self.limits, self.groups = entries.weight, entries.limits, entries.groups
         self.quota, self.local = entries.quota, entries.local
+        self._moments = WHEN if state.between else WHEN[:1]  # the two are one where nothing makes way for anything
         self._counted = counted
         self._began: dict[str, Held] = {}
         self._moved: dict[str, Held] = {}
@@ -127,7 +128,7 @@ class Account:
         return [queue] if above is None else [queue, *self.path(above)]
 
     def used(self, node: str, pair: Pair) -> int:
-        return max(self.used_when(when, node, pair) for when in WHEN)
+        return max([self.used_when(when, node, pair) for when in self._moments])
 
     def used_when(self, when: str, node: str, pair: Pair) -> int:
         found = self.own(when, node, pair)

@@ -40,11 +40,7 @@ class Ceiling:
         keeps, alone, together = reachable
         others = together is not alone
         if others and not self._reaches_far(kind):
-            subtree = self.snapshot.quotas.subtree
-            others = all(
-                any(all(keeps[pair] + amount <= subtree[pair][kind.queue] for pair, amount in asked) for asked in slot)
-                for slot in kind.slots
-            )
+            others = self._ends_within_quota(kind, keeps)
         most = together if others else alone
         for slot in kind.slots:
             for asked in slot:
@@ -56,6 +52,21 @@ class Ceiling:
             else:
                 return False
         return kind.claim is None or self._has_hosts(kind, Claims(*key, others))
+
+    def _ends_within_quota(self, kind: Kind, keeps: Sums) -> bool:
+        """Whether its queue may, with all its own candidates gone."""
+        assert kind.slots is not None
+        subtree, queue = self.snapshot.quotas.subtree, kind.queue
+        for slot in kind.slots:
+            for asked in slot:
+                for pair, amount in asked:
+                    if keeps[pair] + amount > subtree[pair][queue]:
+                        break
+                else:
+                    break
+            else:
+                return False
+        return True
 
     def _reaches_far(self, kind: Kind) -> bool:
         """Whether it may take others though its queue ends above its quota."""

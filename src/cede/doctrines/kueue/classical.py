@@ -28,9 +28,12 @@ def find(search: Search) -> Outcome:
     walk = Walk(search, hierarchy, priority, pool.own)
     attempt = plain.attempt if plain.is_plain(search) else _attempt
     noted = {} if search.notes is None else dict(search.notes.found)
-    for borrowing in _attempts(search, len(hierarchy), len(priority)):
+    attempts = tuple(_attempts(search, len(hierarchy), len(priority)))
+    for borrowing in attempts:
         if search.notes is not None:
             search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
+        elif attempts == (True, False) and not borrowing and not len(priority):
+            continue  # the same walk as before, and it would have to end within its quota besides
         elif not _enough(search, (pool.own, hierarchy, priority), borrowing):
             continue
         found = attempt(search, reach, walk, borrowing)

@@ -227,6 +227,8 @@ class _Plan:
                 if kind.asleep == changes and places[0][2] >= kind.oldest:
                     continue
                 if kind.steady and not ceiling.may_have_a_way(kind):
+                    if changes is not None:
+                        kind.asleep, kind.oldest = changes, FIRST
                     continue
             self._awake[kind] = None
 

@@ -179,6 +179,8 @@ class Assigner:
         return worst.mode
 
     def _open(self, slot: _Slot, flavor: str) -> bool:
+        if not slot.pins and self.only is None:
+            return True
         pinned = {slot.pins[name] for name in slot.wanted if name in slot.pins}
         if pinned - {flavor}:
             return False
@@ -353,7 +355,7 @@ class Assigner:
             claim: Claim | None = memo.get(key)
             if claim is None:
                 claim = memo[key] = self.snapshot.claim(self.claimant.row, parts, key)
-            room = self._rooms[key] = Room(self.snapshot.state, claim)
+            room = self._rooms[key] = Room(self.snapshot.state, claim, self.snapshot.running.places)
         return room
 
 

@@ -17,6 +17,9 @@ from cede.doctrines.parts.fit import feasible, members_that_fit
 from cede.state.columns import PREEMPTING, Int64s
 from cede.state.state import State
 
+Places = tuple[tuple[int, Int64s], ...]
+"""What a workload holds of which nodes."""
+
 
 class Holding(NamedTuple):
     """What one workload holds: of its queue's quota, and of which nodes; and who may take it away."""
@@ -26,7 +29,7 @@ class Holding(NamedTuple):
     preemptible: bool
     amounts: Asked
     code: int
-    places: tuple[tuple[int, Int64s], ...]
+    places: Places
 
 
 class Claims(NamedTuple):
@@ -115,7 +118,7 @@ class Hosts:
         return found
 
 
-def places_of(state: State, row: int) -> tuple[tuple[int, Int64s], ...]:
+def places_of(state: State, row: int) -> Places:
     """What a workload holds of which nodes."""
     residents = state.residents
     return tuple((int(residents.node[at]), residents.amount[:, at].copy()) for at in state.residents_of(row))

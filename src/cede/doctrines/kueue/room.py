@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from cede.doctrines.kueue.hosts import Places
 from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.fit import fits, members_that_fit, never_fits, place
 from cede.doctrines.parts.orders import Rows
@@ -18,10 +20,11 @@ from cede.state.units import FULL, WHOLE
 class Room:
     """The free amounts of all nodes, to try things on; asked again only of nodes on which something changed."""
 
-    def __init__(self, state: State, claim: Claim) -> None:
+    def __init__(self, state: State, claim: Claim, places: Callable[[int], Places]) -> None:
         nodes, size = state.nodes, state.nodes.size
         self.state = state
         self.claim = claim
+        self.places = places
         self.free = nodes.free[:, :size].copy()
         self._overlap = (nodes.leaving[:, :size].copy(), nodes.held[:, :size].copy()) if state.between else None
         self._fits: bool | None = None
@@ -31,7 +34,7 @@ class Room:
 
     def afresh(self) -> Room:
         """The same room with nobody taken."""
-        return Room(self.state, self.claim)
+        return Room(self.state, self.claim, self.places)
 
     def take(self, row: int) -> None:
         self._move(row, 1)
@@ -112,10 +115,11 @@ class Room:
         code = int(state.work.state[row])
         if code == GONE:  # a victim of an earlier claimant: its room is counted as free already
             return
-        for resident in state.residents_of(row):
-            node = int(state.residents.node[resident])
-            amount = state.residents.amount[:, resident] * sign
-            if self._overlap is not None and code in (PREEMPTING, RESERVED):
+        overlaps = self._overlap is not None and code in (PREEMPTING, RESERVED)
+        for node, held_there in self.places(row):
+            amount = held_there if sign > 0 else -held_there
+            if overlaps:
+                assert self._overlap is not None
                 leaving, held = self._overlap
                 bucket = leaving if code == PREEMPTING else held
                 before = np.maximum(leaving[:, node], held[:, node])

@@ -9,7 +9,7 @@ import numpy as np
 
 from cede.doctrines.kueue.book import Book, book_of
 from cede.doctrines.kueue.holdings import Holdings
-from cede.doctrines.kueue.hosts import Holding, Hosts, places_of
+from cede.doctrines.kueue.hosts import Holding, Hosts, Places, places_of
 from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas
 from cede.doctrines.parts.orders import Rows
 from cede.model.resources import split_flavor
@@ -170,6 +170,11 @@ class Running:
         if pairs == self.pairs:
             return held.amounts
         return tuple(found for found in held.amounts if found[0] in pairs)
+
+    def places(self, row: int) -> Places:
+        """What one that held room when the plan began holds of which nodes."""
+        held = None if self._held is None else self._held.get(row)
+        return places_of(self.state, row) if held is None else held.places
 
     @property
     def holders(self) -> Iterable[Holding]:
