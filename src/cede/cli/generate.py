@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cede.cli.options import Json, example
+from cede.cli import starting
+from cede.cli.options import Doctrine, Json, example
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -34,6 +35,12 @@ def generate(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the trace so: .jsonl, .csv or .parquet.")
     ] = None,
+    cluster_out: starting.ClusterOut = None,
+    nodes: starting.Nodes = None,
+    gpus: starting.Gpus = None,
+    cpus: starting.Cpus = None,
+    memory: starting.Memory = None,
+    doctrine: Doctrine = None,
     recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes with all their numbers.")] = False,
     json: Json = False,
 ) -> None:
@@ -59,6 +66,7 @@ def generate(
         from cede.sim.traces.cede_files import write
 
         write(made, Path(out))
+    starting.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)
     found = summary(made)
     if json:
         emit_json(found)

@@ -8,6 +8,7 @@ from typing import cast, get_args
 
 import polars as pl
 
+from cede.doctrines.catalog import doctrine_of
 from cede.engine.cluster import Cluster
 from cede.engine.drive.doctrine_terms import terms_of_apps
 from cede.engine.drive.ways import Backfill
@@ -57,7 +58,15 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
     if not document.nodes and not document.dialect.quota:
         message = f"are missing: {document.doctrine.name} has no quota that could stand for them"
         raise InputError([Problem("nodes", message, "a replay needs something that jobs can fill")])
-    fitted = fit(trace, document.nodes, document.queues, queue=wishes.queue, dialect=document.dialect)
+    by_job_priority = document.doctrine.edition in doctrine_of(document.doctrine).by_job_priority
+    fitted = fit(
+        trace,
+        document.nodes,
+        document.queues,
+        queue=wishes.queue,
+        dialect=document.dialect,
+        by_job_priority=by_job_priority,
+    )
     begin = _begin(fitted, document, wishes)
     there = standing(cluster, begin, frozenset(fitted.jobs["name"] if document.workloads else ()))
     nodes = {

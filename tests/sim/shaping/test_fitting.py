@@ -182,12 +182,54 @@ def test_a_cluster_without_queues_takes_none() -> None:
     assert column(fit(trace_of({"queue": "x"}), EIGHT, []), "queue") == [None]
 
 
-def test_priorities_are_within_the_doctrines_range() -> None:
+def test_priorities_outside_the_doctrines_range_are_spread_over_it_in_their_order() -> None:
     trace = trace_of({"priority": 101}, {"priority": -2}, {"priority": 5}, {})
 
-    with pytest.raises(InputError, match=r"priority: 2 jobs have one from -2 to 101, and under backendai .* 0 to 100"):
-        fit(trace, EIGHT, [], dialect=DIALECTS["backendai"])
-    assert column(fit(trace, EIGHT, [], dialect=DIALECTS["kueue"]), "priority") == [101, -2, 5, None]
+    found = fit(trace, EIGHT, [], dialect=DIALECTS["lattice"])
+
+    assert column(found, "priority") == [9, 1, 5, None]
+    assert "Under lattice priorities go from 0 to 10: -2 is 1, 5 is 5, 101 is 9." in found.notes
+    assert column(fit(trace, EIGHT, [], dialect=DIALECTS["kueue"]), "priority") == [
+        101,
+        -2,
+        5,
+        None,
+    ]
+
+
+def test_priorities_within_the_range_stay() -> None:
+    trace = trace_of({"priority": 0}, {"priority": 100})
+
+    found = fit(trace, EIGHT, [], dialect=DIALECTS["backendai"])
+
+    assert column(found, "priority") == [0, 100]
+    assert found.notes == trace.notes
+
+
+def test_more_priorities_than_the_doctrine_has_are_refused() -> None:
+    trace = trace_of(*({"priority": 10 * number} for number in range(12)))
+
+    message = "priority: the jobs have 12 of them, from 0 to 110, and under lattice priorities go from 0 to 10"
+    with pytest.raises(InputError, match=message):
+        fit(trace, EIGHT, [], dialect=DIALECTS["lattice"])
+
+
+def test_one_priority_is_that_of_the_job_too_where_that_decides() -> None:
+    trace = trace_of({"priority": 9}, {"priority": 5}, {})
+
+    found = fit(trace, EIGHT, [], by_job_priority=True)
+
+    assert column(found, "job_priority") == [9, 5, None]
+    assert any(note.startswith("Job priorities say who may preempt whom") for note in found.notes)
+    assert column(fit(trace, EIGHT, []), "job_priority") == [None, None, None]
+
+
+def test_a_trace_that_says_job_priorities_keeps_them() -> None:
+    trace = trace_of({"priority": 9, "job_priority": 0}, {"priority": 5})
+
+    found = fit(trace, EIGHT, [], by_job_priority=True)
+
+    assert column(found, "job_priority") == [0, None]
 
 
 def test_jobs_that_name_no_queue_are_in_the_default_one_if_there_is_such() -> None:

@@ -13,6 +13,7 @@ from cede.doctrines.backendai.question import question
 from cede.doctrines.backendai.rules import RULES
 from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, SHIPPED, settings_of
 from cede.doctrines.backendai.shares import shares
+from cede.doctrines.backendai.starter import starter
 from cede.doctrines.backendai.strategies import kept, recalled
 from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Setting
 from cede.model.plan import Decision
@@ -79,4 +80,6 @@ DOCTRINE = Doctrine(
     incremental=frozenset({SHIPPED}),
     transactional=frozenset({SHIPPED}),
     awaits_start=frozenset({SHIPPED}),
+    starter=starter,
+    by_job_priority=frozenset({SHIPPED}),
 )

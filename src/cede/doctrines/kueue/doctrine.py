@@ -9,6 +9,7 @@ from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.rules import AWAITS, RULES
 from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
 from cede.doctrines.kueue.shares import shares
+from cede.doctrines.kueue.starter import starter
 from cede.doctrines.parts.doctrine import Doctrine, Setting
 from cede.model.plan import REQUEUED
 from cede.state.state import State
@@ -44,4 +45,5 @@ DOCTRINE = Doctrine(
     question=question,
     counted=frozenset(HOLDING),
     awaits=frozenset({AWAITS.id}),
+    starter=starter,
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cede.doctrines.parts.question import Question
+from cede.doctrines.parts.starter import Outline, Starter, bare
 from cede.model.lint import Finding
 from cede.model.plan import Decision
 from cede.model.rules import RuleSet
@@ -165,3 +166,7 @@ class Doctrine:
     is reserved and what is preempting do not overlap."""
     awaits_start: frozenset[str] = frozenset()
     """Editions that tell what was launched from what runs: it has no start time until its processes are there."""
+    starter: Callable[[Outline, str], Starter] = lambda outline, _edition: bare(outline)
+    """The queues and settings of a file to start from, with which higher classes and owed queues have their way."""
+    by_job_priority: frozenset[str] = frozenset()
+    """Editions in which a workload's job priority says whom it may preempt, and its priority does not."""

@@ -12,6 +12,7 @@ from cede.doctrines.ytsaurus.question import question
 from cede.doctrines.ytsaurus.rules import RULES
 from cede.doctrines.ytsaurus.settings import EDITIONS
 from cede.doctrines.ytsaurus.shares import shares
+from cede.doctrines.ytsaurus.starter import starter
 from cede.model.plan import REQUEUED
 from cede.state.state import State
 
@@ -40,4 +41,5 @@ DOCTRINE = Doctrine(
     kept=kept,
     recalled=recalled,
     question=question,
+    starter=starter,
 )

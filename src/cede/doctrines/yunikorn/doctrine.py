@@ -22,6 +22,7 @@ from cede.doctrines.yunikorn.settings import (
     SHIPPED,
 )
 from cede.doctrines.yunikorn.shares import shares
+from cede.doctrines.yunikorn.starter import starter
 from cede.model.plan import REQUEUED, Decision
 from cede.state.columns import NONE
 from cede.state.state import State
@@ -69,4 +70,5 @@ DOCTRINE = Doctrine(
     cancels=lambda state, edition, node, claimant: edition == SHIPPED and may_be_cancelled(state, node, claimant),
     takes_cordoned=takes_cordoned,
     question=question,
+    starter=starter,
 )

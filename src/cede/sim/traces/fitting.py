@@ -9,14 +9,16 @@ from dataclasses import replace
 import polars as pl
 
 from cede.model.cluster import Node, Queue
-from cede.model.dialect import INT32, NO_DOCTRINE, Dialect
+from cede.model.dialect import NO_DOCTRINE, Dialect
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.resources import is_gpu, split_flavor
+from cede.sim.traces.classes import classes_of
 from cede.sim.traces.cutting import noted
 from cede.sim.traces.dividing import with_members
 from cede.sim.traces.trace import Shape, Trace
 
 MOST_QUEUES = 10
+MOST_CLASSES = 12
 ONLY = "default"
 """The queue of jobs that name none, where there is such a one."""
 REMEDY = "set it with --mapping, or give --queue NAME for all jobs"
@@ -29,17 +31,19 @@ def fit(
     *,
     queue: str | None = None,
     dialect: Dialect = NO_DOCTRINE,
+    by_job_priority: bool = False,
 ) -> Trace:
     """The trace as this cluster takes it, with a note of everything that was changed.
 
     Its resources are called as the nodes call them, and those that no node has are not asked for. Every job is in a
     queue of the cluster: its own, `queue` for all, or the only one there is. Jobs of which only a total is known have
-    members. Priorities are within the range of its doctrine's `dialect`. An InputError says what does not go.
+    members. Priorities are within the range of its doctrine's `dialect`, and with `by_job_priority` also where that one
+    looks for whom somebody may preempt. An InputError says what does not go.
     """
     named = _with_resources(trace, nodes, queues)
     placed = _with_queues(named, queues, queue)
-    _check_priorities(placed, dialect)
-    return with_members(placed, nodes, queues)
+    ranked = _with_priorities(placed, dialect)
+    return with_members(_with_job_priorities(ranked) if by_job_priority else ranked, nodes, queues)
 
 
 # -- resources -------------------------------------------------------------------------------------------------
@@ -164,13 +168,35 @@ def _unknown(named: pl.Series, known: set[str]) -> list[Problem]:
     return [Problem("queue", f"the cluster has no queue {', '.join(parts)}; {has}", REMEDY)]
 
 
-def _check_priorities(trace: Trace, dialect: Dialect) -> None:
+# -- priorities ------------------------------------------------------------------------------------------------
+
+
+def _with_priorities(trace: Trace, dialect: Dialect) -> Trace:
+    given = trace.jobs["priority"]
+    classes = classes_of(given.drop_nulls().to_list(), dialect.priorities)
     low, high = dialect.priorities
-    if dialect.priorities == INT32:
-        return
-    outside = trace.jobs["priority"].drop_nulls()
-    outside = outside.filter((outside < low) | (outside > high))
-    if len(outside):
-        message = f"{len(outside):,} jobs have one from {outside.min()!r} to {outside.max()!r}"
+    if classes is None:
+        message = f"the jobs have {given.drop_nulls().n_unique():,} of them, from {given.min()!r} to {given.max()!r}"
         message += f", and under {dialect.name} priorities go from {low} to {high}"
         raise InputError([Problem("priority", message, "set it with --mapping, by a table or by bands")])
+    if all(value == own for own, value in classes.items()):
+        return trace
+    became = given.replace_strict(list(classes), list(classes.values()), return_dtype=given.dtype)
+    told = f"Under {dialect.name} priorities go from {low} to {high}: {_listed(classes)}."
+    return noted(replace(trace, jobs=trace.jobs.with_columns(priority=became)), told)
+
+
+def _listed(classes: Mapping[int, int]) -> str:
+    parts = [f"{own} is {value}" for own, value in classes.items()]
+    if len(parts) > MOST_CLASSES:
+        parts[MOST_CLASSES:] = [f"and so on for {len(parts) - MOST_CLASSES} more"]
+    return ", ".join(parts)
+
+
+def _with_job_priorities(trace: Trace) -> Trace:
+    """A trace of a system that knows one priority: it is that of the job too."""
+    jobs = trace.jobs
+    if jobs["job_priority"].null_count() < len(jobs) or jobs["priority"].null_count() == len(jobs):
+        return trace
+    told = "Job priorities say who may preempt whom, and the trace has none: that of a job is its priority."
+    return noted(replace(trace, jobs=jobs.with_columns(job_priority=pl.col("priority"))), told)

@@ -134,7 +134,7 @@ def _columns(job: Document, origin: int, told: Counter[str]) -> dict[str, Any]:
         "project": job["project"],
         "kind": None if job["kind"] == "batch" else job["kind"],
         "priority": job["priority"],
-        "job_priority": job["job_priority"],
+        "job_priority": job["job_priority"] or 0,
         "preemptible": job["preemptible"],
         "preempts": job["preempts"],
         "checkpoint": checkpoint["mode"],

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cede.doctrines.catalog import DIALECTS, find
 from cede.doctrines.document import parse_document
+from cede.doctrines.parts.starter import Outline
 from cede.model.cluster import Node
 from cede.model.document import dump_part
 from cede.model.errors import InputError, Problem
-from cede.model.quantities import NANO, format_quantity
+from cede.model.quantities import NANO
+from cede.sim.traces.classes import classes_of
 from cede.sim.traces.fitting import ONLY
 from cede.sim.traces.trace import Trace
-
-COHORT = "all"
 
 
 def starting_cluster(
     trace: Trace, doctrine: Mapping[str, str], *, nodes: int | None = None, capacity: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A cluster file on which the trace can be replayed; its settings let higher priorities have their way.
+    """A cluster file on which the trace can be replayed; its guarantees and settings let higher classes, or
+    queues that are owed room, have their way.
 
     `nodes` alike ones of this `capacity`, or without that the trace's own; an InputError where it names none.
     """
@@ -30,11 +32,15 @@ def starting_cluster(
         hint = "say what it ran on: --nodes 50 --gpus 8"
         raise InputError([Problem("--cluster-out", "this trace does not name its nodes", hint)])
     names = sorted(trace.jobs["queue"].fill_null(ONLY).unique().to_list()) or [ONLY]
+    found = find(doctrine["name"])
+    outline = Outline(dict(_shares(machines, names)), _priorities(trace, doctrine["name"]))
+    starter = found.starter(outline, doctrine.get("edition", found.editions[0]))
+    choice = {**doctrine, **starter.settings}
     raw = {
         "cede": 1,
-        "doctrine": dict(doctrine) if "edition" in doctrine else doctrine["name"],
+        "doctrine": doctrine["name"] if len(choice) == 1 else choice,
         "nodes": machines,
-        "queues": [_queue(name, doctrine["name"], trace, share) for name, share in _shares(machines, names)],
+        "queues": [dict(queue) for queue in starter.queues],
     }
     parse_document(raw)
     return raw
@@ -80,17 +86,7 @@ def _shares(machines: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list
     return [(name, each if index else rest) for index, name in enumerate(names)]
 
 
-def _queue(name: str, doctrine: str, trace: Trace, share: Mapping[str, int]) -> dict[str, Any]:
-    if doctrine == "kueue":
-        settings = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
-        guaranteed = {resource: format_quantity(nano) for resource, nano in share.items()}
-        return {"name": name, "parent": COHORT, "guaranteed": guaranteed, "settings": settings}
-    if doctrine == "backendai":
-        return {"name": name, "settings": {"preemptible_priority": _bar(trace), "preemption_mode": "suspend"}}
-    return {"name": name}
-
-
-def _bar(trace: Trace) -> int:
-    """The highest priority but the top one: all but the top class may be preempted."""
-    known = sorted(trace.jobs["priority"].drop_nulls().unique().to_list())
-    return min(100, max(0, known[-2])) if len(known) > 1 else 5
+def _priorities(trace: Trace, doctrine: str) -> list[int]:
+    """The priorities of its jobs as the doctrine takes them, rising; a replay refuses those that it cannot take."""
+    classes = classes_of(trace.jobs["priority"].drop_nulls().to_list(), DIALECTS[doctrine].priorities)
+    return [] if classes is None else sorted(classes.values())

@@ -1,0 +1,47 @@
+"""A cluster file to start from: what is known when one is written, and what a doctrine says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cede.model.quantities import format_quantity
+from cede.model.resources import is_gpu
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What is known of a cluster and its jobs: the queues they are in, each with an even share of all nodes in
+    nano-units, and their priorities, rising, as the doctrine will read them."""
+
+    queues: Mapping[str, Mapping[str, int]]
+    priorities: Sequence[int] = ()
+
+    def guarantee(self, queue: str) -> dict[str, int | str]:
+        """The even share of a queue, as a file writes it."""
+        return {resource: format_quantity(nano) for resource, nano in self.queues[queue].items()}
+
+    @property
+    def bar(self) -> int | None:
+        """The highest priority but the top one: all but the top class may give way. None: there are no classes."""
+        return self.priorities[-2] if len(self.priorities) > 1 else None
+
+    @property
+    def main(self) -> str | None:
+        """The resource that matters most: GPUs, else CPUs, else whatever there is."""
+        names = {name for share in self.queues.values() for name in share}
+        return min(names, key=lambda name: (not is_gpu(name), name != "cpu", name), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Entries of the queues, and settings of the doctrine."""
+
+    queues: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def bare(outline: Outline) -> Starter:
+    """Queues by name alone."""
+    return Starter([{"name": name} for name in outline.queues])
