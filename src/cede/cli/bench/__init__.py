@@ -54,19 +54,34 @@ def plan(
 
 @app.command(epilog="Example: cede bench sim --quick")
 def sim(
+    doctrine: Annotated[
+        str, typer.Option(metavar="D,D", help="Editions, as kueue/0.20,lattice/core; all, or none.")
+    ] = "all",
     trace: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A trace with walltimes to replay with EASY; default: made up.")
+        Path | None, typer.Option(metavar="FILE", help="Jobs with GPUs for the editions; default: Philly-like ones.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=200, help="Jobs of the larger preempting replay.")] = 100_000,
-    quick: Annotated[bool, typer.Option("--quick", help="A twentieth of the jobs.")] = False,
+    easy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Jobs with walltimes to replay with EASY; default: made up.")
+    ] = None,
+    strict: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Jobs to replay strictly in order; default: made up.")
+    ] = None,
+    budget: Annotated[
+        float, typer.Option(metavar="S", min=1, help="A replay that would take longer is left out, and told.")
+    ] = 240,
+    quick: Annotated[bool, typer.Option("--quick", help="250 and 1,000 jobs, and a twentieth of the others.")] = False,
     json: Json = False,
 ) -> None:
-    """Replays with EASY and with preemption, each beside a bare event loop over the same jobs; and their memory."""
+    """Replays under every edition, with EASY, strictly in order and of a large cluster, each beside a bare loop."""
     from cede.cli.bench.report import telling
-    from cede.cli.bench.sim import measured, print_report
+    from cede.cli.bench.sim import EDITIONS, Files, measured
+    from cede.cli.bench.sim_tables import print_report
 
+    editions = [] if doctrine == "none" else _chosen("--doctrine", doctrine, EDITIONS)
+    files = Files(*(None if file is None else str(file) for file in (trace, easy, strict)))
     with telling() as tell:
-        _show(measured(trace=trace, jobs=jobs, quick=quick, tell=tell), print_report, json=json)
+        report = measured(files=files, editions=editions, budget_s=budget, quick=quick, tell=tell)
+    _show(report, print_report, json=json)
 
 
 @app.command(epilog="Example: cede bench kueue --quick")

@@ -51,6 +51,27 @@ def easy(jobs: list[Job], capacity: int) -> float:
     return wait / len(jobs)
 
 
+def strict(jobs: list[Job], capacity: int) -> float:
+    """The mean wait if nobody passes the first that waits, on one counter."""
+    free, at, first, wait = capacity, 0, 0, 0
+    queue: list[Job] = []
+    ends: list[tuple[int, int]] = []
+    while at < len(jobs) or ends:
+        now = ends[0][0] if ends and (at == len(jobs) or ends[0][0] <= jobs[at][0]) else jobs[at][0]
+        while ends and ends[0][0] == now:
+            free += heapq.heappop(ends)[1]
+        while at < len(jobs) and jobs[at][0] == now:
+            queue.append(jobs[at])
+            at += 1
+        while first < len(queue) and queue[first][2] <= free:
+            came, runs, size, _ = queue[first]
+            free -= size
+            wait += now - came
+            heapq.heappush(ends, (now + runs, size))
+            first += 1
+    return wait / len(jobs)
+
+
 def preempting(jobs: list[Job], capacity: int) -> tuple[float, int]:
     """The mean wait and the evictions if who is higher takes the room of the lowest, newest first, on one counter.
 

@@ -4,144 +4,195 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cede.cli.bench import bare
-from cede.model.times import SECOND
+from cede.engine.catalog import BUILT, find
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from cede.engine.cluster import Cluster
     from cede.sim.traces.trace import Trace
 
-GPUS, NODE = 2490, 8
-PER_HOUR = 250.0
-BARS = {"easy": 10, "preempting": 20, "memory": 3000}
+EDITIONS = [f"{name}/{edition}" for name in BUILT for edition in find(name).editions]
+SIZES, QUICK_SIZES = (1_000, 4_000, 16_000), (250, 1_000)
+EASY_JOBS, STRICT_JOBS, LARGE_JOBS = 28_467, 122_055, 100_000
+QUICK_PART = 20
+BUDGET_S = 240.0
+GROWS = 1.5
+"""What a job may cost more at the next size, when it is guessed whether that stays within the budget."""
+BARS = {
+    "backendai/bep-1014": 40,
+    "kueue/0.20": 130,
+    "yunikorn/laws": 130,
+    "ytsaurus/docs": 130,
+    "lattice/policy": 130,
+    "backendai/26.8": 240,
+    "yunikorn/1.9": 240,
+    "ytsaurus/25.4": 240,
+    "lattice/core": 240,
+    "easy": 12.8,
+    "strict": 14,
+    "large": 30,
+}
+GROWTH_BAR, BYTES_BAR, VICTIMS_BAR = 1.3, 3000, 0.05
 PEERS = {"AccaSim": "470-950", "pyss EASY": "2,900", "Alea, preemptive": "2,300", "Tiresias, preemptive": "136"}
 
 
-def measured(*, trace: Path | None, jobs: int, quick: bool, tell: Callable[[str], object]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One replay: an edition on the arrivals, or `easy`, `strict` and `large` under the default doctrine."""
+
+    name: str
+    jobs: int
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Traces to replay instead of what is made up."""
+
+    arrivals: str | None = None
+    easy: str | None = None
+    strict: str | None = None
+
+
+def measured(
+    *, files: Files, editions: Sequence[str], budget_s: float, quick: bool, tell: Callable[[str], object]
+) -> dict[str, Any]:
     """Everything that `bench sim` reports, as plain data; each case in a process of its own, so that memory is its."""
-    sizes = [jobs // 10, jobs]
-    cases: list[tuple[str, int]] = [("easy", 2_000 if quick else 28_467)]
-    cases += [("preempting", size // 20 if quick else size) for size in sizes]
-    found = []
-    for kind, size in cases:
-        tell(f"{kind}, {size:,} jobs")
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            found.append(pool.submit(one_case, kind, size, None if trace is None else str(trace)).result())
-    small, large = found[1:]
-    growth = (large["replay_s"] / large["jobs"]) / (small["replay_s"] / small["jobs"])
-    return {"cases": found, "growth": growth, "bars": BARS, "peers": PEERS}
-
-
-def one_case(kind: str, size: int, file: str | None) -> dict[str, Any]:
-    """One trace, replayed once after its bare loop; the bare loop's time is the best of three."""
-    from cede.sim.simulate import Wishes, replay
-
-    trace = _trace(kind, size, file)
-    plain = _plain(trace, kind)
-    capacity = 100 if kind == "easy" else GPUS
-    bare_s = min(_timed(kind, plain, capacity) for _ in range(3))
-    cluster = _machine() if kind == "easy" else _gpus(trace)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
-    result = replay(trace, cluster, Wishes(backfill="easy" if kind == "easy" else "off", queue="q", moments=0))
-    replay_s = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    part = QUICK_PART if quick else 1
+    found = [_edition(name, files.arrivals, budget_s, quick, tell) for name in editions]
+    others = [
+        Case("easy", EASY_JOBS // part, files.easy),
+        Case("strict", STRICT_JOBS // part, files.strict),
+        Case("large", LARGE_JOBS // part),
+    ]
     return {
-        "kind": kind,
-        "jobs": len(trace.jobs),
-        "trace": file if kind == "easy" and file else trace.format,
-        "bare_s": bare_s,
-        "replay_s": replay_s,
-        "ratio": replay_s / bare_s,
-        "jobs_per_s": len(trace.jobs) / replay_s,
-        "bare_jobs_per_s": len(trace.jobs) / bare_s,
-        "events": result.events,
-        "preemptions": len(result.victims),
-        "bytes_per_job": (peak - before) * 1024 / len(trace.jobs),
-        "peak_mb": peak / 1024,
+        "editions": found,
+        "others": [_alone(case, budget_s, tell) for case in others],
+        "bars": BARS,
+        "growth_bar": GROWTH_BAR,
+        "bytes_bar": BYTES_BAR,
+        "victims_bar": VICTIMS_BAR,
+        "peers": PEERS,
     }
 
 
-def _timed(kind: str, plain: list[bare.Job], capacity: int) -> float:
+def _edition(
+    name: str, file: str | None, budget_s: float, quick: bool, tell: Callable[[str], object]
+) -> dict[str, Any]:
+    """One edition at each size that the budget allows, and what grows between the smallest and the largest."""
+    cases: list[dict[str, Any]] = []
+    left_out: list[dict[str, Any]] = []
+    for jobs in QUICK_SIZES if quick else SIZES:
+        if cases:
+            last = cases[-1]
+            guess_s = last["replay_s"] * jobs / last["jobs"] * GROWS
+            if left_out or not last["complete"] or guess_s > budget_s:
+                left_out.append({"jobs": jobs, "about_s": guess_s})
+                continue
+        cases.append(_alone(Case(name, jobs, file), budget_s, tell))
+    whole = [case for case in cases if case["complete"]]
+    found: dict[str, Any] = {"edition": name, "cases": cases, "left_out": left_out, "growth": None, "bytes": None}
+    if len(whole) > 1:
+        small, large = whole[0], whole[-1]
+        found["growth"] = (large["replay_s"] / large["taken"]) / (small["replay_s"] / small["taken"])
+        found["bytes"] = (large["peak_bytes"] - small["peak_bytes"]) / (large["jobs"] - small["jobs"])
+    return found
+
+
+def _alone(case: Case, budget_s: float, tell: Callable[[str], object]) -> dict[str, Any]:
+    tell(f"{case.name}, {case.jobs:,} jobs")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(one_case, case, budget_s).result()
+
+
+def one_case(case: Case, budget_s: float) -> dict[str, Any]:
+    """One trace, replayed once after its bare loop; the bare loop's time is the best of three.
+
+    Jobs that were refused cost next to nothing and are not counted.
+    """
+    from cede.sim.simulate import Wishes, replay
+
+    trace, cluster, yardstick = _prepared(case)
+    bare_s = min(_timed(yardstick) for _ in range(3))
     began = time.perf_counter()
-    if kind == "easy":
-        bare.easy(plain, capacity)
-    else:
-        bare.preempting(plain, capacity)
+    submitted = 0
+
+    def within_budget(_now: int, came: int, _ended: int) -> bool:
+        nonlocal submitted
+        submitted = came
+        return time.perf_counter() - began < budget_s
+
+    backfill = case.name if case.name in ("easy", "strict") else "off"
+    wishes = Wishes(backfill=backfill, moments=0, queue=None if "/" in case.name else "q")
+    result = replay(trace, cluster, wishes, within_budget)
+    replay_s = time.perf_counter() - began
+    taken = result.jobs.height - result.jobs["state"].to_list().count("refused")
+    return {
+        **asdict(case),
+        "complete": result.complete,
+        "submitted": result.jobs.height if result.complete else submitted,
+        "taken": taken,
+        "bare_s": bare_s,
+        "replay_s": replay_s,
+        "ratio": (replay_s / taken) / (bare_s / len(trace.jobs)) if result.complete else None,
+        "jobs_per_s": taken / replay_s if result.complete else None,
+        "bare_jobs_per_s": len(trace.jobs) / bare_s,
+        "events": result.events,
+        "plans": result.plans,
+        "victims": len(result.victims),
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def _timed(yardstick: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    yardstick()
     return time.perf_counter() - began
 
 
-def _trace(kind: str, size: int, file: str | None) -> Trace:
-    from cede.sim.generate import generate
-    from cede.sim.recipes import recipe
-    from cede.sim.traces.cutting import take
-    from cede.sim.traces.reading import read
-
-    if kind == "easy" and file is not None:
-        return take(read(Path(file)), size)
-    if kind == "easy":
-        return generate(recipe("hpc-like", jobs=size, seed=2026))
-    return generate(recipe("philly-like", jobs=size, seed=2026, per_hour=PER_HOUR))
-
-
-def _plain(trace: Trace, kind: str) -> list[bare.Job]:
-    main = "cpu" if kind == "easy" else "gpu"
-    sizes = [shape.requests[main] * shape.members // 10**9 for shape in trace.shapes]
-    last = "walltime" if kind == "easy" else "priority"
-    columns = (trace.jobs[name].to_list() for name in ("submitted", "duration", "shape", last))
-    unit = SECOND if kind == "easy" else 1
-    return [(s // SECOND, d // SECOND, sizes[shape], says // unit) for s, d, shape, says in zip(*columns, strict=True)]
-
-
-def _machine() -> Any:
+def _prepared(case: Case) -> tuple[Trace, Cluster, Callable[[], object]]:
+    """The trace, what it is replayed on, and the bare loop over the same jobs."""
+    from cede.cli.bench import sim_traces as traces
     from cede.engine.load import load
+    from cede.sim.traces.starting import starting_cluster
 
-    nodes = [{"name": "machine", "capacity": {"cpu": 100}}]
-    return load({"cede": 1, "doctrine": "backendai", "nodes": nodes, "queues": [{"name": "q"}]})
+    if "/" in case.name:
+        name, _, edition = case.name.partition("/")
+        trace = traces.arrivals(case.jobs, case.file, one_node=find(name).one_node)
+        capacity = {"gpu": traces.GPUS, "cpu": 64, "memory": "1Ti"}
+        file = starting_cluster(trace, {"name": name, "edition": edition}, nodes=traces.NODES, capacity=capacity)
+        jobs = traces.plain(trace, "gpu", "priority")
+        return trace, load(file), lambda: bare.preempting(jobs, traces.NODES * traces.GPUS)
+    if case.name == "large":
+        trace = traces.large(case.jobs)
+        jobs = traces.plain(trace, "gpu", "priority")
+        return trace, load(_large()), lambda: bare.preempting(jobs, traces.LARGE_GPUS)
+    trace = traces.processors(case.jobs, case.file)
+    processors = sum(node.capacity["cpu"] for node in trace.nodes) // 10**9 or 100
+    loop = bare.easy if case.name == "easy" else bare.strict
+    jobs = traces.plain(trace, "cpu", "walltime")
+    return replace(trace, nodes=()), load(_machine(processors)), lambda: loop(jobs, processors)
 
 
-def _gpus(trace: Trace) -> Any:
+def _machine(processors: int) -> dict[str, Any]:
+    nodes = [{"name": "machine", "capacity": {"cpu": processors}}]
+    return {"cede": 1, "doctrine": "backendai", "nodes": nodes, "queues": [{"name": "q"}]}
+
+
+def _large() -> dict[str, Any]:
     """So many GPUs in nodes of eight, and one node with the rest; enough of everything else."""
-    from cede.engine.load import load
+    from cede.cli.bench.sim_traces import GPUS, LARGE_GPUS
 
-    others = {name: "1000" for shape in trace.shapes for name in shape.requests if name != "gpu"}
-    if "memory" in others:
-        others["memory"] = "4Ti"
+    others = {"cpu": "1000", "memory": "4Ti"}
     nodes = [
-        {"name": "node", "count": GPUS // NODE, "capacity": {"gpu": NODE, **others}},
-        {"name": "rest", "capacity": {"gpu": GPUS % NODE, **others}},
+        {"name": "node", "count": LARGE_GPUS // GPUS, "capacity": {"gpu": GPUS, **others}},
+        {"name": "rest", "capacity": {"gpu": LARGE_GPUS % GPUS, **others}},
     ]
     settings = {"preemptible_priority": 50, "preemption_mode": "suspend"}
-    queues = [{"name": "q", "settings": settings}]
-    return load({"cede": 1, "doctrine": "backendai", "nodes": nodes, "queues": queues})
-
-
-def print_report(console: Console, report: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(title="replay beside a bare event loop", title_justify="left")
-    for heading in ("case", "jobs", "jobs/s", "bare jobs/s", "times slower", "bar", "bytes/job", "preemptions"):
-        table.add_column(heading, justify="left" if heading == "case" else "right")
-    for case in report["cases"]:
-        table.add_row(
-            case["kind"],
-            f"{case['jobs']:,}",
-            f"{case['jobs_per_s']:,.0f}",
-            f"{case['bare_jobs_per_s']:,.0f}",
-            f"{case['ratio']:.1f}",
-            f"{report['bars'][case['kind']]}",
-            f"{case['bytes_per_job']:,.0f}",
-            f"{case['preemptions']:,}",
-        )
-    console.print(table)
-    console.print("Both sides have the trace in memory when they begin. Memory has a bar of 3,000 bytes a job.")
-    console.print(f"Time a job at ten times as many jobs: {report['growth']:.2f} times as long.")
-    peers = "; ".join(f"{name} {rate}" for name, rate in report["peers"].items())
-    console.print(f"Peers on a machine of this class, jobs/s: {peers}.")
+    return {"cede": 1, "doctrine": "backendai", "nodes": nodes, "queues": [{"name": "q", "settings": settings}]}
