@@ -14,7 +14,6 @@ from cede.engine.drive.doctrine_terms import terms_of_apps
 from cede.engine.drive.ways import Backfill
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError, InputError, Problem
-from cede.model.garbage import collecting_seldom
 from cede.sim.assuming import assume
 from cede.sim.entries import Entries
 from cede.sim.loops import loops_in
@@ -95,8 +94,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
     records = Records(jobs, start.sizes, main_of(start.capacity), wishes.moments)
     entries = Entries(jobs, wishes.terms, records, start.there, terms_of_apps(document, wishes.terms))
     run = Replay(document, entries, records, wishes, start.backfill, start.begin, start.there)
-    with collecting_seldom():
-        run.run(watch)
+    run.run(watch)
     if run.problems:
         raise UnlawfulError(f"a plan was not lawful: {run.problems[0]}")
     tables = records.tables()

@@ -36,7 +36,7 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
     told = (
         f"Bars: a job costs at most {report['growth_bar']} times as much with the most jobs as with the fewest; memory"
     )
-    told += f" grows by {report['bytes_bar'] / 1000:g} kB a job between them; victims are over"
+    told += f" memory grows by {report['bytes_bar'] / 1000:g} kB a job between them; victims are over"
     told += f" {report['victims_bar']:.0%} of jobs."
     console.print(text(f"{told} Refused jobs are not counted."))
     peers = "; ".join(f"{name} {rate}" for name, rate in report["peers"].items())
