@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from cede.cli.bench import bare
-from cede.engine.catalog import BUILT, find
+from cede.doctrines.catalog import BUILT, find
 
 if TYPE_CHECKING:
     from cede.engine.cluster import Cluster

@@ -19,7 +19,10 @@ sessions leave a gang no whole node, and nobody passes it."""
 
 
 def starter(outline: Outline, edition: str) -> Starter:
-    """One resource group a queue; the threshold is below the top class."""
-    bar = DEFAULTS[edition]["preemptible_priority"] if outline.bar is None else outline.bar
-    settings: dict[str, Any] = {"preemptible_priority": bar, **(RELEASE_26_8 if edition == SHIPPED else BEP_1014)}
+    """One resource group a queue. The document's threshold is below the top class; the release never reads it."""
+    if edition == SHIPPED:
+        settings: dict[str, Any] = RELEASE_26_8
+    else:
+        bar = DEFAULTS[edition]["preemptible_priority"] if outline.bar is None else outline.bar
+        settings = {"preemptible_priority": bar, **BEP_1014}
     return Starter([{"name": name, "settings": dict(settings)} for name in outline.queues])
