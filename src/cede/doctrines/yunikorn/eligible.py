@@ -14,7 +14,10 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.yunikorn.line import Key, Line
 from cede.doctrines.yunikorn.memory import Checked, Memory
 from cede.doctrines.yunikorn.settings import CHECK_INTERVAL
+from cede.doctrines.yunikorn.snapshot import promised_at_most
+from cede.doctrines.yunikorn.vectors import Vector
 from cede.state.columns import NONE
+from cede.state.state import State
 
 MEMORY = "yunikorn-eligible"
 
@@ -22,10 +25,12 @@ MEMORY = "yunikorn-eligible"
 class Leaf:
     """One leaf's asks that may preempt at all. Entries of some that left are dropped when somebody comes to them."""
 
-    __slots__ = ("checked", "delay", "ready", "recent", "recent_at", "young")
+    __slots__ = ("checked", "delay", "promised", "ready", "recent", "recent_at", "young")
 
-    def __init__(self, delay: int) -> None:
+    def __init__(self, delay: int, promised: Vector[int]) -> None:
         self.delay = delay
+        self.promised = promised
+        """What it may be owed at most, if nobody held anything."""
         self.ready: list[Key] = []
         """Those that may try, in order."""
         self.young: list[tuple[int, Key]] = []
@@ -102,21 +107,25 @@ class Leaf:
             heappop(young)
         while checked and not (line.waits(checked[0][2]) and memory.checked.get(checked[0][2][2]) is checked[0][3]):
             heappop(checked)
-        if before is None and not gone and not memory.triggered:
-            if young:
-                cycle.wake(young[0][0])
-            if checked and checked[0][1] != version:
-                cycle.wake(checked[0][0])
+        triggered = memory.triggered
+
+        def counts(key: Key) -> bool:
+            return (before is None or key < before) and key[4] not in gone and key[2] not in triggered
+
+        if young and counts(young[0][1]):
+            cycle.wake(young[0][0])
+        else:
+            for due, key in young:
+                if counts(key) and line.waits(key):
+                    cycle.wake(due)
+        if not checked or checked[0][1] == version:
+            return  # the others tried later, and so on the same version
+        if counts(checked[0][2]):
+            cycle.wake(checked[0][0])
             return
-        times = [(due, key) for due, key in young if line.waits(key)]
-        times += [
-            (until, key)
-            for until, seen_on, key, seen in checked
-            if seen_on != version and line.waits(key) and memory.checked.get(key[2]) is seen
-        ]
-        for at, key in times:
-            if (before is None or key < before) and key[4] not in gone and key[2] not in memory.triggered:
-                cycle.wake(at)
+        for until, seen_on, key, seen in checked:
+            if seen_on != version and counts(key) and line.waits(key) and memory.checked.get(key[2]) is seen:
+                cycle.wake(until)
 
 
 class Eligible:
@@ -126,20 +135,21 @@ class Eligible:
         self.line = line
         self.leaves: dict[int, Leaf] = {}
 
-    def admit(self, rows: Iterable[int], now: int, memory: Memory) -> None:
+    def admit(self, state: State, rows: Iterable[int], memory: Memory) -> None:
         """These came to the line."""
-        line = self.line
+        line, now = self.line, state.now
         for row in rows:
             known = line.waiting[row]
             form = known.kind.form
             if form.refusal is None and form.ask.claim.single and known.kind.preempts and not form.pinned:
-                self.leaf(form.ask.leaf).add(known.key, now, memory.checked.get(known.key[2]))
+                self.leaf(state, form.ask.leaf).add(known.key, now, memory.checked.get(known.key[2]))
 
-    def leaf(self, queue: int) -> Leaf:
+    def leaf(self, state: State, queue: int) -> Leaf:
         found = self.leaves.get(queue)
         if found is None:
-            delay = self.line.queues.properties[queue].delay if queue != NONE else 0
-            found = self.leaves[queue] = Leaf(delay)
+            queues = self.line.queues
+            delay = queues.properties[queue].delay if queue != NONE else 0
+            found = self.leaves[queue] = Leaf(delay, promised_at_most(state, queues, queue))
         return found
 
 
@@ -152,5 +162,5 @@ def eligible_of(cycle: Cycle, line: Line, memory: Memory, came: list[int]) -> El
         came = list(line.waiting)
     for leaf in found.leaves.values():
         leaf.advance(now, line, memory)
-    found.admit(came, now, memory)
+    found.admit(cycle.state, came, memory)
     return found

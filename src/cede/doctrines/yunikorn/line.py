@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.front import lasting
-from cede.doctrines.parts.limits import limits_of
+from cede.doctrines.parts.limits import limits_of, used_quota
 from cede.doctrines.parts.shapes import Shapes, about
 from cede.doctrines.yunikorn.answers import refused
 from cede.doctrines.yunikorn.ask import Ask, ask_of
@@ -44,7 +44,7 @@ class Form:
 
     __slots__ = (
         *("ask", "count", "family", "general", "kinds", "may_claim", "needs", "nodes", "pinned", "refusal", "roomless"),
-        *("usage", "volatile"),
+        *("headroom", "headroom_at", "owed", "owed_at", "partition", "usage", "volatile"),
     )
 
     def __init__(self, state: State, row: int) -> None:
@@ -63,12 +63,16 @@ class Form:
         self.may_claim = claim.single and bool(claim.allowed.any())
         """Whether room may be made for it: for one member, on a node that it may use."""
         self.family: Family = (ask.leaf, *ask.amounts)
+        self.partition = int(state.work.partition[row])
         self.pinned = bool(state.work.required_node[row] != NONE)
         self.usage: list[int] = state.work.usage[:, row].tolist()
         self.volatile = claim.need is None or claim.placement == SPREAD
         """Whether less room may do where more did not, as far as it is searched, or room grows where no node does."""
         self.count = 0
         """How many wait."""
+        self.headroom = self.owed = False
+        self.headroom_at = self.owed_at = -1
+        """Whether it fits the headroom of its queue, and whether that may be owed so much; as of which change."""
         self.roomless = False
         self.kinds: list[Kind] = []
         """Those that somebody waits with."""
@@ -102,6 +106,20 @@ class _Waiting:
     key: Key
 
 
+class _Used:
+    """What queues use, as of a change."""
+
+    __slots__ = ("changes", "quota", "staying")
+
+    def __init__(self) -> None:
+        self.renew(-1)
+
+    def renew(self, changes: int) -> None:
+        self.changes = changes
+        self.staying: dict[int, list[int]] = {}
+        self.quota: dict[int, list[int]] = {}
+
+
 class Line:
     """All that wait; `follow` brings it up to date."""
 
@@ -119,6 +137,8 @@ class Line:
         self.forms: dict[object, Form] = {}
         self.families: dict[Family, list[Form]] = {}
         """Forms of one leaf that ask for the same types: what they may claim of guarantees is the same."""
+        self.leaves: dict[int, list[Form]] = {}
+        """Forms of one leaf."""
         self.live: dict[int, Kind] = {}
         """Kinds that somebody waits with, by number."""
         self.fresh: list[int] = []
@@ -134,6 +154,7 @@ class Line:
         """Nodes of which `free` must be read again."""
         self._booked = False
         self._leaving: Leaving | None = None
+        self._used = _Used()
         self._by_app = "app" not in set(unread)
         self._shipped = shipped
         self._names: dict[int, str] = {}
@@ -289,7 +310,7 @@ class Line:
             form = self.forms.get(form_shape)
             if form is None:
                 form = self.forms[form_shape] = Form(state, row)
-                self.families.setdefault(form.family, []).append(form)
+                self._sort_in(form)
             self._numbers += 1
             kind = self.kinds[shape] = Kind(self._numbers, form, bool(state.work.preempts[row]))
         return kind
@@ -298,8 +319,13 @@ class Line:
         self.kinds = {shape: kind for shape, kind in self.kinds.items() if kind.entries}
         self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
         self.families.clear()
+        self.leaves.clear()
         for form in self.forms.values():
-            self.families.setdefault(form.family, []).append(form)
+            self._sort_in(form)
+
+    def _sort_in(self, form: Form) -> None:
+        self.families.setdefault(form.family, []).append(form)
+        self.leaves.setdefault(form.ask.leaf, []).append(form)
 
     # -- within a cycle ----------------------------------------------------------------------------------------
 
@@ -351,6 +377,27 @@ class Line:
         """Whether somebody waits in this place."""
         known = self.waiting.get(key[4])
         return known is not None and known.key == key
+
+    def used(self, state: State, queue: int) -> list[int]:
+        """What the queue uses, less what is being preempted."""
+        used = self._used
+        if used.changes != self.changes:
+            used.renew(self.changes)
+        found = used.staying.get(queue)
+        if found is None:
+            column, leaving = state.tree.usage[:, queue], self.leaving(state)
+            found = used.staying[queue] = (column - leaving[queue] if queue in leaving else column).tolist()
+        return found
+
+    def used_quota(self, state: State, queue: int) -> list[int]:
+        """What counts against the limits of the queue."""
+        used = self._used
+        if used.changes != self.changes:
+            used.renew(self.changes)
+        found = used.quota.get(queue)
+        if found is None:
+            found = used.quota[queue] = used_quota(state, queue).tolist()
+        return found
 
     def kind_of(self, row: int) -> Kind:
         return self.waiting[row].kind

@@ -26,13 +26,12 @@ from cede.doctrines.yunikorn.memory import Checked, memory_of
 from cede.doctrines.yunikorn.order import QueueOrder, Turns
 from cede.doctrines.yunikorn.pinned import clear_node
 from cede.doctrines.yunikorn.promises import broken_promises, does_not_fit
-from cede.doctrines.yunikorn.queues import queues_of
+from cede.doctrines.yunikorn.queues import queues_of, total_capacity
 from cede.doctrines.yunikorn.quota import cut_back
 from cede.doctrines.yunikorn.reach import Reach, candidates, ranks_of, reach_of, short_at_root
 from cede.doctrines.yunikorn.reservations import held_nodes, may_expire, usable
 from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
-from cede.doctrines.yunikorn.vectors import under
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Candidate, Decision
 from cede.model.rules import Rule
@@ -174,16 +173,16 @@ class _Plan:
         state, line, cycle = self.cycle.state, self.line, self.cycle
         eligible = eligible_of(cycle, line, self.memory, came)
         leaves: dict[int, _Turn] = {}
-        for form in line.forms.values():
-            if form.kinds:
-                leaf = form.ask.leaf
-                if leaf not in leaves:
-                    leaves[leaf] = _Turn(eligible.leaf(leaf), [])
-                leaves[leaf].forms.append(form)
+        for leaf, forms in line.leaves.items():
+            live = [form for form in forms if form.kinds]
+            if live:
+                leaves[leaf] = _Turn(eligible.leaf(state, leaf), live)
         order = QueueOrder(state, self.queues, leaves, partial(self._first, leaves), partial(self._asked, leaves))
         made: Decision | None = None
         while True:
-            for queue in (*order.in_order(lambda _: True), NONE):
+            # Where nobody has a way, the order in which they are told so is of no account.
+            turns = (*order.in_order(lambda _: True), NONE) if self._may_act(leaves) else tuple(leaves)
+            for queue in turns:
                 if queue in leaves:
                     made = self._pass_over(leaves[queue])
                     if made is not None:
@@ -235,7 +234,7 @@ class _Plan:
         starters = [
             (key, kind.number)
             for form in turn.forms
-            if not form.roomless and form.refusal is None
+            if self._may_start(form)
             for kind in form.kinds
             if (key := self._after(kind, turn.decided(form))) is not None
         ]
@@ -245,7 +244,7 @@ class _Plan:
             if starters and (tries is None or starters[0][0] <= tries):
                 key, number = heappop(starters)
                 kind = line.live[number]
-                if kind.form.roomless or not self._fits_headroom(kind.form, key[4]):
+                if kind.form.roomless:
                     continue
                 made = begun(self.cycle, self._ask(self.cycle.state, key[4]))
                 if made is not None:
@@ -280,9 +279,42 @@ class _Plan:
             at += 1
         return entries[at] if at < len(entries) else None
 
-    def _fits_headroom(self, form: Form, row: int) -> bool:
-        """Whether all of this form fit the headroom of their queue, of which this is one."""
-        return self._has_headroom(self.cycle.state, self.line.ask(self.cycle.state, row))
+    def _may_act(self, leaves: Mapping[int, _Turn]) -> bool:
+        """False only if nobody starts or preempts as things are."""
+        changes, enabled = self.line.changes, self.mode.enabled
+        for turn in leaves.values():
+            tries = enabled and bool(turn.leaf.ready)
+            for form in turn.forms:
+                if self._may_start(form):
+                    return True
+                if tries and form.may_claim and self._may_be_owed(turn.leaf, form):
+                    for kind in form.kinds:
+                        if kind.looked != changes and kind.preempts:
+                            return True
+        return False
+
+    def _may_start(self, form: Form) -> bool:
+        return not form.roomless and form.refusal is None and self._fits_headroom(form)
+
+    def _fits_headroom(self, form: Form) -> bool:
+        """Whether those of this form fit the headroom of their queue."""
+        if form.headroom_at != self.line.changes:
+            state = self.cycle.state
+            form.headroom_at = self.line.changes
+            if form.ask.limits or len(state.partitions.names) > 1:
+                form.headroom = self._has_headroom(state, self.line.ask(state, form.kinds[0].entries[0][4]))
+            else:
+                form.headroom = self._fits_root(form)
+        return form.headroom
+
+    def _fits_root(self, form: Form) -> bool:
+        """Whether the nodes have as much left in all; as `short_at_root` says it."""
+        state, ask = self.cycle.state, form.ask
+        path = self.queues.path_of(ask.leaf)
+        if not path:
+            return True
+        used, most = self.line.used_quota(state, path[-1]), total_capacity(state, form.partition)
+        return all(used[c] + amount <= most[c] for c, amount in ask.amounts.items() if c in most)
 
     def _try(self, leaf: Leaf, kind: Kind, key: Key) -> Decision | None:
         """An attempt to preempt; none if it is in vain. Of those that are alike one need try, as long as nothing is
@@ -292,12 +324,13 @@ class _Plan:
         rule = ""
         if kind.looked == line.changes:
             rule = kind.rule
-        elif not self._may_be_owed(kind.form):
+        elif not self._may_be_owed(leaf, kind.form):
             rule = rules.NOT_OWED.id
+            kind.looked, kind.rule = line.changes, rule
         else:
             ask = self._ask(state, key[4])
             self.attempts.clear()
-            made = self._make_room(self.cycle, ask, tried=self._fits_headroom(kind.form, key[4]))
+            made = self._make_room(self.cycle, ask, tried=self._fits_headroom(kind.form))
             if made is not None and made.action == "preempt":
                 return made
             kind.looked, kind.rule = line.changes, self.memory.checked[name].rule
@@ -307,11 +340,19 @@ class _Plan:
         leaf.tried(key, seen)
         return None
 
-    def _may_be_owed(self, form: Form) -> bool:
-        """False only if the leaf is owed too little even were all others gone."""
-        state, ask = self.cycle.state, form.ask
-        rest = Snapshot(state, self.queues, ask.leaf, self.line.leaving(state)).alone(ask.amounts).remaining(ask.leaf)
-        return rest is not None and under(ask.amounts, rest)
+    def _may_be_owed(self, leaf: Leaf, form: Form) -> bool:
+        """False only if the leaf is owed too little even were all others gone: what it holds itself, with what is asked
+        for, is above the least that is guaranteed on its path.
+        """
+        line = self.line
+        if form.owed_at != line.changes:
+            form.owed_at = line.changes
+            form.owed = False
+            if leaf.promised is not None:
+                used, promised = line.used(self.cycle.state, form.ask.leaf), leaf.promised
+                asked = form.ask.amounts.items()
+                form.owed = all(used[c] + amount <= promised[c] for c, amount in asked if c in promised)
+        return form.owed
 
     def _drop_reservations(self) -> None:
         """Before each pass: old reservations whose holders do not fit their headroom are dropped."""

@@ -51,15 +51,6 @@ class Snapshot:
         """The same numbers, as the columns have them now, with nothing booked."""
         return Snapshot(self._state, self.queues, self.leaf, self._leaving)
 
-    def alone(self, asked: Amounts) -> Snapshot:
-        """As if the asking leaf had what it asks for, and nobody else held anything below the queues on its path."""
-        found = self.fresh()
-        mine = list(self.used(self.leaf)) if self.leaf != NONE else []
-        for column, amount in asked.items() if mine else ():
-            mine[column] += amount
-        found._used = dict.fromkeys(self.queues.path_of(self.leaf), mine)
-        return found
-
     def move(self, queue: int, amounts: Iterable[tuple[int, int]], sign: int) -> None:
         """So much comes to the queue and to all above it, or goes."""
         self._rest.clear()
@@ -116,6 +107,13 @@ class Snapshot:
             more = {column: amount for column, amount in excess.items() if amount > 0}
             found = {column: min(amount, (found or {}).get(column, amount)) for column, amount in more.items()}
         return found
+
+
+def promised_at_most(state: State, queues: Queues, leaf: int) -> Vector[int]:
+    """What would remain for the asking leaf of the guarantees on its path if nothing were used at all."""
+    snapshot = Snapshot(state, queues, leaf, {})
+    snapshot._used = dict.fromkeys(queues.path_of(leaf), [0] * len(state.units))
+    return snapshot.remaining(leaf)
 
 
 def leaving_of(state: State, queues: Queues) -> Leaving:
