@@ -149,10 +149,6 @@ def owed(queues: Queues, snapshot: Snapshot, leaf: int, asked: Iterable[int]) ->
     """Law 4: the nearest queue on the path of the leaf that guarantees a requested type, NONE if there is none; and of
     the requested types it guarantees those that are not strictly below.
     """
-    for queue in queues.path_of(leaf):
-        guaranteed = queues.guarantee(queue)
-        named = [column for column in asked if column in guaranteed]
-        if named:
-            used = snapshot.used(queue)
-            return queue, [column for column in named if used[column] >= guaranteed[column]]
-    return NONE, []
+    queue, promised = queues.promise(leaf, asked)
+    used = snapshot.used(queue) if queue != NONE else []
+    return queue, [column for column, amount in promised if used[column] >= amount]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any
@@ -28,7 +28,7 @@ from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE, SUSPENDED
+from cede.state.columns import NONE, RUNNING, SUSPENDED
 from cede.state.state import State
 
 Agenda = list[tuple[Key, int]]
@@ -106,6 +106,8 @@ class _Plan:
             never = line.refusal(state, row)
             if never is not None:
                 yield never
+        if any(kind.hopeless for kind in line.live.values()):
+            self._give_hope(line.risen, line.grown)
         agenda: list[tuple[Key, int]] = []
         self._line_up(agenda)
         while agenda:
@@ -118,6 +120,7 @@ class _Plan:
                 return
             line.booked(state, {state.node_index[node] for node in made.nodes})
             self._owed.clear()
+            self._give_hope({int(state.work.queue[key[4]])}, ())
             self._line_up(agenda, line.live[number], key)
 
     def _line_up(self, agenda: Agenda, started: Kind | None = None, after: Key | None = None) -> None:
@@ -129,12 +132,14 @@ class _Plan:
                     self._line_up_kind(agenda, kind, after)
         if started is not None and not started.form.general and not started.form.roomless:
             self._line_up_kind(agenda, started, after)
+        if not self.mode.enabled:
+            return
         for family, forms in line.families.items():
-            if self.mode.enabled and self._is_owed(family):
-                for form in forms:
-                    if form.kinds and form.roomless and not form.general and form.may_claim:
-                        for kind in form.kinds:
-                            self._line_up_kind(agenda, kind, after)
+            claiming = [form for form in forms if form.kinds and form.roomless and form.may_claim]
+            if claiming and self._is_owed(family):
+                for form in claiming:
+                    for kind in form.kinds:
+                        self._line_up_kind(agenda, kind, after)
 
     def _line_up_kind(self, agenda: Agenda, kind: Kind, after: Key | None) -> None:
         """The first of a kind, of those after this one, unless it is known to have no way; and the first that is too
@@ -146,7 +151,7 @@ class _Plan:
             return
         first = entries[at]
         edge = bisect_right(entries, (first[0], self.cycle.state.now - self._delay(kind.form.ask.leaf), LAST), at)
-        if kind.looked != self.line.changes or edge == at:
+        if edge == at or not self._is_known(kind):
             heappush(agenda, (first, kind.number))
         if at < edge < len(entries):
             heappush(agenda, (entries[edge], kind.number))
@@ -158,10 +163,12 @@ class _Plan:
         if state.work.state[row] > SUSPENDED:
             return None  # it was lined up twice, and starts
         young = state.now - key[1] < self._delay(form.ask.leaf)
-        if not young and kind.looked == line.changes:
+        if not young and self._is_known(kind):
             return None
+        if not form.general and not form.roomless:
+            form.roomless = not form.may_fit(line.free)
         if form.roomless:
-            if not (kind.preempts and self.mode.enabled and form.may_claim and self._is_owed(form.family)):
+            if not self._may_claim(kind):
                 return None
             if young:
                 self.wake(row)
@@ -169,15 +176,69 @@ class _Plan:
         made = self._decide(self.cycle, row)
         if made.action == "wait" and not young:
             kind.looked = line.changes
+            kind.hopeless = made.rule == rules.NO_SET.id and not form.general
         return made
+
+    def _is_known(self, kind: Kind) -> bool:
+        """Whether it is known that those of this kind who are old enough have no way."""
+        return kind.looked == self.line.changes or (kind.hopeless and kind.form.roomless)
+
+    def _give_hope(self, risen: Iterable[int], grown: Iterable[int]) -> None:
+        """Who found no victims may find some where a queue holds more than before, and by that more than it must keep;
+        or on a node where more is free than before, with those who may go there. Nothing else adds to what victims
+        give: who ends takes its own share with it, and leaves its queue with less to lose.
+        """
+        hopeless = [kind for kind in self.line.live.values() if kind.hopeless]
+        if any(self._may_give(queue) for queue in risen):
+            for kind in hopeless:
+                kind.hopeless = False
+            return
+        for node in grown:
+            there = self._standing_on(node)
+            for kind in hopeless:
+                if kind.hopeless and kind.form.nodes[node]:
+                    kind.hopeless = not self._may_suffice(kind, there, self.line.free[node])
+
+    def _may_give(self, queue: int) -> bool:
+        """False only if nobody of this queue, nor of those beside it, may be taken by what they are guaranteed."""
+        path = self.queues.path_of(queue)
+        if not path or any(self.queues.guaranteed[above] is not None for above in path[1:]):
+            return True
+        used = self.line.used(self.cycle.state, queue)
+        return all(used[column] >= amount for column, amount in self.queues.guarantee(queue).items())
+
+    def _standing_on(self, node: int) -> list[tuple[int, int, list[int]]]:
+        """Queue, priority and room of each that runs there and whose queue may give somebody."""
+        state = self.cycle.state
+        found = []
+        for resident in state.node_residents[node]:
+            row = int(state.residents.work[resident])
+            queue = int(state.work.queue[row])
+            if state.work.state[row] == RUNNING and self._may_give(queue):
+                found.append((queue, int(state.work.priority[row]), state.residents.amount[:, resident].tolist()))
+        return found
+
+    def _may_suffice(self, kind: Kind, there: list[tuple[int, int, list[int]]], free: list[int]) -> bool:
+        """False only if what is free and what all these leave is not enough for one of this kind."""
+        leaf, priority = kind.form.ask.leaf, -kind.entries[0][0]
+        room = list(free)
+        for queue, own, amounts in there:
+            if queue != leaf and own <= priority:
+                room = [have + amount for have, amount in zip(room, amounts, strict=True)]
+        return kind.form.fits_one(room)
+
+    def _may_claim(self, kind: Kind) -> bool:
+        """Whether this kind may preempt once it is old enough."""
+        return kind.preempts and self.mode.enabled and kind.form.may_claim and self._is_owed(kind.form.family)
 
     def _is_owed(self, family: Family) -> bool:
         """Whether the guarantee that this family may claim is not used up."""
         found = self._owed.get(family)
         if found is None:
-            snapshot = Snapshot(self.cycle.state, self.queues, family[0], self.line.leaving(self.cycle.state))
-            queue, full = owed(self.queues, snapshot, family[0], family[1:])
-            found = self._owed[family] = queue != NONE and not full
+            queue, promised = self.line.promise(family)
+            used = self.line.used(self.cycle.state, queue) if queue != NONE else []
+            found = queue != NONE and all(used[column] < amount for column, amount in promised)
+            self._owed[family] = found
         return found
 
     def _delay(self, leaf: int) -> int:
@@ -192,11 +253,14 @@ class _Plan:
 
     def _decide(self, cycle: Cycle, row: int) -> Decision:
         state = cycle.state
-        ask, form = self.line.ask(state, row), self.line.kind_of(row).form
+        kind = self.line.kind_of(row)
+        ask, form = self.line.ask(state, row), kind.form
         made = barred(cycle, self.line.refusal(state, row), ask)
         if made is None and not ask.short_limits and not form.roomless:
             made = begun(cycle, ask)
             form.roomless = made is None and not cycle.words and not form.general
+            if form.roomless and not self._may_claim(kind):
+                return waiting(cycle, ask, rules.LAW_4)
         if made is not None:
             return made
         if state.nodes.size and not ask.claim.allowed.any():

@@ -35,6 +35,8 @@ NEVER_READ = frozenset({"originator", "sensitive", "preemptible", "kind", "job_p
 """Columns that say nothing of a claimant, under either edition."""
 OWNERS = frozenset({"user", "project", "domain"})
 """Read for policies only."""
+FEW = 256
+"""On so many nodes members of a gang are counted one node after the other."""
 KINDS = 1024
 """More kinds than this are not kept once nobody waits with them."""
 
@@ -55,7 +57,8 @@ class Form:
         self.nodes: list[bool] = claim.allowed.tolist()
         self.needs: tuple[tuple[int, int], ...] = ()
         if claim.need is not None:
-            self.needs = tuple((column, int(claim.need[column])) for column in claim.columns)
+            columns = sorted(claim.columns, key=lambda column: column == WHOLE)  # nodes rarely lack that one
+            self.needs = tuple((column, int(claim.need[column])) for column in columns)
         self.general = bool(
             ask.limits or claim.need is None or not state.nodes.size or state.work.required_node[row] != NONE
         )
@@ -84,11 +87,28 @@ class Form:
                 return False
         return True
 
+    def may_fit(self, free: list[list[int]]) -> bool:
+        """False only if the members certainly do not all fit where so much is free."""
+        if not self.needs or len(free) > FEW:
+            return True
+        left = self.ask.claim.members
+        (first, least), *others = self.needs
+        for usable, there in zip(self.nodes, free, strict=True):
+            if usable and there[first] >= least:
+                most = there[first] // least
+                for column, amount in others:
+                    most = min(most, there[column] // amount)
+                if most > 0:
+                    left -= most
+                    if left <= 0:
+                        return True
+        return False
+
 
 class Kind:
     """`entries` are those that wait, in order; `looked` is the change up to which it is known that it has no way."""
 
-    __slots__ = ("entries", "form", "looked", "number", "preempts", "rule")
+    __slots__ = ("entries", "form", "hopeless", "looked", "number", "preempts", "rule")
 
     def __init__(self, number: int, form: Form, preempts: bool) -> None:
         self.number = number
@@ -96,6 +116,8 @@ class Kind:
         self.preempts = preempts
         self.entries: list[Key] = []
         self.looked = -1
+        self.hopeless = False
+        """No victims make room for it, and nothing has happened since that could change that."""
         self.rule = ""
         """By which rule it had none."""
 
@@ -154,7 +176,12 @@ class Line:
         """Nodes of which `free` must be read again."""
         self._booked = False
         self._leaving: Leaving | None = None
+        self.grown: list[int] = []
+        """Nodes on which more is free than in the cycle before."""
+        self.risen: set[int] = set()
+        """Leaves in which somebody started since, or changed how it holds its room."""
         self._used = _Used()
+        self._promises: dict[Family, tuple[int, list[tuple[int, int]]]] = {}
         self._by_app = "app" not in set(unread)
         self._shipped = shipped
         self._names: dict[int, str] = {}
@@ -175,6 +202,8 @@ class Line:
             return False
         rows = journal.rows
         self.moved = set()
+        self.grown.clear()
+        self.risen.clear()
         if rows:
             for row in rows:
                 self._note(state, row)
@@ -217,8 +246,7 @@ class Line:
 
     def _read_free(self, state: State) -> None:
         """What is free on nodes that changed; forms that find room where it grew are not roomless any more."""
-        free = self.free
-        grown: list[int] = []
+        free, grown = self.free, self.grown
         for node in self._stale:
             now, before = self._free_on(state, node), free[node]
             if now != before:
@@ -229,8 +257,8 @@ class Line:
         if not grown:
             return
         for form in self.forms.values():
-            if form.roomless and form.kinds and any(form.nodes[node] and form.fits_one(free[node]) for node in grown):
-                form.roomless = False
+            if form.roomless and any(form.nodes[node] and form.fits_one(free[node]) for node in grown):
+                form.roomless = not form.may_fit(free)
 
     def _free_on(self, state: State, node: int) -> list[int]:
         """What is free there; to release 1.9 nothing, where room is held for somebody."""
@@ -259,6 +287,7 @@ class Line:
     def _stand(self, state: State, row: int) -> None:
         self._leaving = None
         self.changes += 1
+        self.risen.add(int(state.work.queue[row]))
         if self._places is not None:
             residents = state.residents
             places = tuple([int(residents.node[resident]) for resident in state.residents_of(row)])
@@ -282,9 +311,7 @@ class Line:
         self.waiting[row] = known
         if not kind.entries:
             self.live[kind.number] = kind
-            kind.looked = -1
-            if not kind.form.kinds:
-                kind.form.roomless = False
+            kind.looked, kind.hopeless = -1, False
             kind.form.kinds.append(kind)
         insort(kind.entries, known.key)
         kind.form.count += 1
@@ -356,6 +383,8 @@ class Line:
         self.changes += 1
         for form in self.forms.values():
             form.roomless = False
+        for kind in self.live.values():
+            kind.hopeless = False
 
     def newcomers(self) -> list[int]:
         """Rows that joined since this was asked last, and still wait."""
@@ -377,6 +406,15 @@ class Line:
         """Whether somebody waits in this place."""
         known = self.waiting.get(key[4])
         return known is not None and known.key == key
+
+    def promise(self, family: Family) -> tuple[int, list[tuple[int, int]]]:
+        """The nearest queue on the path of a leaf that guarantees a type which is asked for, NONE if there is none; and
+        how much it guarantees of these types.
+        """
+        found = self._promises.get(family)
+        if found is None:
+            found = self._promises[family] = self.queues.promise(family[0], family[1:])
+        return found
 
     def used(self, state: State, queue: int) -> list[int]:
         """What the queue uses, less what is being preempted."""

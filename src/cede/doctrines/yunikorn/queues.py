@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cede.doctrines.yunikorn.settings import Properties, properties_of
@@ -39,6 +41,17 @@ class Queues:
     def guarantee(self, queue: int) -> Amounts:
         """What the queue itself is guaranteed; nothing where that is unset."""
         return self.guaranteed[queue] or {}
+
+    def promise(self, leaf: int, asked: Iterable[int]) -> tuple[int, list[tuple[int, int]]]:
+        """The nearest queue on the path of the leaf that guarantees a requested type, NONE if there is none; and how
+        much it guarantees of the requested types.
+        """
+        for queue in self.path_of(leaf):
+            guaranteed = self.guarantee(queue)
+            named = [(column, guaranteed[column]) for column in asked if column in guaranteed]
+            if named:
+                return queue, named
+        return NONE, []
 
     def inside(self, queue: int) -> frozenset[int]:
         """The queue and all below it; of no queue, all there are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import heapify, heappop
 
@@ -61,6 +61,8 @@ class _Turn:
 
     leaf: Leaf
     forms: list[Form]
+    starting: list[Form] = field(default_factory=list)
+    """Those that may start in this pass."""
     gangs: Key | None = None
     singles: Key | None = None
     used_up: Key | None = None
@@ -233,8 +235,7 @@ class _Plan:
         turn.used_up = None
         starters = [
             (key, kind.number)
-            for form in turn.forms
-            if self._may_start(form)
+            for form in turn.starting
             for kind in form.kinds
             if (key := self._after(kind, turn.decided(form))) is not None
         ]
@@ -244,6 +245,8 @@ class _Plan:
             if starters and (tries is None or starters[0][0] <= tries):
                 key, number = heappop(starters)
                 kind = line.live[number]
+                if not kind.form.volatile and not kind.form.may_fit(line.free):
+                    kind.form.roomless = True
                 if kind.form.roomless:
                     continue
                 made = begun(self.cycle, self._ask(self.cycle.state, key[4]))
@@ -280,18 +283,19 @@ class _Plan:
         return entries[at] if at < len(entries) else None
 
     def _may_act(self, leaves: Mapping[int, _Turn]) -> bool:
-        """False only if nobody starts or preempts as things are."""
-        changes, enabled = self.line.changes, self.mode.enabled
+        """False only if nobody starts or preempts as things are; each leaf knows the forms that may start."""
+        changes, found = self.line.changes, False
         for turn in leaves.values():
-            tries = enabled and bool(turn.leaf.ready)
-            for form in turn.forms:
-                if self._may_start(form):
-                    return True
-                if tries and form.may_claim and self._may_be_owed(turn.leaf, form):
-                    for kind in form.kinds:
-                        if kind.looked != changes and kind.preempts:
-                            return True
-        return False
+            turn.starting = [form for form in turn.forms if self._may_start(form)]
+            found = found or bool(turn.starting)
+            if not found and self.mode.enabled and turn.leaf.ready:
+                found = any(
+                    kind.looked != changes and kind.preempts
+                    for form in turn.forms
+                    if form.may_claim and self._may_be_owed(turn.leaf, form)
+                    for kind in form.kinds
+                )
+        return found
 
     def _may_start(self, form: Form) -> bool:
         return not form.roomless and form.refusal is None and self._fits_headroom(form)
@@ -473,6 +477,8 @@ class _Plan:
         facts = facts_about(state, queues, snapshot, ask, reach.fence, ranks=ranks_of(state, queues, reach, ask))
         rule = outcome.refusal or rules.VICTIM
         self.memory.checked[ask.claim.name] = Checked(state.now, state.version, rule.id)
+        if outcome.refusal is not None and not cycle.words:
+            return waiting(cycle, ask, outcome.refusal)
         if outcome.refusal is not None:
             count = int(found.open.sum())
             rest = snapshot.remaining(ask.leaf)
