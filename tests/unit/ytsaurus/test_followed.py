@@ -28,9 +28,23 @@ def test_operations_that_ended_do_not_count() -> None:
     found.submit("two", queue="a", cpu=1, after=1)
     step = found.submit("three", queue="a", cpu=1, after=1)
 
-    assert found.phases() == {"one": "running", "two": "pending"}
+    assert found.phases() == {"one": "running", "two": "pending", "three": "pending"}
     assert found.job("two").rule == "ytsaurus.operation-waits"
-    assert [refusal.rule for refusal in step.refusals] == ["ytsaurus.too-many-operations"]
+    assert found.job("three").rule == "ytsaurus.too-many-operations"
+    assert step.refusals == []
+
+
+def test_one_operation_too_many_waits_until_another_ends_but_what_never_fits_is_turned_away() -> None:
+    found = world(max_operation_count=1)
+    found.run("one", queue="a", cpu=1)
+    found.submit("two", queue="a", cpu=1, after=1)
+    step = found.submit("large", queue="a", cpu=5, after=1)
+    before = found.phases()
+    found.exit("one", after=1)
+
+    assert before == {"one": "running", "two": "pending"}
+    assert [refusal.rule for refusal in step.refusals] == ["ytsaurus.too-big"]
+    assert found.phases() == {"two": "starting"}
 
 
 def test_an_operation_starts_with_the_first_of_its_workloads_that_is_left() -> None:

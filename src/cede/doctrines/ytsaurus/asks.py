@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim, claim_of
@@ -20,15 +22,15 @@ class Asks:
     (resources, kinds), whether anybody of it still waits, and the place of its first one among all that wait.
     """
 
-    def __init__(self, update: Update) -> None:
+    def __init__(self, update: Update, waiting: Iterable[int]) -> None:
         self.update = update
         state, standing = update.state, update.standing
-        rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
-        operation = standing.operation[rows]
-        turn = order_of(state, rows, operation, state.work.submitted[rows])
-        self.rows = rows[turn]
-        unread = NOT_READ if state.static.policies else (*NOT_READ, *OWNERS)
-        shapes = shapes_of(state, self.rows, unread)
+        self.rows: Rows = np.array(list(waiting), np.intp)
+        shapes = dict.fromkeys(self.rows.tolist(), 0)
+        if len(self.rows) > 1:
+            turn = order_of(state, self.rows, standing.operation[self.rows], state.work.submitted[self.rows])
+            self.rows = self.rows[turn]
+            shapes = shapes_of(state, self.rows, NOT_READ if state.static.policies else (*NOT_READ, *OWNERS))
         firsts: list[int] = []
         numbers: dict[tuple[int, int], int] = {}
         owners = standing.operation[self.rows].tolist()
@@ -46,7 +48,7 @@ class Asks:
         self.first = np.array(place, np.int64)
         leading: Rows = np.array(firsts, np.intp)
         self.operation: Rows = standing.operation[leading]
-        self.pool: Rows = update.operations.above[self.operation]
+        self.pool: Rows = np.array([update.operations.pool[one] for one in self.operation.tolist()], np.intp)
         self.need: Int64s = state.work.need[:, leading] * state.work.members[leading]
         for kind, row in enumerate(firsts):
             if row in state.parts:

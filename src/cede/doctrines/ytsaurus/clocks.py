@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus.curves import Floats
-from cede.state.columns import CHECKPOINTING, NEVER, RUNNING, Bools, Int8s, Int64s
+from cede.state.columns import CHECKPOINTING, NEVER, READY, RUNNING, Bools, Int8s, Int64s
 from cede.state.state import State
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 NOT, STARVING, AGGRESSIVE = range(3)
 STARVATION = ("non_starving", "starving", "aggressively_starving")
 UNSET_CLOCK = -(1 << 62)
+
+MOST_QUIET = 1024
+"""So many plans that preempted nobody are noted before they are worked out."""
 
 Key = tuple[str, ...]
 """An operation: its pool and its name; a pool: its name."""
@@ -79,10 +83,51 @@ class Nodes:
         """The claimant that a node preempts for by that plan, and one of its victims."""
         self.things: object = None
         self.number = 0
+        self._quiet: list[int] = []
+        """Times of plans since, on which every ready node tried that might, and nobody was there to preempt for."""
+        self._ready: Bools = np.zeros(0, np.bool_)
+        self._reshaped = -1
+        self._backoff = 0
         self.catch_up(state)
+
+    def pass_quietly(self, state: State, backoff: int) -> None:
+        """A plan at this time by which every ready node that may try does, for nobody; noted, and worked out later."""
+        if self._reshaped != state.journal.reshaped or self._backoff != backoff or len(self._quiet) >= MOST_QUIET:
+            self.work_out()
+        if self.meant or len(self.tried) != state.nodes.size:
+            self.catch_up(state)
+        if self._reshaped != state.journal.reshaped:
+            self._ready = state.nodes.state[: state.nodes.size] == READY
+            self._reshaped, self._backoff = state.journal.reshaped, backoff
+        self.things = None
+        if not self._quiet or self._quiet[-1] != state.now:
+            self._quiet.append(state.now)
+
+    def work_out(self) -> None:
+        """What was noted of plans that preempted nobody. Nodes that tried at the same time go on alike."""
+        if not self._quiet:
+            return
+        times, self._quiet = self._quiet, []
+        groups = np.stack((self.tried, self.trying, self._ready), axis=1)
+        alike, which = np.unique(groups, axis=0, return_inverse=True)
+        after = [self._passed(int(tried), bool(trying), bool(ready), times) for tried, trying, ready in alike.tolist()]
+        self.tried = np.array([tried for tried, _ in after], np.int64)[which.reshape(-1)]
+        self.trying = np.array([trying for _, trying in after], np.bool_)[which.reshape(-1)]
+        self.at = times[-1]
+
+    def _passed(self, tried: int, trying: bool, ready: bool, times: list[int]) -> tuple[int, bool]:
+        """When such a node last tried after plans at these times, and whether it did by the last of them."""
+        at = self.at
+        for now in times:
+            if trying and now > at:
+                tried, trying = at, False
+            trying |= ready and (tried == NEVER or now > tried + self._backoff)
+            at = now
+        return tried, trying
 
     def catch_up(self, state: State) -> None:
         """Nodes that joined; and plans that were carried out."""
+        self.work_out()
         size, known = state.nodes.size, len(self.tried)
         if size > known:
             self.tried = np.concatenate((self.tried, state.nodes.last_preemptive_attempt[known:size]))
@@ -94,6 +139,7 @@ class Nodes:
 
     def settled(self, state: State, now: int | None) -> tuple[Int64s, Bools]:
         """When preemption was last tried, as it counts at a time or ever after; and who tried then by a mere plan."""
+        self.work_out()
         tried, trying = self.tried.copy(), self.trying.copy()
         later = now is None or now > self.at
         for node, (claimant, victim) in self.meant.items():
@@ -105,6 +151,11 @@ class Nodes:
             tried[trying] = self.at
             trying[:] = False
         return tried, trying
+
+    def none_over(self) -> None:
+        """No node holds more than it has."""
+        if (self.over != NEVER).any():
+            self.over = np.full_like(self.over, NEVER)
 
     def attempt(self, nodes: Bools, now: int) -> None:
         """These try to preempt now, by a plan."""
@@ -148,6 +199,8 @@ class Timers:
         self.keys: list[Key] = []
         self.since: Int64s = np.zeros(0, np.int64)
         self.level: Int8s = np.zeros(0, np.int8)
+        self.ticking: set[int] = set()
+        """Those whose clock runs."""
 
     def extend(self, keys: list[Key], given: list[int | None]) -> None:
         """These too: with the clocks that memory has of them, or, if it never saw them, those of the file."""
@@ -160,9 +213,10 @@ class Timers:
         self.since = np.concatenate((self.since, np.array(since, np.int64)))
         level = [memory.starvation.get(key, NOT) for key in keys]
         self.level = np.concatenate((self.level, np.array(level, np.int8)))
-        for key, clock in zip(keys, since, strict=True):
+        for at, (key, clock) in enumerate(zip(keys, since, strict=True), len(self.keys) - len(keys)):
             if clock != UNSET_CLOCK:
                 memory.since[key] = clock
+                self.ticking.add(at)
         memory.known.update(keys)
 
     def step(self, below: Bools, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools) -> None:
@@ -178,10 +232,34 @@ class Timers:
         for at in changed.tolist():
             self._tell(at)
 
+    def step_one(self, at: int, *, below: bool, now: int, timeout: float, aggressive_timeout: float | None) -> None:
+        """The same of one; without an aggressive timeout it never starves aggressively."""
+        before, level = int(self.since[at]), int(self.level[at])
+        running = below and before != UNSET_CLOCK
+        since = (before if running else now) if below else UNSET_CLOCK
+        found = level if below else NOT
+        if running and now - before > timeout:
+            found = STARVING
+        if running and aggressive_timeout is not None and now - before > aggressive_timeout:
+            found = AGGRESSIVE
+        if since != before or found != level:
+            self.since[at], self.level[at] = since, found
+            self._tell(at)
+
+    def next_level_at(self, at: int, now: int, timeout: float, aggressive_timeout: float | None) -> int | None:
+        """When this one would starve, or starve aggressively, if that is ahead."""
+        since, level = int(self.since[at]), int(self.level[at])
+        times = [since + floor(timeout) + 1] if level < STARVING else []
+        if aggressive_timeout is not None and level < AGGRESSIVE:
+            times.append(since + floor(aggressive_timeout) + 1)
+        return min((time for time in times if time > now), default=None)
+
     def _tell(self, at: int) -> None:
         key, memory = self.keys[at], self.memory
         if self.since[at] == UNSET_CLOCK:
+            self.ticking.discard(at)
             memory.since.pop(key, None)
             memory.starvation.pop(key, None)
         else:
+            self.ticking.add(at)
             memory.since[key], memory.starvation[key] = int(self.since[at]), int(self.level[at])

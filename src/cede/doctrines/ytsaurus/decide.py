@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cached_property
 
 import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import Answers
-from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, STARVING, UNSET_CLOCK, Memory, Nodes, memory_of
-from cede.doctrines.ytsaurus.curves import Floats
+from cede.doctrines.ytsaurus.clocks import NOT, Memory, Nodes, memory_of
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
-from cede.doctrines.ytsaurus.prospects import worth_a_beat
+from cede.doctrines.ytsaurus.prospects import nobody_goes, worth_a_beat
 from cede.doctrines.ytsaurus.update import Update
-from cede.doctrines.ytsaurus.waits import Waits
+from cede.doctrines.ytsaurus.waits import Waits, barred
 from cede.model.plan import Decision
-from cede.state.columns import NEVER, NONE, READY, Bools, Int8s, Int64s
+from cede.state.columns import NEVER, NONE, READY, Bools
 from cede.state.units import WHOLE
 
 
@@ -40,14 +40,18 @@ def updated(cycle: Cycle, memory: Memory) -> Update:
         found = Update(state, memory, keep=cycle.whole)
         memory.update = found if cycle.whole else known
         return found
+    came: set[int] | None = None
     if memory.following:
         touched = known.standing.follow()
         if touched is not None:
             known.run(memory, touched)
             return known
+        came = known.standing.came & state.pending
     state.journal.follows = memory.following = True
     state.journal.rows.clear()
     memory.update = Update(state, memory)
+    if came is not None:
+        memory.update.standing.came = came
     return memory.update
 
 
@@ -60,57 +64,110 @@ class _Plan:
             memory.nodes = clocks
         else:
             clocks = deepcopy(clocks)
-        clocks.catch_up(self.state)
         self.clocks = clocks
-        self.beats = Beats(cycle, update)
-        self.answers = Answers(cycle, self.beats)
+
+    @cached_property
+    def concerned(self) -> set[int]:
+        """Everybody who waits; without words, who might start, and who must be told whether it can ever run."""
+        if self.cycle.words:
+            return self.state.pending
+        standing = self.update.standing
+        found = standing.came & self.state.pending
+        for operation in self.update.plenty.asking:
+            found |= standing.waiters[operation]
+        return found
+
+    @cached_property
+    def beats(self) -> Beats:
+        found = Beats(self.cycle, self.update, self.concerned)
+        for kind in barred(self.state, found.asks):
+            found.asks.close(kind)
+        return found
+
+    @cached_property
+    def answers(self) -> Answers:
+        return Answers(self.cycle, self.beats)
 
     def decisions(self) -> Iterator[Decision]:
-        nodes = self.state.nodes
         self._wake_for_clocks()
-        waits = Waits(self.cycle, self.beats, self.clocks)
-        for kind in waits.barred():
-            self.beats.asks.close(kind)
-        if nodes.size:
-            yield from self._heartbeats(waits)
-        yield from waits.decisions()
+        waits = Waits(self.cycle, self.beats, self.clocks) if self.cycle.words else None
+        preempts = False
+        if self.state.nodes.size:
+            for made in self._heartbeats(waits):
+                if self.cycle.words or not preempts:
+                    yield made
+                preempts |= bool(made.victims)
+        if waits is not None:
+            yield from waits.decisions()
+        if preempts and not self.cycle.words:
+            return  # the next cycle tells those who came
+        came = self.update.standing.came
+        if waits is None and came:
+            yield from Waits(self.cycle, self.beats, self.clocks).refusals(came)
+        came.clear()
 
-    def _heartbeats(self, waits: Waits) -> Iterator[Decision]:
-        state, nodes, now = self.state, self.state.nodes, self.state.now
-        ready = nodes.state[: nodes.size] == READY
-        may_try = self.clocks.ready(now, self.update.pools.tree.backoff) & ready
-        over = self._over() & ready
+    def _heartbeats(self, waits: Waits | None) -> Iterator[Decision]:
+        state, nodes = self.state, self.state.nodes
+        over = self._over()
+        only_starts = over is None and nobody_goes(self.update)
+        may_try: Bools | None = None
+        if only_starts and self.update.strongest == NOT and not state.between:
+            self.clocks.pass_quietly(state, self.update.pools.tree.backoff)
+        else:
+            may_try = self._attempt(over)
         self._over_clocks(over)
-        waits.may_try = may_try.copy()
-        worth = worth_a_beat(self.beats, may_try, over) & ready
-        self._wake_for_backoff(ready & ~may_try, over)
-        blocked = self.beats.held & self.update.pools.tree.waiting_blocks
-        self.clocks.attempt(may_try & ~blocked, now)
+        if waits is not None and may_try is not None:
+            waits.may_try = may_try.copy()
+        if only_starts and not self.concerned:
+            return
+        worth = worth_a_beat(self.beats, may_try, over, only_starts=only_starts)
+        worth &= nodes.state[: nodes.size] == READY
         ranks = state.node_rank()
         for node in sorted(np.flatnonzero(worth).tolist(), key=ranks.__getitem__):
-            for taken in self.beats.beat(node, preemptive=bool(may_try[node])):
+            if only_starts and not self.beats.asks.open.any():
+                return
+            preemptive = not only_starts and may_try is not None and bool(may_try[node])
+            for taken in self.beats.beat(node, preemptive=preemptive):
                 if taken.row != NONE and taken.victims and taken.here is not None:
                     victim = int(taken.here.rows[taken.victims[0]])
                     self.clocks.meant[node] = state.work_names[taken.row], state.work_names[victim]
                 yield self.answers.about(taken)
-            if over[node]:
+            if over is not None and over[node]:
                 yield from self._abort(node)
+
+    def _attempt(self, over: Bools | None) -> Bools:
+        """Nodes that may try to preempt; they do, by this plan, but for those on which somebody waits for room."""
+        nodes, tree = self.state.nodes, self.update.pools.tree
+        ready = nodes.state[: nodes.size] == READY
+        self.clocks.catch_up(self.state)
+        may_try: Bools = self.clocks.ready(self.state.now, tree.backoff) & ready
+        self._wake_for_backoff(ready & ~may_try, np.zeros_like(ready) if over is None else over)
+        blocked = self.beats.held & tree.waiting_blocks
+        self.clocks.attempt(may_try & ~blocked, self.state.now)
+        return may_try
 
     # -- nodes that hold more than they have ---------------------------------------------------------------------------
 
-    def _over(self) -> Bools:
+    def _over(self) -> Bools | None:
+        """Ready nodes that do; none if no node does."""
         nodes, size = self.state.nodes, self.state.nodes.size
+        slots = [node for node, entry in self.state.odd_nodes.items() if entry.capacity.get("user_slots") == 0]
+        if nodes.free[WHOLE + 1 :, :size].min(initial=0) >= 0 and not slots:
+            return None
         leaving, held = nodes.leaving[:, :size], nodes.held[:, :size]
         free = nodes.free[:, :size] + np.maximum(leaving, held) - held
         free[WHOLE] = 0
         found: Bools = np.any(free < 0, axis=0)
-        for node, document in self.state.odd_nodes.items():
-            if document.capacity.get("user_slots") == 0 and self.state.node_residents[node]:
-                found[node] = True
-        return found
+        for node in slots:
+            found[node] |= bool(self.state.node_residents[node])
+        found &= nodes.state[:size] == READY
+        return found if found.any() else None
 
-    def _over_clocks(self, over: Bools) -> None:
+    def _over_clocks(self, over: Bools | None) -> None:
         clocks, limit = self.clocks, self.update.pools.tree.overcommit_duration
+        if over is None:
+            clocks.none_over()
+            return
         clocks.over = np.where(over, np.where(clocks.over == NEVER, self.state.now, clocks.over), NEVER)
         for since in clocks.over[over].tolist():
             if self.state.now <= since + limit:
@@ -143,34 +200,18 @@ class _Plan:
 
     def _wake_for_clocks(self) -> None:
         """The next time at which somebody begins to starve, or to starve aggressively."""
-        update = self.update
-        tree = update.pools.tree
-        pools = update.pools.settings
-        self._wake_at(update.op_since, update.op_starvation, update.op_timeout, STARVING)
-        enabled = update.op_aggressive_enabled
-        self._wake_at(
-            np.where(enabled, update.op_since, UNSET_CLOCK),
-            update.op_starvation,
-            update.op_aggressive_timeout,
-            AGGRESSIVE,
-        )
-        self._wake_at(update.pool_since, update.pool_starvation, update.pool_timeout, STARVING)
-        flags, late = update.pool_aggressive_enabled, np.full(len(pools), float(tree.aggressive_timeout))
-        self._wake_at(np.where(flags, update.pool_since, UNSET_CLOCK), update.pool_starvation, late, AGGRESSIVE)
-
-    def _wake_at(self, since: Int64s, state: Int8s, timeout: Floats, level: int) -> None:
-        waits = (since != UNSET_CLOCK) & (state < level)
-        if waits.any():
-            at = since[waits] + np.floor(timeout[waits]).astype(np.int64) + 1
-            ahead = at[at > self.state.now]
-            if len(ahead):
-                self.cycle.wake(int(ahead.min()))
+        update, now = self.update, self.state.now
+        for clocks, timeouts in ((update.op_clocks, update.timeouts), (update.pool_clocks, update.pool_timeouts)):
+            for at in clocks.ticking:
+                time = clocks.next_level_at(at, now, *timeouts(at))
+                if time is not None:
+                    self.cycle.wake(time)
 
     def _wake_for_backoff(self, blocked: Bools, over: Bools) -> None:
         """When a node that must not preempt yet may, if there is somebody to do it for and something changed there."""
         update = self.update
         self.clocks.look_at((self.state.version, update.op_priority.tobytes()))
-        waiting = bool((update.op_priority > 0).any()) or self.beats.numbers.any_over()
+        waiting = update.strongest > NOT or self.beats.numbers.any_over()
         wanted = blocked & (self.clocks.seen != self.clocks.number)
         wanted &= over | waiting
         if wanted.any():

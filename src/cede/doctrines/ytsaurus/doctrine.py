@@ -9,7 +9,7 @@ from cede.doctrines.ytsaurus.keeping import kept, recalled
 from cede.doctrines.ytsaurus.lint import lint
 from cede.doctrines.ytsaurus.options import SETTINGS
 from cede.doctrines.ytsaurus.question import question
-from cede.doctrines.ytsaurus.rules import RULES
+from cede.doctrines.ytsaurus.rules import RULES, TOO_MANY
 from cede.doctrines.ytsaurus.settings import EDITIONS
 from cede.doctrines.ytsaurus.shares import shares
 from cede.doctrines.ytsaurus.starter import starter
@@ -42,4 +42,6 @@ DOCTRINE = Doctrine(
     recalled=recalled,
     question=question,
     starter=starter,
+    incremental=frozenset(EDITIONS),
+    retries=frozenset({TOO_MANY.id}),
 )

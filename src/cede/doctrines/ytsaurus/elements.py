@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.settings import Operation, Pool, Tree, operation_of, pools_of, root_pool, tree_of
+from cede.doctrines.ytsaurus.settings import Amounts, Operation, Pool, Tree, operation_of, pools_of, root_pool, tree_of
 from cede.model.cluster import App
 from cede.state.columns import DOWN, NONE, Bools, Int64s, Rows
 from cede.state.entry import partition_of
@@ -118,10 +118,14 @@ class Operations:
         self.pool: list[int] = []
         self.settings: list[Operation] = []
         self._entries: dict[str, App] = {app.name: app for app in pools.state.static.apps}
+        self.limited: dict[int, Amounts] = {}
+        """Limits of operations that have some of their own."""
+        self.graceful = False
+        """Whether some are preempted gracefully."""
+        self._unlisted: dict[int, Operation] = {}
         self._order: Rows | None = None
         self._below: list[Rows] | None = None
         self._above: Rows | None = None
-        self._listed: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -130,14 +134,32 @@ class Operations:
         """The operation of this name in this pool, entered if it is new."""
         found = self.index.get((pool, name))
         if found is None:
-            pools = self.pools
             found = self.index[pool, name] = len(self.names)
             self.names.append(name)
             self.pool.append(pool)
-            entry = self._entries.get(name)
-            self.settings.append(operation_of(entry, pools.settings[pool], pools.tree))
-            self._order = self._above = self._below = self._listed = None
+            settings = self._settings(pool, name)
+            self.settings.append(settings)
+            if settings.limits is not None:
+                self.limited[found] = settings.limits
+            self.graceful |= settings.graceful
+            self._order = self._above = self._below = None
         return found
+
+    def _settings(self, pool: int, name: str) -> Operation:
+        """What counts for it; for all of a pool that the file does not list that is the same."""
+        entry, pools = self._entries.get(name), self.pools
+        if entry is not None:
+            return operation_of(entry, pools.settings[pool], pools.tree)
+        found = self._unlisted.get(pool)
+        if found is None:
+            found = self._unlisted[pool] = operation_of(None, pools.settings[pool], pools.tree)
+        return found
+
+    def place(self, number: int) -> tuple[tuple[str, int, int], ...]:
+        """What puts it in `order`: the names of the pools above it, from the root down, and its own."""
+        path = self.pools.paths[self.pool[number]]
+        above = [(self.pools.name(pool), 0, pool) for pool in reversed(path[:-1])]
+        return (("", 0, path[-1]), *above, (self.names[number], 1, number))
 
     def enter_listed(self) -> None:
         """Operations that the file lists, whether they have work or not."""
@@ -157,12 +179,9 @@ class Operations:
             self._above = np.array(self.pool, np.intp)
         return self._above
 
-    @property
-    def listed(self) -> Bools:
-        """Which of them the file lists."""
-        if self._listed is None:
-            self._listed = np.array([name in self._entries for name in self.names], np.bool_)
-        return self._listed
+    def is_listed(self, number: int) -> bool:
+        """Whether the file lists this one."""
+        return self.names[number] in self._entries
 
     @property
     def below(self) -> list[Rows]:

@@ -7,7 +7,7 @@ import numpy as np
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.elements import Pools
 from cede.doctrines.ytsaurus.settings import Amounts, Operation
-from cede.state.columns import NONE, UNSET
+from cede.state.columns import NONE, UNLIMITED, UNSET, Int64s
 
 
 def shares_of(amounts: Floats, total: Floats) -> Floats:
@@ -51,6 +51,25 @@ def limits_of(pools: Pools) -> Floats:
             most = total
         found[pool] = shares_of(most, total)
     return found
+
+
+def limits_in_counts(pools: Pools) -> tuple[Int64s, Int64s]:
+    """Limits of pools in counts, and by how much a preemptive start may exceed them."""
+    tree = pools.state.tree
+    limits = np.full((len(pools.settings), len(pools.columns)), UNLIMITED)
+    given = tree.max[pools.columns, : pools.size].T
+    limits[: pools.size] = np.where(given == UNSET, UNLIMITED, given)
+    tolerated = np.zeros_like(limits)
+    for pool in range(pools.size):
+        if pools.settings[pool].overcommit:
+            more = counted(counts_of(pools, pools.settings[pool].overcommit))
+            tolerated[pool] = np.minimum(more, UNLIMITED - limits[pool])
+    return limits, tolerated
+
+
+def counted(limits: Floats) -> Int64s:
+    """Limits as whole counts; what cannot be counted is unlimited."""
+    return np.minimum(limits, float(UNLIMITED)).astype(np.int64)
 
 
 def limits_of_operation(pools: Pools, partition: int, settings: Operation) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,7 @@ from cede.doctrines.ytsaurus.status import dominates
 from cede.doctrines.ytsaurus.taking import newest, spare, victims_for
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.rules import Rule
-from cede.state.columns import NONE, RESERVED, Bools, Int64s
+from cede.state.columns import NONE, RESERVED, Bools, Int64s, Rows
 from cede.state.state import State
 from cede.state.units import WHOLE
 
@@ -70,17 +70,20 @@ class Stage:
 class Beats:
     """The heartbeats of one cycle."""
 
-    def __init__(self, cycle: Cycle, update: Update) -> None:
+    def __init__(self, cycle: Cycle, update: Update, rows: Iterable[int] | None = None) -> None:
+        """Of these waiting workloads, or of all."""
         self.cycle, self.update = cycle, update
         self.state: State = cycle.state
         self.tree = update.pools.tree
         self.numbers = Numbers(update)
-        self.asks = Asks(update)
+        self.asks = Asks(update, self.state.pending if rows is None else rows)
         self.spare = _spare(update)
         self.leaving_later: set[int] = set()
         """Those asked to go gracefully: the node does not count on their room in this heartbeat."""
-        self.idle = update.op_graceful & ~update.op_below
+        self.idle: Bools = np.zeros(len(update.operations), np.bool_)
         """Graceful operations that are not below their share start nothing."""
+        if update.operations.graceful:
+            self.idle = update.op_graceful & ~update.op_below
         self.started: set[int] = set()
         self.used_up: Bools = np.zeros(self.state.nodes.size, np.bool_)
         """Nodes that preempted for somebody in this cycle."""
@@ -93,7 +96,7 @@ class Beats:
 
     def beat(self, node: int, *, preemptive: bool) -> Iterator[Taken]:
         """What this node's heartbeat does, in order; `preemptive`: its backoff is over."""
-        if self.update.op_graceful.any():
+        if self.update.operations.graceful:
             yield from self._graceful(node)
         if not (self.tree.waiting_blocks and self.held[node]):
             yield from self._regular(node)
@@ -138,7 +141,7 @@ class Beats:
         update = self.update
         everybody = ~self.idle
         stages = [everybody]
-        if self.tree.guarantee_priority and update.op_promised.any():
+        if self.tree.guarantee_priority and update.promises and update.op_promised.any():
             used = np.divide(
                 self.numbers.usage, update.totals, out=np.zeros_like(update.totals), where=update.totals > 0
             )
@@ -182,9 +185,7 @@ class Beats:
         among, checked = np.flatnonzero(fits), False
         while len(among):
             owners = asks.operation[among]
-            satisfied = self.numbers.satisfaction[owners]
-            best = owners[satisfied == satisfied.min()]
-            operation = int(best[np.argmin(self.update.operations.order[best])])
+            operation = self._least_satisfied(owners)
             mine = among[owners == operation]
             for kind in mine[np.argsort(asks.first[mine], kind="stable")].tolist():
                 if self.may_stand(kind, node) and self.within(kind, preemptive=preemptive):
@@ -195,6 +196,15 @@ class Beats:
                 among = among[(asks.amount[:, among] <= room[asks.pool[among]].T).all(axis=0)]
             checked = True
         return NONE
+
+    def _least_satisfied(self, owners: Rows) -> int:
+        """The operation whose turn it is."""
+        first = int(owners[0])
+        if (owners == first).all():
+            return first
+        satisfied = self.numbers.satisfied(owners)
+        best: list[int] = owners[satisfied == satisfied.min()].tolist()
+        return min(set(best), key=self.update.operations.place)
 
     def may_stand(self, kind: int, node: int) -> bool:
         """Whether this node takes such a workload at all, room aside."""
@@ -347,6 +357,8 @@ class Beats:
 
 
 def _held(state: State) -> Bools:
+    if not state.between:
+        return np.zeros(state.nodes.size, np.bool_)
     residents = state.residents
     here = residents.count[: residents.size] > 0
     reserved = state.work.state[residents.work[: residents.size]] == RESERVED
@@ -357,15 +369,23 @@ def _held(state: State) -> Bools:
 
 def _spare(update: Update) -> tuple[list[int], Int64s]:
     """What a node must have left to be worth a look: of resources that nodes or workloads have anything to do with."""
+    if update.spare is not None:
+        return update.spare
     state, units = update.state, update.state.units
     columns, least = [], []
+    lasts = True
     for name, nano in sorted(update.pools.tree.min_spare.items()):
         column = units.index.get(name)
         if column is None:
             continue
-        counted = state.nodes.capacity[column, : state.nodes.size].any() or state.work.need[column].any()
-        odd = [*(node.capacity for node in state.odd_nodes.values()), *state.odd_requests.values()]
-        if counted or any(name in amounts for amounts in odd):
-            columns.append(column)
-            least.append(-(-nano // units.nano[column]))
-    return columns, np.array(least, np.int64)
+        if not state.nodes.capacity[column, : state.nodes.size].any():
+            lasts = False  # workloads come and go
+            odd = [*(node.capacity for node in state.odd_nodes.values()), *state.odd_requests.values()]
+            if not state.work.need[column].any() and not any(name in amounts for amounts in odd):
+                continue
+        columns.append(column)
+        least.append(-(-nano // units.nano[column]))
+    found = columns, np.array(least, np.int64)
+    if lasts:
+        update.spare = found
+    return found

@@ -6,10 +6,10 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.groups import Cut, cut, groups_of
-from cede.doctrines.ytsaurus.guarantees import counts_of, shares_of
+from cede.doctrines.ytsaurus.guarantees import counted, counts_of, shares_of
 from cede.doctrines.ytsaurus.status import satisfaction
 from cede.doctrines.ytsaurus.update import Update
-from cede.state.columns import NONE, UNLIMITED, UNSET, Int8s, Int64s, Rows
+from cede.state.columns import NONE, UNLIMITED, Int8s, Int64s, Rows
 
 DECIMALS = 9
 
@@ -21,22 +21,22 @@ class Numbers:
         self.update = update
         pools = update.pools
         self.usage: Int64s = update.standing.usage.copy()
-        self.pool_usage: Int64s = np.zeros((len(pools.settings), len(pools.columns)), np.int64)
-        np.add.at(self.pool_usage, update.operations.above, self.usage)
-        for below, parents in reversed(pools.levels):
-            np.add.at(self.pool_usage, parents, self.pool_usage[below])
-        self.satisfaction = np.round(update.op_local, DECIMALS)
-        self.limits, self.tolerated = _limits(update)
+        self.pool_usage: Int64s = np.array(update.plenty.used, np.int64).reshape(-1, len(pools.columns))
+        self.limits, self.tolerated = update.pool_limits
         self.op_limits = {
-            number: _counted(counts_of(pools, one.limits, float(UNLIMITED)))
-            for number, one in enumerate(update.operations.settings)
-            if one.limits is not None
+            number: counted(counts_of(pools, limits, float(UNLIMITED)))
+            for number, limits in update.operations.limited.items()
         }
-        self.limited = bool((self.limits < UNLIMITED).any())
+        self.limited = update.limited
+        self._satisfaction: Floats | None = None
+        self._moved: set[int] = set()
+        """Operations whose satisfaction is not what it was at first."""
         self._room: dict[bool, Int64s] = {}
         self._paths: dict[int, list[int]] = {}
-        self.lists: dict[int, tuple[Rows, Int64s]] = {}
+        self._lists: dict[int, tuple[Rows, Int64s]] = {}
         """The allocations of operations that changed in this cycle, in order, and what is used before each."""
+        self._changes: dict[int, list[tuple[int, int]]] = {}
+        """What changed since: rows that came (1) or went (-1)."""
         self.moves = 0
         """How often something changed in this cycle."""
         self._most = np.array(list(self.op_limits.values()), np.int64).reshape(-1, len(pools.columns))
@@ -46,24 +46,11 @@ class Numbers:
 
     def add(self, row: int, operation: int) -> None:
         """This workload starts."""
-        rows, before = self._list(operation)
-        self.lists[operation] = np.append(rows, row), np.concatenate((before, self.usage[operation][None]))
         self._move(row, operation, 1)
 
     def drop(self, row: int, operation: int) -> None:
         """This allocation goes."""
-        rows, before = self._list(operation)
-        place = int(np.flatnonzero(rows == row)[0])
-        after = before[place + 1 :] - self.update.standing.amount[row]
-        self.lists[operation] = np.delete(rows, place), np.concatenate((before[:place], after))
         self._move(row, operation, -1)
-
-    def _list(self, operation: int) -> tuple[Rows, Int64s]:
-        found = self.lists.get(operation)
-        if found is None:
-            [rows] = self.update.standing.lists_of([operation])
-            found = rows, self.update.standing.before[rows]
-        return found
 
     def _move(self, row: int, operation: int, sign: int) -> None:
         update = self.update
@@ -71,12 +58,51 @@ class Numbers:
         self.usage[operation] += amount
         for pool in update.pools.paths[update.operations.pool[operation]]:
             self.pool_usage[pool] += amount
-        one = slice(operation, operation + 1)
-        used = shares_of(self.usage[one].astype(np.float64), update.totals[one])
-        found = satisfaction(used, update.op_fair[one], update.op_demand[one])
-        self.satisfaction[operation] = round(float(found[0]), DECIMALS)
+        self._changes.setdefault(operation, []).append((row, sign))
+        self._moved.add(operation)
         self.moves += 1
         self._room.clear()
+
+    def _list(self, operation: int) -> tuple[Rows, Int64s]:
+        found = self._lists.get(operation)
+        if found is None:
+            [rows] = self.update.standing.lists_of([operation])
+            found = rows, self.update.standing.before[rows]
+        amount = self.update.standing.amount
+        for row, sign in self._changes.pop(operation, ()):
+            rows, before = found
+            if sign > 0:
+                used = before[-1] + amount[rows[-1]] if len(rows) else np.zeros_like(amount[row])
+                found = np.append(rows, row), np.concatenate((before, used[None]))
+            else:
+                place = int(np.flatnonzero(rows == row)[0])
+                after = before[place + 1 :] - amount[row]
+                found = np.delete(rows, place), np.concatenate((before[:place], after))
+            self._lists[operation] = found
+        return found
+
+    @property
+    def lists(self) -> dict[int, tuple[Rows, Int64s]]:
+        """The allocations of operations that changed in this cycle, in order, and what is used before each."""
+        for operation in list(self._changes):
+            self._list(operation)
+        return self._lists
+
+    def satisfied(self, operations: Rows) -> Floats:
+        """How satisfied these operations are now, to nine decimals."""
+        update = self.update
+        if self._satisfaction is None:
+            misses_all = update.short is not None and update.short.issuperset(operations.tolist())
+            if misses_all and not self.usage[operations].any():  # what each asks for is its share, and it has nothing
+                return np.zeros(len(operations))
+            self._satisfaction = np.round(update.op_local, DECIMALS)
+        for operation in self._moved:
+            one = slice(operation, operation + 1)
+            used = shares_of(self.usage[one].astype(np.float64), update.totals[one])
+            found = satisfaction(used, update.op_fair[one], update.op_demand[one])
+            self._satisfaction[operation] = round(float(found[0]), DECIMALS)
+        self._moved.clear()
+        return self._satisfaction[operations]
 
     # -- limits --------------------------------------------------------------------------------------------------------
 
@@ -138,10 +164,10 @@ class Numbers:
         standing = self.update.standing
         owners = operation.tolist()
         standing.lists_of(dict.fromkeys(owners))
-        before = standing.before[rows]
+        before, lists = standing.before[rows], self.lists
         for at, own in enumerate(owners):
-            if own in self.lists:
-                among, sums = self.lists[own]
+            if own in lists:
+                among, sums = lists[own]
                 before[at] = sums[np.flatnonzero(among == rows[at])[0]]
         return before, groups_of(self.update, operation, before, before + standing.amount[rows])
 
@@ -160,22 +186,3 @@ class Numbers:
         for own, (rows, _) in self.lists.items():
             lists[own] = rows
         return cut(self.update, lists, everybody, standing.amount)
-
-
-def _limits(update: Update) -> tuple[Int64s, Int64s]:
-    """Limits of pools in counts, and by how much a preemptive start may exceed them."""
-    pools, tree = update.pools, update.state.tree
-    limits = np.full((len(pools.settings), len(pools.columns)), UNLIMITED)
-    given = tree.max[pools.columns, : pools.size].T
-    limits[: pools.size] = np.where(given == UNSET, UNLIMITED, given)
-    tolerated = np.zeros_like(limits)
-    for pool in range(pools.size):
-        if pools.settings[pool].overcommit:
-            more = _counted(counts_of(pools, pools.settings[pool].overcommit))
-            tolerated[pool] = np.minimum(more, UNLIMITED - limits[pool])
-    return limits, tolerated
-
-
-def _counted(limits: Floats) -> Int64s:
-    """Limits as whole counts; what cannot be counted is unlimited."""
-    return np.minimum(limits, float(UNLIMITED)).astype(np.int64)

@@ -8,23 +8,41 @@ from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT
 from cede.doctrines.ytsaurus.everywhere import Everywhere
 from cede.doctrines.ytsaurus.heartbeat import Beats
 from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE, SSD_NON
+from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import NONE, Bools, Int64s
 
-FEW = 64
-"""So many nodes are looked at one by one without asking first."""
+PAIRS = 2**13
+"""So many pairs of a node and a kind of workload are looked at one by one."""
 
 
-def worth_a_beat(beats: Beats, may_try: Bools, over: Bools) -> Bools:
+def nobody_goes(update: Update) -> bool:
+    """Whether no heartbeat can take anybody: then all that happens is that workloads start where there is room.
+
+    Where everybody's share is its demand, no allocation is preemptible: at the most it is so for those who starve
+    aggressively, or that have a stage of their own. And without a limit that they may exceed, those who starve start
+    nothing beside what fits anyway.
+    """
+    tree = update.pools.tree
+    if update.short is None or update.strongest == AGGRESSIVE or tree.ssd.enable or tree.full_host.enable:
+        return False
+    return update.strongest == NOT or not (tree.infinite_overcommit or bool(update.pool_limits[1].any()))
+
+
+def worth_a_beat(beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool) -> Bools:
     """A mask of nodes; never without one on which something would happen."""
     size = beats.state.nodes.size
-    if size <= FEW or beats.update.op_graceful.any() or _reaches_further(beats):
-        return np.ones(size, np.bool_)
     free = beats.state.nodes.free[:, :size]
-    found: Bools = over | _room_for(beats, free, beats.asks.open)
-    wanting = beats.update.op_priority > NOT
-    exceeding = beats.numbers.any_over()
-    if not (wanting.any() or exceeding):
+    found = _room_for(beats, free, beats.asks.open)
+    if only_starts or may_try is None:
         return found
+    if beats.update.operations.graceful or _reaches_further(beats):
+        return np.ones(size, np.bool_)
+    if over is not None:
+        found |= over
+    exceeding = beats.numbers.any_over()
+    if beats.update.strongest == NOT and not exceeding:
+        return found
+    wanting = beats.update.op_priority > NOT
     discount, exceeded = _takeable(beats, exceeding=exceeding)
     claims = beats.asks.open & wanting[beats.asks.operation]
     return found | (may_try & (_room_for(beats, free + discount, claims) | exceeded))
@@ -34,7 +52,7 @@ def _reaches_further(beats: Beats) -> bool:
     """Whether what happens on one node may change what can happen on another: a start takes a pool above its limit, or
     somebody goes who stands on several nodes.
     """
-    wanting = bool((beats.update.op_priority > NOT).any())
+    wanting = beats.update.strongest > NOT
     loose = beats.tree.infinite_overcommit or bool(beats.numbers.tolerated.any())
     residents = beats.state.residents
     several = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)
@@ -42,14 +60,19 @@ def _reaches_further(beats: Beats) -> bool:
 
 
 def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
-    """Nodes with as much as every one of these needs at least."""
+    """Nodes with as much as one of these needs; where there are many, with as much as every one needs at least."""
     if not claims.any():
         return np.zeros(free.shape[1], np.bool_)
     columns, least = beats.spare
     found: Bools = np.all(free[columns] >= least[:, None], axis=0)
-    needs = beats.asks.need[:, claims].min(axis=1)
-    for column in np.flatnonzero(needs).tolist():
-        found &= free[column] >= needs[column]
+    needs = beats.asks.need[:, claims]
+    if needs.shape[1] * free.shape[1] <= PAIRS:
+        room = np.maximum(free, 0)
+        found &= (needs[:, :, None] <= room[:, None, :]).all(axis=0).any(axis=0)
+        return found
+    fewest = needs.min(axis=1)
+    for column in np.flatnonzero(fewest).tolist():
+        found &= free[column] >= fewest[column]
     return found
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
 import numpy as np
 
 from cede.doctrines.ytsaurus.curves import Floats
@@ -13,43 +16,115 @@ from cede.state.columns import DOWN, Bools, Rows
 Sizes = dict[int, tuple[Floats, Floats]]
 
 
-def running_operations(standing: Standing) -> tuple[Bools, Bools]:
+Place = tuple[bool, int, str, int]
+"""An operation among those of its pool: those that hold room first, then the earlier ones, then by name."""
+
+
+class RunningOperations:
     """Who runs, and who is refused, because a pool or the tree has as many operations as it may have.
 
-    Those that hold room come first, then the earlier ones, then by name.
+    Every pool has a line of the operations in it and below it. Where on no path two pools have too many, the first ones
+    of a line run, whatever the other pools hold: only those whose place changed across a limit change, and one that
+    comes or goes moves nobody by more than one place.
     """
-    pools, operations = standing.pools, standing.operations
-    size = len(operations)
-    running, refused = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    there = standing.existing()
-    running[there] = True
-    if not _too_many(standing, there):
-        return running, refused
-    run, known = [0] * len(pools.settings), [0] * len(pools.settings)
-    holds: Bools = np.any(standing.counts[:, [HOLDS, LEAVES]], axis=1)
-    first = standing.submitted
-    for number in sorted(there.tolist(), key=lambda one: (not holds[one], first[one], operations.names[one])):
-        path = pools.paths[operations.pool[number]]
-        if any(known[pool] >= pools.settings[pool].max_operations for pool in path):
-            running[number], refused[number] = False, True
-            continue
-        for pool in path:
-            known[pool] += 1
-        if any(run[pool] >= pools.settings[pool].max_running for pool in path):
-            running[number] = False
-            continue
-        for pool in path:
-            run[pool] += 1
-    return running, refused
 
+    def __init__(self, standing: Standing) -> None:
+        self.standing = standing
+        settings = standing.pools.settings
+        self._lines: list[list[Place]] = [[] for _ in settings]
+        self._places: dict[int, Place] = {}
+        self._full: set[int] = set()
+        """Pools that have more than they may have."""
+        self._most = [min(one.max_running, one.max_operations) for one in settings]
+        """How many operations each pool may have that all run."""
+        self._known = [one.max_operations for one in settings]
+        self._walked = False
+        self._room = np.zeros((2, 0), np.bool_)
+        self.running: Bools = self._room[0]
+        self.refused: Bools = self._room[1]
 
-def _too_many(standing: Standing, operations: Rows) -> bool:
-    """Whether some pool has more of these operations, with all below it, than it may have."""
-    pools = standing.pools
-    counts = np.bincount(standing.operations.above[operations], minlength=len(pools.settings))
-    for below, parents in reversed(pools.levels):
-        np.add.at(counts, parents, counts[below])
-    return bool((counts > standing.most).any())
+    def follow(self, touched: Iterable[int]) -> set[int]:
+        """After something happened to these operations: whose answer is another now."""
+        self._grow()
+        moved: dict[int, int] = {}
+        asked = set(touched)
+        for number in asked:
+            self._put(number, moved)
+        for pool in moved:
+            self._full.add(pool) if len(self._lines[pool]) > self._most[pool] else self._full.discard(pool)
+        if self._nested() or self._walked:
+            self._walked = self._nested()
+            return self._walk()
+        for pool, times in moved.items():
+            for limit in {self._most[pool], self._known[pool]}:
+                near = self._lines[pool][max(0, limit - times) : limit + times]
+                asked.update(place[3] for place in near)
+        return {number for number in asked if self._answer(number)}
+
+    def _grow(self) -> None:
+        size = len(self.standing.operations)
+        if size > len(self.running):
+            if size > self._room.shape[1]:
+                self._room = np.concatenate((self._room, np.zeros((2, size), np.bool_)), axis=1)
+            self.running, self.refused = self._room[:, :size]
+
+    def _put(self, number: int, moved: dict[int, int]) -> None:
+        standing = self.standing
+        before, place = self._places.get(number), None
+        counts = standing.counts[number].tolist()
+        if any(counts) or standing.operations.is_listed(number):
+            holds = bool(counts[HOLDS] or counts[LEAVES])
+            place = (not holds, standing.submitted[number], standing.operations.names[number], number)
+        if place == before:
+            return
+        for pool in standing.pools.paths[standing.operations.pool[number]]:
+            line = self._lines[pool]
+            if before is not None:
+                del line[bisect_left(line, before)]
+            if place is not None:
+                insort(line, place)
+            moved[pool] = moved.get(pool, 0) + 1
+        if place is None:
+            del self._places[number]
+        else:
+            self._places[number] = place
+
+    def _nested(self) -> bool:
+        paths = self.standing.pools.paths
+        return len(self._full) > 1 and any(above in self._full for pool in self._full for above in paths[pool][1:])
+
+    def _answer(self, number: int) -> bool:
+        """Whether this one runs or is refused; whether that is new."""
+        place = self._places.get(number)
+        runs, refused = place is not None, False
+        if place is not None and self._full:
+            for pool in self.standing.pools.paths[self.standing.operations.pool[number]]:
+                if pool in self._full:
+                    at = bisect_left(self._lines[pool], place)
+                    runs, refused = at < self._most[pool], at >= self._known[pool]
+        new = bool(self.running[number] != runs or self.refused[number] != refused)
+        self.running[number], self.refused[number] = runs, refused
+        return new
+
+    def _walk(self) -> set[int]:
+        """All of them, in the order of places."""
+        pools, operations = self.standing.pools, self.standing.operations
+        before = self._room[:, : len(operations)].copy()
+        self.running[:], self.refused[:] = False, False
+        run, known = [0] * len(pools.settings), [0] * len(pools.settings)
+        for *_, number in sorted(self._places.values()):
+            path = pools.paths[operations.pool[number]]
+            if any(known[pool] >= pools.settings[pool].max_operations for pool in path):
+                self.refused[number] = True
+                continue
+            for pool in path:
+                known[pool] += 1
+            if any(run[pool] >= pools.settings[pool].max_running for pool in path):
+                continue
+            for pool in path:
+                run[pool] += 1
+            self.running[number] = True
+        return set(np.flatnonzero((self._room[:, : len(operations)] != before).any(axis=0)).tolist())
 
 
 def fifo_order(standing: Standing, below: Rows, settings: Pool, weights: Floats) -> Rows:

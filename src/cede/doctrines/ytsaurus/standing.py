@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from cede.doctrines.parts.orders import order_of
-from cede.doctrines.ytsaurus.curves import across
 from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
 from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, PREEMPTING, RESERVED, SUSPENDED, Int64s, Rows
 from cede.state.state import State
@@ -35,8 +34,6 @@ class Standing:
         self.pools: Pools = read_pools(state)
         self.operations = Operations(self.pools)
         self.reshaped = state.journal.reshaped
-        self.most = np.array([min(one.max_running, one.max_operations) for one in self.pools.settings], np.int64)
-        """How many operations each pool may have that all run."""
         resources = len(self.pools.columns)
         size = state.work.size
         self.operation: Rows = np.full(size, NONE, np.intp)
@@ -47,11 +44,19 @@ class Standing:
         self.usage: Int64s = np.zeros((0, resources), np.int64)
         self.waiting: Int64s = np.zeros((0, resources), np.int64)
         self.counts: Int64s = np.zeros((0, 4), np.int64)
+        self._room: list[Int64s] = [self.usage, self.waiting, self.counts]
+        self._folds = any(len(columns) > 1 for columns in self.pools.folded)
         self.submitted: dict[int, int] = {}
         self._came: Int64s = np.zeros(size, np.int64)
         """When each was submitted, as it counts in the start of its operation."""
         self.pending = 0
-        self._holders: dict[int, Rows] = {}
+        self.waiters: dict[int, set[int]] = {}
+        """Who waits, by operation."""
+        self.alive = 0
+        """How many operations have work that holds room or waits."""
+        self.came: set[int] = set(state.pending)
+        """Workloads that nobody was told about yet whether they can ever run."""
+        self._holders: dict[int, list[int]] = {}
         self._lists: dict[int, Rows] = {}
         self._saved = state.journal.saved
         self._take_all()
@@ -84,11 +89,15 @@ class Standing:
         for kind, table in ((HOLDS, self.usage), (WAITS, self.waiting)):
             rows = known[self.kind[known] == kind]
             np.add.at(table, self.operation[rows], self.amount[rows])
+            by_operation = self._split(rows)
             if kind == HOLDS:
-                self._split(rows)
+                self._holders = by_operation
+            else:
+                self.waiters = {operation: set(own) for operation, own in by_operation.items()}
         kinds = self.counts.shape[1]
         each = np.bincount(self.operation[known] * kinds + self.kind[known], minlength=len(numbers) * kinds)
-        self.counts = each.reshape(-1, kinds)
+        self.counts[:] = each.reshape(-1, kinds)
+        self.alive = int(np.count_nonzero(self.counts[:, HOLDS] + self.counts[:, WAITS]))
         first = np.full(len(numbers), np.iinfo(np.int64).max)
         self._came[known] = work.submitted[known]
         np.minimum.at(first, self.operation[known], work.submitted[known])
@@ -103,18 +112,21 @@ class Standing:
             found[at] = asked[self.pools.columns]
         return found
 
-    def _split(self, rows: Rows) -> None:
-        """Who holds room, by operation."""
+    def _amount(self, row: int) -> Int64s:
+        """The same of one."""
+        found: Int64s
+        if self._folds or self.state.work.usage_given[row]:
+            found = self._amounts(np.array([row]))[0]
+        else:
+            found = self.state.work.usage[self.pools.columns, row]
+        return found
+
+    def _split(self, rows: Rows) -> dict[int, list[int]]:
+        """These workloads by operation."""
         turn = np.argsort(self.operation[rows], kind="stable")
         own = self.operation[rows][turn]
         edges = np.flatnonzero(np.diff(own)) + 1
-        for part in np.split(rows[turn], edges):
-            if len(part):
-                self._holders[int(self.operation[part[0]])] = part
-
-    def existing(self) -> Rows:
-        """Operations that there still are: with work, in whatever state, or listed."""
-        return np.flatnonzero(across(self.counts).any(axis=0) | self.operations.listed)
+        return {int(self.operation[part[0]]): part.tolist() for part in np.split(rows[turn], edges) if len(part)}
 
     def lists_of(self, operations: Iterable[int]) -> list[Rows]:
         """The allocations of each of these operations, in the order of progress, unknown last, then uid."""
@@ -123,7 +135,7 @@ class Standing:
             self._lists.clear()
         new = [one for one in operations if one not in self._lists]
         if new:
-            rows = np.concatenate([self._holders.get(one, NOBODY) for one in new])
+            rows = np.array([row for one in new for row in self._holders.get(one, ())], np.intp)
             own = self.operation[rows]
             turn = order_of(self.state, rows, own, progress_of(self.state, rows))
             rows, own = rows[turn], own[turn]
@@ -154,37 +166,53 @@ class Standing:
         return WAITS if row in self.state.pending else IDLE
 
     def _grow(self) -> None:
-        more = len(self.operations) - len(self.usage)
+        """Rows for operations and workloads that came; room for as many again, so that it is seldom done."""
+        size, known = len(self.operations), len(self.usage)
+        if size > known:
+            if size > len(self._room[0]):
+                self._room = [np.concatenate((one, np.zeros((size, one.shape[1]), np.int64))) for one in self._room]
+            self.usage, self.waiting, self.counts = (one[:size] for one in self._room)
+
+    def _grow_rows(self) -> None:
+        more = self.state.work.size - len(self.kind)
         if more > 0:
-            blank = np.zeros((more, self.usage.shape[1]), np.int64)
-            self.usage = np.concatenate((self.usage, blank))
-            self.waiting = np.concatenate((self.waiting, blank))
-            self.counts = np.concatenate((self.counts, np.zeros((more, 4), np.int64)))
+            more += len(self.kind)
+            self.operation = np.concatenate((self.operation, np.full(more, NONE, np.intp)))
+            self.kind = np.concatenate((self.kind, np.zeros(more, np.int8)))
+            self._came = np.concatenate((self._came, np.zeros(more, np.int64)))
+            blank = np.zeros((more, self.amount.shape[1]), np.int64)
+            self.amount, self.before = np.concatenate((self.amount, blank)), np.concatenate((self.before, blank))
 
     # -- one by one --------------------------------------------------------------------------------------------------
 
     def follow(self) -> set[int] | None:
         """Catch up with what happened: the operations it touched; none, if everything must be read anew."""
         state, journal = self.state, self.state.journal
+        self.came |= self.newcomers()
         if journal.reshaped != self.reshaped or not journal.follows or read_pools(state) is not self.pools:
             return None
-        alive = int((self.counts[:, HOLDS] + self.counts[:, WAITS] > 0).sum())
-        if len(self.operations) > SMALL + 2 * (alive + len(state.static.apps)):
-            return None  # most of them ended
         rows = {row if row >= 0 else ~row for row in journal.rows}
         journal.rows.clear()
-        size = state.work.size
-        if size > len(self.kind):
-            more = size - len(self.kind)
-            self.operation = np.concatenate((self.operation, np.full(more, NONE, np.intp)))
-            self.kind = np.concatenate((self.kind, np.zeros(more, np.int8)))
-            self._came = np.concatenate((self._came, np.zeros(more, np.int64)))
-            blank = np.zeros((more, self.amount.shape[1]), np.int64)
-            self.amount, self.before = np.concatenate((self.amount, blank)), np.concatenate((self.before, blank))
+        self._grow_rows()
         touched: set[int] = set()
         for row in rows:
             touched |= self._move(row)
+        if len(self.operations) > SMALL + 2 * (self.alive + len(state.static.apps)):
+            return None  # most of them ended
         return touched if self.pending == len(state.pending) else None
+
+    def newcomers(self) -> set[int]:
+        """Workloads that came since, also on a row that was another's."""
+        found: set[int] = set()
+        ended: set[int] = set()
+        for row in self.state.journal.rows:
+            if row < 0:
+                ended.add(~row)
+                found.discard(~row)
+            elif row in ended or row >= len(self.operation) or self.operation[row] == NONE:
+                found.add(row)
+        self.came -= ended
+        return found
 
     def _move(self, row: int) -> set[int]:
         """What this row counts for, as it stands now."""
@@ -201,7 +229,7 @@ class Standing:
         now = self.operations.number(pool, app)
         self._grow()
         self.operation[row], self.kind[row] = now, self._kind(row)
-        self.amount[row] = self._amounts(np.array([row]))[0]
+        self.amount[row] = self._amount(row)
         self._count(row, now, int(self.kind[row]), 1)
         was, self._came[row] = int(self._came[row]), work.submitted[row]
         if before != now or was != self._came[row]:
@@ -212,16 +240,24 @@ class Standing:
     def _begin(self, operation: int, gone: int) -> None:
         """An operation lost a workload that was submitted then: it starts with the first of those that are left."""
         if operation != NONE and gone <= self.submitted[operation]:
+            if not self.counts[operation].any():
+                self.submitted[operation] = np.iinfo(np.int64).max
+                return
             left = self._came[self.operation == operation]
             self.submitted[operation] = int(left.min(initial=np.iinfo(np.int64).max))
 
     def _count(self, row: int, operation: int, kind: int, sign: int) -> None:
+        counts = self.counts[operation]
+        before = counts[HOLDS] + counts[WAITS]
         if kind == HOLDS:
             self.usage[operation] += sign * self.amount[row]
-            others = self._holders.get(operation, NOBODY)
-            self._holders[operation] = np.append(others, row) if sign > 0 else others[others != row]
+            others = self._holders.setdefault(operation, [])
+            others.append(row) if sign > 0 else others.remove(row)
             self._lists.pop(operation, None)
         elif kind == WAITS:
             self.waiting[operation] += sign * self.amount[row]
             self.pending += sign
-        self.counts[operation, kind] += sign
+            others_wait = self.waiters.setdefault(operation, set())
+            others_wait.add(row) if sign > 0 else others_wait.discard(row)
+        counts[kind] += sign
+        self.alive += int(counts[HOLDS] + counts[WAITS] > 0) - int(before > 0)

@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Timers
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.fair import FairShare
-from cede.doctrines.ytsaurus.guarantees import (
-    limits_of,
-    limits_of_operation,
-    shares_of,
-    strong,
-    threshold_of,
-    weights_of,
-)
+from cede.doctrines.ytsaurus.guarantees import limits_in_counts, limits_of, shares_of, strong, weights_of
 from cede.doctrines.ytsaurus.integral import Integrals
-from cede.doctrines.ytsaurus.running import fifo_order, memory_sizes, running_operations, slots_in_fifo
-from cede.doctrines.ytsaurus.settings import Amounts
+from cede.doctrines.ytsaurus.operation_columns import COLUMNS, OperationColumns
+from cede.doctrines.ytsaurus.plenty import Plenty
+from cede.doctrines.ytsaurus.running import RunningOperations, fifo_order, memory_sizes, slots_in_fifo
 from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
 from cede.model.quantities import NANO
-from cede.state.columns import Bools, Int64s, Rows
+from cede.state.columns import UNLIMITED, Bools, Int8s, Int64s, Rows
 from cede.state.state import State
 
 BLOCK = 2**20
 """So many pairs of an operation and a size of node are looked at together: sizes may be as many as nodes."""
+SHARES = (
+    *("op_usage", "op_demand", "pool_usage", "pool_demand", "op_fair", "pool_fair", "op_promised", "integral"),
+    *("op_local", "pool_local", "op_below", "pool_below"),
+)
+"""What is worked out together, when one of them is asked for."""
 
 
 class Update:
-    """Everything that heartbeats read until the next update. Rows of `op_` arrays are operations, of others pools."""
+    """Everything that heartbeats read until the next update. Rows of `op_` arrays are operations, of others pools.
+
+    Where there is plenty for everybody, who is below its share follows from sums, and shares are worked out only when
+    somebody asks for one.
+    """
+
+    op_usage: Floats
+    op_demand: Floats
+    pool_usage: Floats
+    pool_demand: Floats
+    op_fair: Floats
+    pool_fair: Floats
+    op_promised: Floats
+    integral: Floats
+    op_local: Floats
+    pool_local: Floats
+    op_below: Bools
+    pool_below: Bools
+    op_graceful: Bools
+    op_on_ssd: Bools
+    op_aggressive_allowed: Bools
+    op_normal_allowed: Bools
+    op_threshold: Floats
+    with_threshold: Bools
+    totals: Floats
+    op_limits: Floats
 
     def __init__(self, state: State, memory: Memory, *, keep: bool = True) -> None:
         self.state = state
         if not keep:
             memory = memory.copy()
+        self.memory = memory
         self.standing = Standing(state)
         self.pools, self.operations = self.standing.pools, self.standing.operations
         self.fair = FairShare(self.pools, self.operations, improved=self.pools.tree.improved)
@@ -47,45 +73,95 @@ class Update:
         self.weights = weights_of(self.pools, self.strong, self.integrals.flows())
         self.fair.weights = self.weights
         self.fair.guarantee = self.strong.copy()
-        resources = len(self.pools.columns)
-        self.op_limits: Floats = np.ones((0, resources))
-        self.totals: Floats = np.zeros((0, resources))
-        self.with_threshold: Bools = np.zeros(0, np.bool_)
-        self.op_threshold: Floats = np.zeros((0, resources))
+        self.columns = OperationColumns(self.pools, self.operations)
         self._memory_sizes = memory_sizes(self.pools)
-        self.running: Bools = np.zeros(0, np.bool_)
-        self.limits_demand: set[int] = set()
-        self.steps: Bools = np.zeros(0, np.bool_)
-        self.op_tolerance: Floats = np.zeros(0)
-        self.op_patience: Floats = np.zeros(0)
-        self.op_weights: Floats = np.zeros(0)
-        self.op_aggressive_enabled: Bools = np.zeros(0, np.bool_)
-        self.op_aggressive_allowed: Bools = np.zeros(0, np.bool_)
-        self.op_normal_allowed: Bools = np.zeros(0, np.bool_)
-        self.op_graceful: Bools = np.zeros(0, np.bool_)
-        self.op_on_ssd: Bools = np.zeros(0, np.bool_)
+        self.who_runs = RunningOperations(self.standing)
+        self.plenty = Plenty(self.standing, self.who_runs, self.limits, alone=self._alone())
         self.op_clocks = Timers(memory)
         self.pool_clocks = Timers(memory)
         self.pool_clocks.extend(self.pool_keys(), [one.since for one in self.pools.settings])
         self.pool_tolerance = np.array([one.tolerance for one in self.pools.settings])
         self.pool_timeout = np.array([one.timeout for one in self.pools.settings], np.float64)
         self.pool_aggressive_enabled = np.array([one.aggressive_starvation for one in self.pools.settings], np.bool_)
-        self._entered = 0
+        self.pool_limits = limits_in_counts(self.pools)
+        """What pools may use, in counts, and by how much a preemptive start may exceed that."""
+        self.limited = bool((self.pool_limits[0] < UNLIMITED).any())
+        self.spare: tuple[list[int], Int64s] | None = None
+        """What a node must have left to be worth a look, by column, if no workload changes that."""
+        self.promises = any(pool.promised for pool in self.pools.settings)
+        self.short: set[int] | None = None
+        """Operations below their share, where that follows from sums."""
+        self._again: set[int] = set()
+        """Operations that something happened to since shares were worked out."""
+        self._priority: Int8s | None = None
+        self._schedulable: Bools | None = None
+        self.strongest = NOT
+        """The most that any operation may use: nothing, preemption, or aggressive preemption."""
         self.run(memory, range(len(self.operations)))
         memory.forget_others({*self.op_clocks.keys, *self.pool_clocks.keys})
+
+    def _alone(self) -> bool:
+        """Whether shares depend on nothing but what is used, asked for and limited."""
+        tree, settings = self.pools.tree, self.pools.settings
+        return not (
+            self.integrals.all
+            or any(one.historic_period is not None or one.promised for one in settings)
+            or tree.improved
+            or tree.fifo_schedulable is not None
+            or self._memory_sizes is not None
+        )
 
     # -- the update ----------------------------------------------------------------------------------------------
 
     def run(self, memory: Memory, touched: Iterable[int]) -> None:
         """Shares and states at the state's time, after something happened to these operations."""
-        again = self._enter_new() | set(touched)
-        before = self.running
-        self.running, self.refused = running_operations(self.standing)
-        again |= set(np.flatnonzero(self.running[: len(before)] != before).tolist())
-        self._enter(np.array(sorted(again), np.intp))
+        touched = set(touched)
+        self._start_clocks()
+        touched |= self.who_runs.follow(touched)
+        self._again |= touched
+        self.plenty.follow(touched)
+        self._priority = self._schedulable = None
+        if "op_fair" in self.__dict__:
+            for name in SHARES:
+                del self.__dict__[name]
+        below = self.plenty.below()
+        if below is None:
+            self.short = None
+            self._work_out(memory)
+            self._judge()
+        else:
+            self.short = below[0]
+            self._judge_by_sums(*below)
+        memory.updated = self.state.now
+
+    def __getattr__(self, name: str) -> Any:
+        """Shares and what follows from them, once somebody asks."""
+        if name in COLUMNS:
+            self.columns.enter()
+            return getattr(self.columns, name)
+        if name not in SHARES:
+            raise AttributeError(name)
+        self._work_out(self.memory)
+        self._compare()
+        return self.__dict__[name]
+
+    @property
+    def running(self) -> Bools:
+        """Operations that are not too many."""
+        return self.who_runs.running
+
+    @property
+    def refused(self) -> Bools:
+        """Operations that a pool is too full to know at all."""
+        return self.who_runs.refused
+
+    def _work_out(self, memory: Memory) -> None:
+        self.columns.enter()
+        again = np.array(sorted(self._again), np.intp)
+        self._enter(again)
         elapsed = 0 if memory.updated is None else self.state.now - memory.updated
         self._usages()
-        self._weigh(memory, elapsed, again)
+        self._weigh(memory, elapsed, self._again)
         added = self.integrals.shares(self.fair, self.strong, self.burst_factors, memory, elapsed)
         if added is not None:
             guarantee = self.strong + added
@@ -94,73 +170,31 @@ class Update:
             self.fair.touch(changed.tolist())
         self.integral = np.zeros_like(self.strong) if added is None else added
         self.fair.update()
-        memory.updated = self.state.now
+        self._again = set()
         self.op_fair, self.pool_fair = self.fair.op_share, self.fair.share
-        self.op_promised = self.fair.promised() if self._promises() else np.zeros_like(self.op_fair)
-        self._judge()
+        self.op_promised = self.fair.promised() if self.promises else np.zeros_like(self.op_fair)
 
-    def _enter_new(self) -> set[int]:
-        """Operations that came since: their settings as columns."""
-        new = range(self._entered, len(self.operations))
-        if not new:
-            return set()
-        settings = self.operations.settings[self._entered :]
-        partitions = np.array(self.pools.tree_of, np.intp)[self.operations.above[self._entered :]]
-        totals = self.pools.total[partitions].astype(np.float64)
-        limits = shares_of(totals, totals)
-        for number, own in zip(new, settings, strict=True):
-            if own.limits is not None:
-                at = number - self._entered
-                limits[at] = limits_of_operation(self.pools, int(partitions[at]), own)
-            if own.limits_demand:
-                self.limits_demand.add(number)
-        self.op_limits, self.totals = np.concatenate((self.op_limits, limits)), np.concatenate((self.totals, totals))
-        self.steps = np.append(self.steps, [own.step for own in settings])
-        self.op_tolerance = np.append(self.op_tolerance, [own.tolerance for own in settings])
-        self.op_patience = np.append(self.op_patience, [float(own.timeout) for own in settings])
-        self.op_weights = np.append(self.op_weights, [1.0 if own.weight is None else own.weight for own in settings])
-        above = [self.pools.settings[self.operations.pool[number]] for number in new]
-        self.op_aggressive_enabled = np.append(self.op_aggressive_enabled, [one.aggressive_starvation for one in above])
-        self.op_aggressive_allowed = np.append(self.op_aggressive_allowed, [own.aggressive_allowed for own in settings])
-        self.op_normal_allowed = np.append(self.op_normal_allowed, [one.normal_allowed for one in above])
-        self.op_graceful = np.append(self.op_graceful, [own.graceful for own in settings])
-        media = self.pools.tree.ssd.media
-        self.op_on_ssd = np.append(self.op_on_ssd, [own.medium in media for own in settings])
-        self.op_clocks.extend([self.op_key(number) for number in new], [own.since for own in settings])
-        self._thresholds([own.threshold for own in settings])
-        self._entered = len(self.operations)
-        return set(new)
-
-    def _thresholds(self, given: list[Amounts]) -> None:
-        """Usage thresholds of operations; equal ones, as from one pool, are worked out once."""
-        found = np.zeros((len(given), self.op_threshold.shape[1]))
-        there = np.zeros(len(given), np.bool_)
-        known: dict[tuple[tuple[str, int], ...], Floats | None] = {}
-        for at, amounts in enumerate(given):
-            if amounts:
-                key = tuple(sorted(amounts.items()))
-                if key not in known:
-                    known[key] = threshold_of(self.pools, amounts)
-                own = known[key]
-                if own is not None:
-                    found[at], there[at] = own, True
-        self.op_threshold = np.concatenate((self.op_threshold, found))
-        self.with_threshold = np.append(self.with_threshold, there)
+    def _start_clocks(self) -> None:
+        """Clocks of operations that came since."""
+        new = range(len(self.op_clocks.keys), len(self.operations))
+        if new:
+            settings = self.operations.settings
+            self.op_clocks.extend([self.op_key(number) for number in new], [settings[number].since for number in new])
 
     def _enter(self, rows: Rows) -> None:
         """The curves of these operations."""
         self.op_usage = shares_of(self.standing.usage.astype(np.float64), self.totals)
         asked = np.where(self.running[:, None], self.standing.waiting, 0) + self.standing.usage
         self.op_demand = shares_of(asked.astype(np.float64), self.totals)
-        for number in self.limits_demand:
-            most = np.maximum(self.op_limits[number], self.op_usage[number])
+        for number in self.columns.limits_demand:
+            most = np.maximum(self.columns.op_limits[number], self.op_usage[number])
             self.op_demand[number] = np.minimum(self.op_demand[number], most)
         limits = self._best_allocation(rows, asked[rows])
-        self.fair.enter(rows, self.op_usage[rows], self.op_demand[rows], limits, self.steps[rows])
+        self.fair.enter(rows, self.op_usage[rows], self.op_demand[rows], limits, self.columns.steps[rows])
 
     def _best_allocation(self, rows: Rows, asked: Int64s) -> Floats:
         """Limits of these operations, with memory cut to what whole allocations can have of it on the nodes."""
-        limits = self.op_limits[rows].copy()
+        limits = self.columns.op_limits[rows].copy()
         if self._memory_sizes is None:
             return limits
         memory, slots, sizes = self._memory_sizes
@@ -181,7 +215,7 @@ class Update:
 
     def _weigh(self, memory: Memory, elapsed: int, again: set[int]) -> None:
         """Weights of operations, and the order of FIFO pools that something changed in."""
-        weights = self.op_weights.copy()
+        weights = self.columns.op_weights.copy()
         self._lighten(memory, weights, elapsed)
         changed = np.flatnonzero(weights[: len(self.fair.op_weights)] != self.fair.op_weights[: len(weights)])
         self.fair.touch({self.operations.pool[number] for number in changed.tolist()})
@@ -224,24 +258,59 @@ class Update:
         half = len(self.pools.columns)
         self.pool_usage, self.pool_demand = sums[:, :half], sums[:, half:]
 
-    def _promises(self) -> bool:
-        return any(pool.promised for pool in self.pools.settings)
-
     # -- who is below, who starves -------------------------------------------------------------------------------
 
+    @property
+    def schedulable(self) -> Bools:
+        """Operations that wait, run, and are far enough ahead in their FIFO pool."""
+        if self._schedulable is None:
+            waiting = self.standing.counts[:, WAITS] > 0
+            self._schedulable = self.running & waiting & slots_in_fifo(self.standing, self.fair.fifo, self.running)
+        return self._schedulable
+
     def _judge(self) -> None:
-        waiting = self.standing.counts[:, WAITS] > 0
-        self.schedulable = self.running & waiting & slots_in_fifo(self.standing, self.fair.fifo, self.running)
+        self._compare()
+        self._clock()
+        self.strongest = int(self.op_priority.max(initial=NOT))
+
+    def _compare(self) -> None:
+        """Usage with fair shares: how satisfied each is, and who is below."""
         self.op_local = satisfaction(self.op_usage, self.op_fair, self.op_demand)
         self.pool_local = satisfaction(self.pool_usage, self.pool_fair, self.pool_demand)
-        tolerance = np.where(covered(self.op_fair, self.op_demand), 1.0, self.op_tolerance)
+        tolerance = np.where(covered(self.op_fair, self.op_demand), 1.0, self.columns.op_tolerance)
         self.op_below = self.schedulable & below_share(self.op_usage, self.op_fair, self.op_demand, tolerance)
         if self.pools.tree.absolute_tolerance:
             self.op_below &= covered(self.op_fair, self.op_demand) | self._misses_one()
         self.pool_below = below_share(self.pool_usage, self.pool_fair, self.pool_demand, self.pool_tolerance)
         self.pool_below[self.pools.size :] = False
-        self._clock()
-        self._priorities()
+
+    def _judge_by_sums(self, operations: set[int], pools: set[int]) -> None:
+        """The clocks with these below their share, of those alone that are or were; and who may preempt."""
+        now, clocks = self.state.now, self.op_clocks
+        for at in clocks.ticking | operations:
+            timeout, aggressive = self.timeouts(at)
+            clocks.step_one(at, below=at in operations, now=now, timeout=timeout, aggressive_timeout=aggressive)
+        clocks = self.pool_clocks
+        for at in clocks.ticking | pools:
+            timeout, aggressive = self.pool_timeouts(at)
+            clocks.step_one(at, below=at in pools, now=now, timeout=timeout, aggressive_timeout=aggressive)
+        self.strongest = NOT
+        if any(int(one.level[at]) for one in (self.op_clocks, self.pool_clocks) for at in one.ticking):
+            self.strongest = int(self.op_priority.max(initial=NOT))
+
+    def timeouts(self, operation: int) -> tuple[float, float | None]:
+        """How long this one is below its share until it starves, and starves aggressively, if it may."""
+        tree = self.pools.tree
+        part = min(1.0, int(self.standing.counts[operation, WAITS]) / tree.timeout_coefficient)
+        hard = self.pools.settings[self.operations.pool[operation]].aggressive_starvation
+        timeout = float(self.operations.settings[operation].timeout)
+        return timeout * part, tree.aggressive_timeout * part if hard else None
+
+    def pool_timeouts(self, pool: int) -> tuple[float, float | None]:
+        """The same of a pool."""
+        settings = self.pools.settings[pool]
+        hard = settings.aggressive_starvation
+        return float(settings.timeout), float(self.pools.tree.aggressive_timeout) if hard else None
 
     def _misses_one(self) -> Bools:
         """Whether an operation misses more of its share than the least that one allocation of it asks for."""
@@ -255,14 +324,41 @@ class Update:
 
     def _clock(self) -> None:
         tree, now = self.pools.tree, self.state.now
-        part = np.minimum(1.0, self.standing.counts[:, WAITS] / tree.timeout_coefficient)
-        self.op_timeout, self.op_aggressive_timeout = self.op_patience * part, tree.aggressive_timeout * part
-        self.op_clocks.step(self.op_below, now, self.op_timeout, self.op_aggressive_timeout, self.op_aggressive_enabled)
-        self.op_since, self.op_starvation = self.op_clocks.since, self.op_clocks.level
+        enabled = self.columns.op_aggressive_enabled
+        self.op_clocks.step(self.op_below, now, self.op_timeout, self.op_aggressive_timeout, enabled)
         below = self.pool_below if tree.pool_starvation else np.zeros_like(self.pool_below)
         late = np.full(len(below), float(tree.aggressive_timeout))
         self.pool_clocks.step(below, now, self.pool_timeout, late, self.pool_aggressive_enabled)
-        self.pool_since, self.pool_starvation = self.pool_clocks.since, self.pool_clocks.level
+
+    @property
+    def op_timeout(self) -> Floats:
+        """How long each may be below its share until it starves."""
+        self.columns.enter()
+        return self.columns.op_patience * self._part_of_timeouts()
+
+    @property
+    def op_aggressive_timeout(self) -> Floats:
+        return self.pools.tree.aggressive_timeout * self._part_of_timeouts()
+
+    def _part_of_timeouts(self) -> Floats:
+        found: Floats = np.minimum(1.0, self.standing.counts[:, WAITS] / self.pools.tree.timeout_coefficient)
+        return found
+
+    @property
+    def op_since(self) -> Int64s:
+        return self.op_clocks.since
+
+    @property
+    def op_starvation(self) -> Int8s:
+        return self.op_clocks.level
+
+    @property
+    def pool_since(self) -> Int64s:
+        return self.pool_clocks.since
+
+    @property
+    def pool_starvation(self) -> Int8s:
+        return self.pool_clocks.level
 
     def op_key(self, number: int) -> Key:
         return self.pools.name(self.operations.pool[number]), self.operations.names[number]
@@ -271,16 +367,19 @@ class Update:
         roots = [(partition, "", "") for partition in self.state.partitions.names]
         return [*((self.pools.name(pool),) for pool in range(self.pools.size)), *roots]
 
-    def _priorities(self) -> None:
+    @property
+    def op_priority(self) -> Int8s:
         """What each operation may use: nothing, preemption, or aggressive preemption, for itself or for its pools."""
-        level = self.op_starvation.copy()
-        if not self.pools.tree.scope_only_operation:
-            inherited = self.pool_starvation.copy()
-            for pools, parents in self.pools.levels:
-                inherited[pools] = np.maximum(inherited[pools], inherited[parents])
-            level = np.maximum(level, inherited[self.operations.above])
-        level[~self.schedulable] = NOT
-        self.op_priority = level
+        if self._priority is None:
+            level = self.op_starvation.copy()
+            if not self.pools.tree.scope_only_operation:
+                inherited = self.pool_starvation.copy()
+                for pools, parents in self.pools.levels:
+                    inherited[pools] = np.maximum(inherited[pools], inherited[parents])
+                level = np.maximum(level, inherited[self.operations.above])
+            level[~self.schedulable] = NOT
+            self._priority = level
+        return self._priority
 
 
 def _average(memory: Memory, key: Key, first: float | None, used: float, kept: float) -> float:

@@ -20,6 +20,7 @@ from cede.doctrines.parts.shapes import about
 from cede.doctrines.parts.shortage import shortage
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import not_running
+from cede.doctrines.ytsaurus.asks import Asks
 from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, Nodes
 from cede.doctrines.ytsaurus.everywhere import Everywhere
 from cede.doctrines.ytsaurus.heartbeat import Beats
@@ -45,9 +46,17 @@ from cede.model.quantities import show_quantity
 from cede.model.rules import Rule
 from cede.model.times import show_duration
 from cede.state.columns import NONE, RESERVED, SPREAD, UNLIMITED, Bools, Int64s
+from cede.state.state import State
 
 NAMED = 3
 """So many nodes are named in a sentence."""
+
+
+def barred(state: State, asks: Asks) -> list[int]:
+    """Kinds that their owners may not submit so."""
+    if not state.static.policies:
+        return []
+    return [kind for kind in range(len(asks)) if breach_of(state, asks.queues[kind][0], None, None)]
 
 
 class Waits:
@@ -57,16 +66,12 @@ class Waits:
         self.cycle, self.beats, self.clocks = cycle, beats, clocks
         self.state, self.update, self.asks = cycle.state, beats.update, beats.asks
         self.may_try: Bools = np.ones(self.state.nodes.size, np.bool_)
-        self.free_at_first: Int64s = self.state.nodes.free[:, : self.state.nodes.size].copy()
+        self.free_at_first: Int64s = np.zeros((0, 0), np.int64)
+        if cycle.words:
+            self.free_at_first = self.state.nodes.free[:, : self.state.nodes.size].copy()
         self._claims: dict[int, Claim] = {}
         self._held = beats.held if beats.tree.waiting_blocks else np.zeros_like(beats.held)
         self._everywhere: Everywhere | None = None
-
-    def barred(self) -> list[int]:
-        """Kinds that their owners may not submit so."""
-        if not self.state.static.policies:
-            return []
-        return [kind for kind in range(len(self.asks)) if breach_of(self.state, self._row(kind), None, None)]
 
     def decisions(self) -> Iterator[Decision]:
         """In the order of operations, then of submission."""
@@ -78,6 +83,21 @@ class Waits:
                 made, turn = self._about(kind), int(order[self.asks.operation[kind]])
                 found += [(turn, self.asks.places[row], row, made) for row in left]
         for _, _, row, made in sorted(found, key=lambda one: one[:2]):
+            yield about(made, self.state.work_names[row])
+
+    def refusals(self, rows: set[int]) -> Iterator[Decision]:
+        """Of these workloads, those that cannot run, in the same order."""
+        if not rows:
+            return
+        found: list[tuple[int, Decision]] = []
+        for kind in range(len(self.asks)):
+            left = rows.intersection(self.asks.left(kind))
+            never = self._refused(kind) if left else None
+            if never is not None:
+                found += [(row, never) for row in left]
+        place = self.update.operations.place
+        owners = self.update.standing.operation
+        for row, made in sorted(found, key=lambda one: (place(int(owners[one[0]])), self.asks.places[one[0]])):
             yield about(made, self.state.work_names[row])
 
     def _row(self, kind: int) -> int:
@@ -116,9 +136,6 @@ class Waits:
     def _refused(self, kind: int) -> Decision | None:
         state, update, row = self.state, self.update, self._row(kind)
         operation = int(self.asks.operation[kind])
-        if update.refused[operation]:
-            facts = self._full_pool(operation, "max_operations")
-            return decision(state, row, "refuse", rules.TOO_MANY, **facts)
         breach = breach_of(state, row, None, None)
         if breach is not None:
             rule = rules.FIXED if breach.fixed else rules.OUT_OF_RANGE
@@ -130,7 +147,10 @@ class Waits:
             return decision(state, row, "refuse", rules.SPREAD)
         if matches_nothing(state, self.asks.claim(kind)):
             return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
-        return too_big(state, self.claim(kind), rules.TOO_BIG)
+        never = too_big(state, self.claim(kind), rules.TOO_BIG)
+        if never is None and update.refused[operation]:  # only for now: what stands for ever is told first
+            return decision(state, row, "refuse", rules.TOO_MANY, **self._full_pool(operation, "max_operations"))
+        return never
 
     def _hopeless(self, kind: int) -> Decision | None:
         """It asks for more than a limit on its path leaves even if nothing else ran."""
