@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import (
     AskCheckpoint,
     Began,
@@ -239,13 +240,15 @@ def live(
     ways: Ways,
     steps: list[tuple[int, Any, str]],
     queue: Callable[[int], dict[str, Any]],
+    look_at: Callable[[Driver], None] = lambda _: None,
 ) -> Twins:
-    """A life of two drivers; every step of it is compared."""
+    """A life of two drivers; every step of it is compared. `look_at` the quick one after each."""
     twins = Twins(document, ways)
     life = Life(twins, shape, kinds, terms, queue)
     for after, acts, then in steps:
         facts = [fact for act in acts if (fact := life.fact(*act)) is not None]
         twins.feed(after, *facts)
+        look_at(twins.quick)
         if then == "look":
             twins.look()
         elif then == "restore":

@@ -5,9 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cede.doctrines.document import parse_document
+from cede.engine.drive.driver import Driver
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile
@@ -185,3 +187,134 @@ def test_yunikorn_acts_as_its_whole_plan(edition: str, seed: int) -> None:
 
     kinds = [pod(dice, odd=odd) for _ in range(8)]
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue)
+
+
+# -- YTsaurus ----------------------------------------------------------------------------------------------------------
+
+
+def pool_tree(dice: Random, edition: str) -> tuple[ClusterFile, dict[str, Any]]:
+    """Pools a and b below another, c beside it, on a cluster that is sometimes crowded; operations of several jobs."""
+    parts = dice.choice([1, 1, 1, 2])
+    shape: dict[str, Any] = {"partitions": parts, "nodes": [(4, 8)] * dice.choice([1, 2, 4, 8])}
+    options: dict[str, Any] = {
+        "main_resource": "gpu",
+        "fair_share_starvation_timeout": dice.choice(["1s", "2s", "5s"]),
+        "fair_share_aggressive_starvation_timeout": dice.choice(["5s", "8s"]),
+        "enable_aggressive_starvation": dice.random() < 0.5,
+        "preemptive_scheduling_backoff": dice.choice(["0s", "1s", "5s"]),
+        "fair_share_starvation_tolerance": dice.choice([0.8, 0.8, 1.0]),
+    }
+    if dice.random() < 0.4:
+        options["max_running_operation_count_per_pool"] = dice.choice([1, 2, 3])
+        options["max_operation_count_per_pool"] = dice.choice([3, 4])
+    rare = {
+        "enable_pool_starvation": False,
+        "scheduling_preemption_priority_scope": "operation_only",
+        "allow_preemption_from_starving_operations": True,
+        "consider_allocation_on_fair_share_bound_preemptible": True,
+        "disable_scheduling_on_node_with_waiting_allocations": False,
+        "allocation_count_preemption_timeout_coefficient": 3.0,
+        "default_gpu_full_host_preemption": {"enable": True, "max_preemption_penalty": 100, "timeout": "1s"},
+        "enable_step_function_for_gang_operations": True,
+        "enable_improved_fair_share_by_fit_factor_computation": True,
+        "max_schedulable_element_count_in_fifo_pool": 1,
+    }
+    options |= {key: value for key, value in rare.items() if dice.random() < 0.1}
+    other = {"partition": "other"} if parts > 1 else {}
+    document = parse_document(
+        {
+            "cede": 1,
+            "doctrine": {"name": "ytsaurus", "edition": edition, **options},
+            "nodes": [node(number, gpu, cpu, partitions=parts) for number, (gpu, cpu) in enumerate(shape["nodes"])],
+            "queues": [
+                {"name": "p", "guaranteed": {"gpu": 8}},
+                {"name": "a", "parent": "p", **pool(dice)},
+                {"name": "b", "parent": "p", **pool(dice)},
+                {"name": "c", **pool(dice), **other},
+            ],
+            "apps": [operation(dice, name) for name in ("x", "y", "z") if dice.random() < 0.3],
+            **({"tenants": [{"name": "t", "max_workloads": 2, "max_nodes": 2}]} if dice.random() < 0.2 else {}),
+        }
+    )
+    return document, shape
+
+
+def pool(dice: Random) -> dict[str, Any]:
+    made: dict[str, Any] = {"settings": {}}
+    if dice.random() < 0.5:
+        made["guaranteed"] = {"gpu": dice.choice([1, 2, 4])}
+    if dice.random() < 0.4:
+        made["weight"] = dice.choice([0.5, 2, 3])
+    if dice.random() < 0.15:
+        made["max"] = {"gpu": dice.choice([3, 4, 6])}
+        if dice.random() < 0.4:
+            made["settings"]["resource_limits_overcommit_tolerance"] = {"gpu": 1}
+    if dice.random() < 0.1:
+        made["settings"] |= {"mode": "fifo"}
+    if dice.random() < 0.05:
+        made["settings"] |= {"historic_usage_aggregation_period": "10s"}
+    if dice.random() < 0.05:
+        flow = {"guarantee_type": "relaxed", "resource_flow": {"gpu": 1}}
+        made["settings"] |= {"integral_guarantees": flow}
+    return made
+
+
+def operation(dice: Random, name: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if dice.random() < 0.2:
+        settings["preemption_mode"] = "graceful"
+    if dice.random() < 0.2:
+        settings["resource_limits"] = {"gpu": 4}
+    if dice.random() < 0.2:
+        settings["is_gang"] = True
+    return {"name": name, "queue": dice.choice(["a", "b", "c"]), "settings": settings}
+
+
+def job(dice: Random) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "queue": dice.choice(["a", "b", "b", "c"]),
+        "app": dice.choice([None, None, "x", "y", "z"]),
+        "requests": {"gpu": dice.choice([1, 1, 1, 2, 4]), "cpu": dice.choice([0, 1, 2])},
+        "members": dice.choice([1, 1, 1, 1, 2]),
+        "preemptible": dice.random() < 0.9,
+        "preempts": dice.random() < 0.9,
+        "tenant": dice.choice([None, None, None, "t"]),
+        "checkpoint": dice.choice([None, {"mode": "auto"}]),
+    }
+    if dice.random() < 0.15:
+        made |= dice.choice(
+            [
+                {"placement": "spread"},
+                {"constraints": {"nodes": ["n0"]}},
+                {"constraints": {"labels": {"kind": "k0"}}},
+                {"exclusive": True},
+                {"requests": {"gpu": 5}},
+            ]
+        )
+    return made
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+@pytest.mark.parametrize("edition", ["docs", "25.4"])
+def test_ytsaurus_acts_as_its_whole_plan(edition: str, seed: int) -> None:
+    steps, dice = busy(seed)
+    document, shape = pool_tree(dice, edition)
+
+    def queue(pick: int) -> dict[str, Any]:
+        name = "abc"[pick % 3]
+        made = {"name": name, **pool(Random(pick))} | ({"parent": "p"} if name in "ab" else {})
+        return made | ({"partition": "other"} if name == "c" and shape["partitions"] > 1 else {})
+
+    kinds = [job(dice) for _ in range(8)]
+    live(document, shape, kinds, terms(dice), replays(dice), steps, queue, look_at=shares_say_the_same)
+
+
+def shares_say_the_same(driver: Driver) -> None:
+    """Who is below its share by sums is below it by the share curves too."""
+    memory = driver._roll.memory.get("ytsaurus")
+    update = None if memory is None else memory.update
+    if update is None or update.short is None:
+        return
+    assert set(np.flatnonzero(update.op_below).tolist()) == update.short
+    ticks = update.pool_clocks.ticking
+    assert ticks == (set(np.flatnonzero(update.pool_below).tolist()) if update.pools.tree.pool_starvation else set())

@@ -146,9 +146,9 @@ class Audit:
         need = np.sum(state.members_of(state.work_index[made.workload]), axis=0)
         for victim in made.victims:
             held = self._held(victim.workload, index)
-            if all(
-                a - b >= 0 for at, (a, b) in enumerate(zip(free, held, strict=True)) if at != WHOLE or need[WHOLE] > 1
-            ):
+            alone = need[WHOLE] > 1 or held[WHOLE] > 1  # one of them wants the node to itself
+            left = [a - b for at, (a, b) in enumerate(zip(free, held, strict=True)) if at != WHOLE or alone]
+            if min(left) >= 0:
                 yield f"would fit without the eviction of {victim.workload}"
 
     def _held(self, name: str, node: int) -> list[int]:
