@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cede.doctrines.catalog import NAMES
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "cede"
 MOST_LINES = 800
@@ -18,6 +20,14 @@ MOST_LINES = 800
 PURE = ("model", "imports", "state", "doctrines")
 IMPURE_BUILTINS = {"__import__", "hash", "id", "input", "open", "print"}
 CLOCK_METHODS = {"now", "today", "utcnow"}
+
+NAMES_DOCTRINES = (
+    "src/cede/doctrines/",
+    "src/cede/imports/",
+    "src/cede/cli/importing.py",
+    "src/cede/cli/bench/",
+)
+"""Where a doctrine may be named in code; elsewhere in `cli` only in what people read."""
 
 # Put together from pieces, so that this file does not hold what it looks for.
 MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/" + "opt/wheels", ".." + "/shared/"]
@@ -121,6 +131,60 @@ def test_the_purity_check_sees(source: str) -> None:
 )
 def test_the_purity_check_lets_pass(source: str) -> None:
     assert list(impurities(source, forbidden_modules())) == []
+
+
+def names_of_doctrines(source: str, *, in_sentences: bool) -> Iterator[tuple[int, str]]:
+    """Line and name of every doctrine that code imports, or names in a text; docstrings are for people."""
+    tree = ast.parse(source)
+    told = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    word = re.compile(rf"\b({'|'.join(NAMES)})\b")
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found = [part for alias in names for part in alias.name.split(".")]
+            case ast.ImportFrom(module=str(module)):
+                found = [*module.split("."), *(alias.name for alias in node.names)]
+            case ast.Constant(value=str(text)) if id(node) not in told:
+                found = word.findall(text) if in_sentences else [text]
+            case _:
+                continue
+        yield from ((node.lineno, name) for name in found if name in NAMES)
+
+
+def test_no_doctrine_is_named_outside_its_package_and_its_importer() -> None:
+    found = [
+        f"{shown(path)}:{line}: {name}"
+        for path in python_files("src/cede")
+        if not shown(path).startswith(NAMES_DOCTRINES)
+        for line, name in names_of_doctrines(
+            path.read_text(encoding="utf-8"), in_sentences=not shown(path).startswith("src/cede/cli/")
+        )
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if document.doctrine.name == "kueue": pass',
+        'DEFAULTS = {"lattice": 3}',
+        "from cede.doctrines.ytsaurus.settings import tree_of",
+        "def f() -> None:\n    import cede.doctrines.backendai.doctrine",
+        "from cede.doctrines import yunikorn",
+    ],
+)
+def test_the_check_for_names_of_doctrines_sees(source: str) -> None:
+    assert list(names_of_doctrines(source, in_sentences=False)) != []
+
+
+def test_the_check_for_names_of_doctrines_sees_a_name_in_a_sentence_but_not_in_a_docstring() -> None:
+    source = 'def f() -> str:\n    """As in kueue."""\n    return "ask with --doctrine lattice"'
+
+    assert list(names_of_doctrines(source, in_sentences=True)) == [(3, "lattice")]
+    assert list(names_of_doctrines(source, in_sentences=False)) == []
 
 
 def test_no_file_names_a_path_of_somebodys_machine() -> None:

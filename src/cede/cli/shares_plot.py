@@ -41,12 +41,14 @@ def _drawn(path: Path, curves: dict[str, Any], resource: str, source: str, made:
 
 
 def _curves(state: State, made: Plan) -> dict[str, Any]:
-    if made.doctrine != "ytsaurus":
-        message = f"only ytsaurus has share curves, and the file asks for {made.doctrine}"
-        raise InputError([Problem("--plot", message, "leave it out, or ask with --doctrine ytsaurus")])
-    from cede.doctrines.ytsaurus.plotting import share_curves
+    from cede.doctrines.catalog import BUILT, find
 
-    curves = share_curves(state)
+    drawn = find(made.doctrine).curves
+    if drawn is None:
+        known = [name for name in BUILT if find(name).curves is not None]
+        message = f"only {' and '.join(known)} has share curves, and the file asks for {made.doctrine}"
+        raise InputError([Problem("--plot", message, f"leave it out, or ask with --doctrine {known[0]}")])
+    curves = drawn(state)
     if not curves["resources"]:
         raise InputError([Problem("nodes", "there are none that count, and without them there are no shares to draw")])
     if all(one["parent"] is None for one in curves["elements"]):

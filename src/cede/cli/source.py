@@ -31,6 +31,7 @@ def read_what_if(
 ) -> tuple[object, WhatIf]:
     """The plain data of the file, and the changes asked for, with what --add names read too."""
     from cede.engine.whatif import WhatIf
+    from cede.imports.formats import added as beside
 
     limit = size_of(max_size)
     sources = [file, *(add or ())]
@@ -41,7 +42,7 @@ def read_what_if(
     imports = {} if made is None else {file: made}
     added = []
     for source, extra in zip(sources[1:], extras, strict=True):
-        entries = _entries(source, extra, data, made)
+        entries = beside(data, made, f"--add {source}", extra)
         if entries is not None:
             imports[source] = entries
         added.append((source, extra if entries is None else entries.document["workloads"]))
@@ -67,8 +68,8 @@ def file_or_live(file: str | None, live: bool, url: str | None, token: str | Non
 
 def entries_of(source: str, max_size: str) -> list[dict[str, object]]:
     """The workloads of a file that is one, a list of them, or a document: what --add names."""
-    from cede.engine.load import holds_objects
     from cede.engine.whatif import entries_of as entries
+    from cede.imports.formats import holds_objects
 
     data = _read(source, size_of(max_size))
     if holds_objects(data):
@@ -111,23 +112,10 @@ def name_of(file: str) -> str:
 
 
 def _imported(file: str, data: object) -> Imported | None:
-    from cede.engine.load import imported
+    from cede.imports.formats import imported
 
     with about(name_of(file)):
         return imported(data)
-
-
-def _entries(source: str, extra: object, data: object, made: Imported | None) -> Imported | None:
-    """What the objects of an added file become beside those of the cluster; none if it does not hold objects."""
-    from cede.engine.load import holds_objects
-    from cede.imports.kueue.adding import SHORT, workloads_beside
-
-    if not holds_objects(extra):
-        return None
-    if made is None or name_of_doctrine(made) != "kueue":
-        message = "Kubernetes objects cannot be added to a cluster file"
-        raise InputError([Problem(f"--add {source}", message, f"write a workload as {SHORT}")])
-    return workloads_beside(data, made, f"--add {source}", extra)
 
 
 def name_of_doctrine(made: Imported) -> str:

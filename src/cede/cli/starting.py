@@ -9,8 +9,6 @@ import typer
 if TYPE_CHECKING:
     from cede.sim.traces.trace import Trace
 
-DOCTRINE = "backendai"
-
 ClusterOut = Annotated[
     str | None,
     typer.Option(
@@ -37,6 +35,7 @@ def write_cluster(
     """Write the file if one is asked for; an InputError says which option is missing or wrong."""
     from cede.cli.importing import write
     from cede.cli.yaml_writing import as_yaml, with_units
+    from cede.doctrines.catalog import DEFAULT
     from cede.model.errors import InputError, Problem
     from cede.sim.traces.starting import starting_cluster
 
@@ -45,7 +44,7 @@ def write_cluster(
         if nodes is not None or capacity:
             raise InputError([Problem("--nodes", "is for a cluster file", "add --cluster-out FILE")])
         return
-    name, _, edition = (doctrine or DOCTRINE).partition("/")
+    name, _, edition = (doctrine or DEFAULT).partition("/")
     choice = {"name": name} | ({"edition": edition} if edition else {})
     write(file, as_yaml(with_units(starting_cluster(trace, choice, nodes=nodes, capacity=capacity))))
 

@@ -54,7 +54,7 @@ def restrain(
     kept = Restrained([])
     started: set[int] = set()
     behind: list[tuple[Decision, Head]] = []
-    whole = plan.edition in doctrine.transactional
+    whole = plan.edition in doctrine.traits.transactional
     for made in plan.decisions:
         row = None if made.workload is None else state.work_index[made.workload]
         partition = -1 if row is None else int(state.work.partition[row])

@@ -71,13 +71,13 @@ def certified(
         return made
     time = _Time(seconds, 2 * asked, ElapsedClock() if clock is None else clock)
     decisions: list[Decision] = []
-    once = made.edition in doctrine.transactional
+    once = made.edition in doctrine.traits.transactional
     with Trial(state) as trial:
         if once:
             trial.keep_apart()
         for decision in ahead:
             _follow(trial, doctrine, decision, once=once)
-        counted = any(decision.rule in doctrine.counted for decision in ahead)
+        counted = any(decision.rule in doctrine.traits.counted for decision in ahead)
         for decision in made.decisions:
             found = None
             if _asks(doctrine, decision):
@@ -85,7 +85,7 @@ def certified(
                 found = _certificate(state, question, decision, time)
             decisions.append(decision if found is None else replace(decision, certificate=found))
             _follow(trial, doctrine, decision, once=once)
-            counted |= decision.rule in doctrine.counted
+            counted |= decision.rule in doctrine.traits.counted
     return replace(made, decisions=tuple(decisions))
 
 
@@ -125,7 +125,7 @@ def _follow(trial: Trial, doctrine: Doctrine, decision: Decision, *, once: bool)
     `once`: the victims' room was free for their claimant alone.
     """
     state = trial.state
-    if decision.rule in doctrine.awaits:
+    if decision.rule in doctrine.traits.awaits:
         for leaving in np.flatnonzero(state.work.state[: state.work.size] == PREEMPTING).tolist():
             trial.evict(leaving)
     for victim in decision.victims:

@@ -10,11 +10,9 @@ from typing import Any
 
 from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
-from cede.imports.kueue.convert import from_kueue
-from cede.imports.report import Imported
-from cede.imports.yunikorn.convert import from_yunikorn
+from cede.imports.formats import imported
 from cede.model.errors import InputError, Problem, shown
-from cede.model.reading import is_kubernetes_object, read_text
+from cede.model.reading import read_text
 
 SIZE_LIMIT = 256 * 2**20
 """A file above this is refused before it is read; `limit` raises it."""
@@ -29,25 +27,6 @@ def load(source: str | PathLike[str] | Mapping[str, Any], *, limit: int = SIZE_L
     data = dict(source) if isinstance(source, Mapping) else read_source(source, limit=limit)
     made = imported(data)
     return Cluster(parse_document(data)) if made is None else Cluster(parse_document(made.document), made.notes)
-
-
-def imported(data: object) -> Imported | None:
-    """What another system's configuration becomes; none where the data is that of a cluster file already."""
-    if holds_objects(data):
-        return from_kueue([("", data)])
-    return from_yunikorn(("", data)) if holds_partitions(data) else None
-
-
-def holds_partitions(data: object) -> bool:
-    """Whether this is a queue configuration of YuniKorn."""
-    return isinstance(data, Mapping) and "partitions" in data and "cede" not in data
-
-
-def holds_objects(data: object) -> bool:
-    """Whether these are Kubernetes objects, one or a list of them."""
-    return is_kubernetes_object(data) or (
-        isinstance(data, list) and bool(data) and all(map(is_kubernetes_object, data))
-    )
 
 
 def read_source(source: str | PathLike[str], *, limit: int = SIZE_LIMIT) -> object:

@@ -28,7 +28,7 @@ def verify(cluster: Cluster, plan: Plan) -> list[str]:
 
 def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
     """The same on live columns."""
-    apart = doctrine.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
+    apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or doctrine.usable is not None
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
         if not state.static.flavored_quota:
@@ -59,10 +59,10 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan) -> Iterator[str]:
         state,
         cancelled,
         doctrine.tolerates,
-        leaving_counts=doctrine.leaving_counts,
+        leaving_counts=doctrine.traits.leaving_counts,
         usable=usable,
         cordoned=None if takes_cordoned is None else partial(takes_cordoned, state, plan.edition),
-        strict=plan.edition not in doctrine.loose,
+        strict=plan.edition not in doctrine.traits.loose,
     )
     try:
         yield from _objections(state, doctrine, plan, ledger)
@@ -95,8 +95,8 @@ def _objections(state: State, doctrine: Doctrine, plan: Plan, ledger: Ledger) ->
         for objection in audit(made):
             yield f"{about}: {objection}"
         if made.action in ("start", "preempt") and made.workload is not None:
-            short = any(warning.rule == doctrine.falls_short for warning in made.warnings)
-            complaints = list(_room(state, ledger, made, exact=plan.edition in doctrine.exact))
+            short = any(warning.rule == doctrine.traits.falls_short for warning in made.warnings)
+            complaints = list(_room(state, ledger, made, exact=plan.edition in doctrine.traits.exact))
             yield from () if short and made.victims else complaints
         elif made.victims and made.workload is not None:
             yield f"{about}: victims, but no preemption"

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cede.doctrines.lattice.dialect import LatticeQueueSettings
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Made, Step, Transition
 from cede.live.store.records import Asked
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
 
-CRITICAL = 10
-"""The preemption class that is sensitive by itself."""
 SCHEDULER = "scheduler"
 """The role in records that nobody asked for: the scheduler wrote them for the workload's user."""
 
 
 class Sensitive:
-    """Which workloads of one cluster are sensitive: those that say so; under Lattice also class 10, and whoever stands
-    in a queue of that type."""
+    """Which workloads of one cluster are sensitive: those that say so, and those of the doctrine's sensitive class."""
 
     def __init__(self, document: ClusterFile) -> None:
-        self.classes = document.doctrine is not None and document.doctrine.name == "lattice"
+        known = document.dialect.sensitive
+        self.priority = None if known is None else known.priority
+        """The class of sensitive work, where the doctrine has one."""
         self._queues = frozenset(
-            queue.name
-            for queue in (document.queues if self.classes else ())
-            if LatticeQueueSettings.model_validate(queue.settings).type == "sensitive"
+            queue.name for queue in document.queues if known is not None and known.holds_queue(queue.settings)
         )
 
     def __call__(self, workload: Workload) -> bool:
-        if workload.sensitive:
+        if workload.sensitive or workload.queue in self._queues:
             return True
-        return self.classes and (workload.priority == CRITICAL or workload.queue in self._queues)
+        return self.priority is not None and workload.priority == self.priority
 
     def records(self, step: Step) -> list[Asked]:
         """What the step does for sensitive work: nodes claimed, victims sent away, starts, nodes given back."""

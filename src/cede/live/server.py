@@ -23,7 +23,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from cede import __version__
-from cede.doctrines.catalog import doctrine_of
+from cede.doctrines.catalog import DEFAULT, doctrine_of
 from cede.doctrines.document import parse_document
 from cede.engine.clock import Machine, SchedulerClock
 from cede.engine.dated import undated
@@ -79,7 +79,7 @@ def machine_document(nodes: int = 1) -> ClusterFile:
     """A cluster of this machine: its cores, memory and GPUs, as one node or as several."""
     data = {
         "cede": 1,
-        "doctrine": "backendai",
+        "doctrine": DEFAULT,
         "nodes": this_machine("here", nodes),
         "queues": [{"name": "default", "settings": {"preemptible_priority": 100, "preemption_mode": "suspend"}}],
     }

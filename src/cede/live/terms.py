@@ -27,14 +27,14 @@ def terms_of(
 ) -> Terms:
     """Each time from the nearest level that gives it: workload, queue, server, then the cluster file's doctrine.
 
-    Under Lattice sensitive work that failed is not queued again by itself.
+    Where the doctrine has a class of sensitive work, such work is not queued again by itself after it failed.
     """
     levels = [_given(config.times)]
     if queue is not None and queue in config.queues:
         levels.append(_given(config.queues[queue]))
     levels.append(_given(times))
     base = times_of(document, app)
-    if sensitive and document.doctrine is not None and document.doctrine.name == "lattice":
+    if sensitive and document.dialect.sensitive is not None:
         base |= {"requeue": "never"}
     return Terms(**merged(base, *levels), answers=answers)
 

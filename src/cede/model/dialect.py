@@ -28,6 +28,18 @@ class Open(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class SensitiveClass:
+    """A class of work that is sensitive: who has this priority, or stands in such a queue, is so whatever it says.
+
+    Who is sensitive counts as of this class, and is not queued again by itself after it failed.
+    """
+
+    priority: int
+    holds_queue: Callable[[Mapping[str, Any]], bool]
+    """Whether a queue of these settings is for such work alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """The settings of one doctrine, and how it reads what every cluster file has."""
 
@@ -57,6 +69,10 @@ class Dialect:
     """What it refuses in the document as a whole, beside what is wrong with the settings of one entry."""
     normal: Callable[[ClusterFile], ClusterFile] | None = None
     """The document with settings that have a key of their own under that key, so that nobody else need know both."""
+    times: Callable[[ClusterFile, str | None], dict[str, Any]] | None = None
+    """The times of the preemption sequence that the file gives a workload of this app, or of none, by the names of a
+    server's configuration; `gone_within` is the time from a hint to leave until it is killed, whatever it does."""
+    sensitive: SensitiveClass | None = None
 
     @property
     def editions(self) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from cede.engine.cluster import Cluster
-from cede.engine.load import imported, read_source
+from cede.engine.load import read_source
 from cede.engine.whatif import WhatIf, cluster_if
+from cede.imports.formats import imported
 from cede.model.document import dump_document
 from cede.model.errors import InputError, Problem, shown
 from cede.sim.choices import Choices, Span

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from cede.doctrines.catalog import doctrine_of
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Exited, Fact, SetNode, Submit
 from cede.engine.drive.step import Step
@@ -21,8 +22,6 @@ from cede.sim.wishes import Wishes
 Watch = Callable[[int, int, int], bool]
 """Told the time, how many jobs were submitted and how many ended; whether to go on."""
 
-READS_CHECKPOINTS = frozenset({"ytsaurus", "lattice"})
-"""Doctrines that decide by when somebody saved last: they are told of checkpoints that nobody asked for."""
 BETWEEN = 256
 """Steps from one look at the watch to the next."""
 
@@ -62,8 +61,7 @@ class Replay:
             keeps=False,
         )
         self._entries = entries
-        reads = document.doctrine is not None and document.doctrine.name in READS_CHECKPOINTS
-        self._saves = reads and any(records.checkpoint_interval)
+        self._saves = doctrine_of(document.doctrine).traits.reads_checkpoints and any(records.checkpoint_interval)
         self._there = len(there)
         now = self.begin + self.origin
         found = [(job, one) for job, one in enumerate(there) if one.started is not None]

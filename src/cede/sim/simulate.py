@@ -57,7 +57,7 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
     if not document.nodes and not document.dialect.quota:
         message = f"are missing: {document.doctrine.name} has no quota that could stand for them"
         raise InputError([Problem("nodes", message, "a replay needs something that jobs can fill")])
-    by_job_priority = document.doctrine.edition in doctrine_of(document.doctrine).by_job_priority
+    by_job_priority = document.doctrine.edition in doctrine_of(document.doctrine).traits.by_job_priority
     fitted = fit(
         trace,
         document.nodes,

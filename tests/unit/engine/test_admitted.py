@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cede.doctrines.backendai.doctrine import DOCTRINE as BACKENDAI
-from cede.doctrines.catalog import find
+from cede.doctrines.catalog import DIALECTS, find
 from cede.doctrines.document import parse_document
-from cede.doctrines.parts.doctrine import Cycle, Doctrine
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Traits
 from cede.engine.cycle import plan_state
 from cede.engine.settle import _Run, settle_state
 from cede.engine.verify import verify_state
@@ -36,7 +36,7 @@ def state_of(*workloads: dict[str, Any], nodes: list[dict[str, Any]] = NODES) ->
 
 def told(decide: Callable[[Cycle], Iterator[Decision]]) -> Doctrine:
     """A doctrine of somebody else's making."""
-    return replace(BACKENDAI, name="kueue", decide=decide, audit=lambda *_: lambda _: (), exact=frozenset())
+    return replace(BACKENDAI, dialect=DIALECTS["kueue"], decide=decide, audit=lambda *_: lambda _: (), traits=Traits())
 
 
 def made(action: str = "start", **keys: Any) -> Decision:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cede.doctrines.backendai.doctrine import DOCTRINE as BACKENDAI
-from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.doctrine import Cycle, Traits
 from cede.engine.settle import settle_state
 from cede.model.plan import Decision, Victim
 from cede.state.build import build
@@ -24,7 +24,7 @@ def by_turns(cycle: Cycle) -> Iterator[Decision]:
         yield Decision(name, "preempt", RULE, "it is its turn", (Victim(victim, RULE),), ("n1",))
 
 
-SHAMELESS = replace(BACKENDAI, decide=by_turns, audit=lambda *_: lambda _: (), exact=frozenset())
+SHAMELESS = replace(BACKENDAI, decide=by_turns, audit=lambda *_: lambda _: (), traits=Traits())
 
 
 def test_two_that_evict_each_other_are_named_with_the_rules_they_used() -> None:

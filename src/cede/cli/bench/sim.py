@@ -164,7 +164,7 @@ def _prepared(case: Case) -> tuple[Trace, Cluster, Callable[[], object]]:
 
     if "/" in case.name:
         name, _, edition = case.name.partition("/")
-        trace = traces.arrivals(case.jobs, case.file, one_node=find(name).one_node)
+        trace = traces.arrivals(case.jobs, case.file, one_node=find(name).traits.one_node)
         capacity = {"gpu": traces.GPUS, "cpu": 64, "memory": "1Ti"}
         file = starting_cluster(trace, {"name": name, "edition": edition}, nodes=traces.NODES, capacity=capacity)
         jobs = traces.plain(trace, "gpu", "priority")

@@ -7,6 +7,7 @@ from functools import cache
 
 from cede.doctrines.backendai import proposal, shipped, swift
 from cede.doctrines.backendai.check import audit
+from cede.doctrines.backendai.dialect import DIALECT
 from cede.doctrines.backendai.facts import fate_of
 from cede.doctrines.backendai.lint import lint
 from cede.doctrines.backendai.question import question
@@ -15,7 +16,7 @@ from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEAN
 from cede.doctrines.backendai.shares import shares
 from cede.doctrines.backendai.starter import starter
 from cede.doctrines.backendai.strategies import kept, recalled
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Setting
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Setting, Traits
 from cede.model.plan import Decision
 from cede.state.columns import NONE
 from cede.state.state import State
@@ -61,16 +62,20 @@ def _settings() -> tuple[Setting, ...]:
 
 
 DOCTRINE = Doctrine(
-    name="backendai",
+    dialect=DIALECT,
     title="Backend.AI: priority threshold per resource group",
-    editions=EDITIONS,
     rules=RULES,
     settings=_settings(),
     decide=decide,
-    shares=shares,
-    exact=frozenset({DOCUMENT}),
     fate=fate,
     audit=audit,
+    traits=Traits(
+        exact=frozenset({DOCUMENT}),
+        transactional=frozenset({SHIPPED}),
+        awaits_start=frozenset({SHIPPED}),
+        by_job_priority=frozenset({SHIPPED}),
+    ),
+    shares=shares,
     lint=lint,
     swift=quickly,
     plain=plain,
@@ -78,8 +83,5 @@ DOCTRINE = Doctrine(
     kept=kept,
     recalled=recalled,
     incremental=frozenset({SHIPPED}),
-    transactional=frozenset({SHIPPED}),
-    awaits_start=frozenset({SHIPPED}),
     starter=starter,
-    by_job_priority=frozenset({SHIPPED}),
 )

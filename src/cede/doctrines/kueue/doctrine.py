@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from cede.doctrines.kueue.check import HOLDING, Audit
 from cede.doctrines.kueue.decide import decide
+from cede.doctrines.kueue.dialect import DIALECT
 from cede.doctrines.kueue.lint import lint
 from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.rules import AWAITS, RULES
 from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
 from cede.doctrines.kueue.shares import shares
 from cede.doctrines.kueue.starter import starter
-from cede.doctrines.parts.doctrine import Doctrine, Setting
+from cede.doctrines.parts.doctrine import Doctrine, Setting, Traits
 from cede.model.plan import REQUEUED
 from cede.state.state import State
 
@@ -29,21 +30,20 @@ def _settings() -> tuple[Setting, ...]:
 
 
 DOCTRINE = Doctrine(
-    name="kueue",
+    dialect=DIALECT,
     title="Kueue: quotas in cohorts, flavors, classical and fair-sharing preemption",
-    editions=(EDITION,),
     rules=RULES,
     settings=_settings(),
     decide=decide,
-    shares=shares,
-    exact=frozenset(),
     fate=fate,
     audit=Audit,
+    traits=Traits(
+        counted=frozenset(HOLDING),
+        awaits=frozenset({AWAITS.id}),
+    ),
+    shares=shares,
     lint=lint,
     incremental=frozenset({EDITION}),
-    quota=True,
     question=question,
-    counted=frozenset(HOLDING),
-    awaits=frozenset({AWAITS.id}),
     starter=starter,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
-from cede.model.dialect import Dialect
+from cede.model.cluster import ClusterFile
+from cede.model.dialect import Dialect, SensitiveClass
 from cede.model.values import Amount, Duration, Maybe, Number, Part
 
 POLICY = "policy"
@@ -35,10 +37,26 @@ class LatticeQueueSettings(Part):
     allow_lending: Maybe[bool] = None
 
 
+TIMES = ("checkpoint_timeout", "timeout_extension", "max_deferral", "grace_period")
+
+
+def times(document: ClusterFile, _app: str | None) -> dict[str, Any]:
+    """The times of the sequence that the file gives."""
+    settings = LatticeSettings.model_validate({} if document.doctrine is None else document.doctrine.settings)
+    return {key: value for key in TIMES if (value := getattr(settings, key)) is not None}
+
+
+def for_sensitive_work(settings: Mapping[str, Any]) -> bool:
+    """Whether a vCluster of these settings is for sensitive work."""
+    return LatticeQueueSettings.model_validate(settings).type == "sensitive"
+
+
 DIALECT = Dialect(
     "lattice",
     cluster=LatticeSettings,
     queues={POLICY: LatticeQueueSettings, CORE: LatticeQueueSettings},
     priorities=(0, HIGHEST),
+    times=times,
+    sensitive=SensitiveClass(HIGHEST, for_sensitive_work),
     priority_words="priorities (preemption classes)",
 )

@@ -8,6 +8,7 @@ from functools import partial
 from cede.doctrines.lattice import core, policy
 from cede.doctrines.lattice.check import objections
 from cede.doctrines.lattice.contested import contested
+from cede.doctrines.lattice.dialect import DIALECT
 from cede.doctrines.lattice.lending import claims_nodes, open_to
 from cede.doctrines.lattice.lint import lint
 from cede.doctrines.lattice.memory import kept, lasting, recalled
@@ -24,7 +25,7 @@ from cede.doctrines.lattice.settings import (
     QUEUE_DEFAULTS,
 )
 from cede.doctrines.lattice.shares import shares
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting, Traits
 from cede.model.plan import REQUEUED, Decision
 from cede.state.columns import Bools
 from cede.state.state import State
@@ -55,20 +56,22 @@ def _settings() -> tuple[Setting, ...]:
 
 
 DOCTRINE = Doctrine(
-    name="lattice",
+    dialect=DIALECT,
     title="Lattice: classes, checkpoint cost, lending between vClusters",
-    editions=EDITIONS,
     rules=RULES,
     settings=_settings(),
     decide=decide,
-    shares=shares,
-    exact=frozenset({POLICY}),
     fate=fate,
     audit=lambda state, edition: partial(objections, state, edition),
+    traits=Traits(
+        exact=frozenset({POLICY}),
+        loose=frozenset({CORE}),
+        reads_checkpoints=True,
+        falls_short=NO_GAIN.id,
+        retries=frozenset({QUOTA.id}),
+    ),
+    shares=shares,
     lint=lint,
-    falls_short=NO_GAIN.id,
-    loose=frozenset({CORE}),
-    retries=frozenset({QUOTA.id}),
     question=question,
     usable=usable,
     saves=saves,

@@ -8,6 +8,7 @@ from typing import Any
 
 from cede.doctrines.parts.question import Question
 from cede.doctrines.parts.starter import Outline, Starter, bare
+from cede.model.dialect import Dialect
 from cede.model.lint import Finding
 from cede.model.plan import Decision
 from cede.model.rules import RuleSet
@@ -93,66 +94,94 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Doctrine:
-    """A doctrine is parts put together; these are the ones the engine calls.
+class Traits:
+    """What is so under one doctrine and not under others, as far as plain data can say it. Of editions, those that have
+    the trait."""
 
-    `exact` are the editions that promise no superfluous victim. `fate` says of a workload that is being preempted
-    whether it queues again.
+    exact: frozenset[str] = frozenset()
+    """Editions that promise no superfluous victim."""
+    transactional: frozenset[str] = frozenset()
+    """Editions whose plan is one transaction: it is carried out whole, preemptions and what comes after them alike.
+    Until then room is free once only: that of a victim for its own claimant and not for those decided later, and what
+    is reserved and what is preempting do not overlap."""
+    awaits_start: frozenset[str] = frozenset()
+    """Editions that tell what was launched from what runs: it has no start time until its processes are there."""
+    loose: frozenset[str] = frozenset()
+    """Editions that take more than one group for a tight gang where no single one has room."""
+    by_job_priority: frozenset[str] = frozenset()
+    """Editions in which a workload's job priority says whom it may preempt, and its priority does not."""
+    one_node: bool = False
+    """Whether all members of a workload start on one node."""
+    leaving_counts: bool = True
+    """Whether what is being preempted counts against the limits of its queues until it has left."""
+    waived: bool = False
+    """Whoever is preempted uses nothing from that moment on, also if that serves no claimant: it is `preempting`."""
+    reads_checkpoints: bool = False
+    """Whether it decides by when somebody saved last: it is told of checkpoints that nobody asked for."""
+    falls_short: str = ""
+    """The warning with which a shipped edition may take victims that do not make enough room."""
+    retries: frozenset[str] = frozenset()
+    """Rules that refuse only for now: whom they refuse stays queued, and is decided again."""
+    counted: frozenset[str] = frozenset()
+    """Rules by which somebody waits and holds quota nevertheless against those who come after it in the plan."""
+    awaits: frozenset[str] = frozenset()
+    """Of these, the rules by which it waits for those who are leaving: for who comes after it they are gone."""
+
+
+def _no_shares(_state: State, _edition: str) -> dict[str, dict[str, Any]]:
+    return {}
+
+
+def _nothing_found(_state: State, _edition: str) -> Iterable[Finding]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Doctrine:
+    """A doctrine is parts put together; these are the ones the engine calls. Those with a default may be left out.
+
+    `dialect` is what a cluster file may say under it. `fate` says of a workload that is being preempted whether it
+    queues again; `audit` checks what the doctrine promises, by code that did not decide.
     """
 
-    name: str
+    dialect: Dialect
     title: str
-    editions: tuple[str, ...]
     rules: RuleSet
     settings: tuple[Setting, ...]
     decide: Callable[[Cycle], Iterator[Decision]]
-    shares: Callable[[State, str], dict[str, dict[str, Any]]]
-    exact: frozenset[str]
     fate: Callable[[State, str, int], str]
     audit: Callable[[State, str], Audit]
-    lint: Callable[[State, str], Iterable[Finding]]
+    traits: Traits = Traits()
+    shares: Callable[[State, str], dict[str, dict[str, Any]]] = _no_shares
+    """What it computes before it decides, as tables: by table, by row."""
+    lint: Callable[[State, str], Iterable[Finding]] = _nothing_found
+    """What in a cluster file cannot be meant under it."""
+    curves: Callable[[State], dict[str, Any]] | None = None
+    """Its shares as curves that can be drawn; none: there is nothing to draw."""
     incremental: frozenset[str] = frozenset()
     """Editions whose `decide` goes without words too."""
     swift: Callable[[Cycle], Iterator[Decision] | None] | None = None
     """The decisions of `decide` that act, up to the first preemption, and refusals of those that just came, at a cost
     that follows what changed since the cycle before; none where that cannot be had."""
-    falls_short: str = ""
-    """The warning with which a shipped edition may take victims that do not make enough room."""
     lasting: Callable[[Mapping[str, Any]], Hashable] | None = None
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
     """Whether a node that is reserved for somebody may be taken by this workload of somebody else."""
     takes_cordoned: Callable[[State, str, int], bool] | None = None
     """Whether a workload starts on a cordoned node all the same."""
-    quota: bool = False
-    """Whether what a queue is guaranteed is all that it may hold unless it borrows."""
-    leaving_counts: bool = True
-    """Whether what is being preempted counts against the limits of its queues until it has left."""
-    loose: frozenset[str] = frozenset()
-    """Editions that take more than one group for a tight gang where no single one has room."""
-    one_node: bool = False
-    """Whether all members of a workload start on one node."""
     tolerates: Callable[[State, int, int], int] | None = None
     """By how much a queue's limit of a resource column may be exceeded by a start, in counts."""
     plain: Callable[[State, str], Plain | None] | None = None
     """How plain workloads are treated under this edition on this cluster; none where more than that matters."""
-    waived: bool = False
-    """Whoever is preempted uses nothing from that moment on, also if that serves no claimant: it is `preempting`."""
     kept: Callable[[State, Mapping[str, Any], int | None], dict[str, Any]] | None = None
     """What of its memory outlives a restart, as plain JSON, empty if nothing does; with a time, as a plan at that time
     would find it. What it says under `apps`, `queues` and `nodes` in the words of a cluster file, a file of the moment
     says too."""
     recalled: Callable[[State, Mapping[str, Any]], dict[str, Any]] | None = None
     """The memory of which this was kept."""
-    retries: frozenset[str] = frozenset()
-    """Rules that refuse only for now: whom they refuse stays queued, and is decided again."""
     question: Callable[[State, str, Decision, Mapping[str, Any]], Question | None] | None = None
     """What a victim set of this decision had to do and is judged by, by what the doctrine remembered; the state is as
     it was before. None: nothing to ask."""
-    counted: frozenset[str] = frozenset()
-    """Rules by which somebody waits and holds quota nevertheless against those who come after it in the plan."""
-    awaits: frozenset[str] = frozenset()
-    """Of these, the rules by which it waits for those who are leaving: for who comes after it they are gone."""
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
     saves: Callable[[State, str], Iterable[tuple[str, str]]] | None = None
@@ -160,13 +189,13 @@ class Doctrine:
     contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
     """Whether one that waits by these decisions might preempt one that starts by them: then the next cycle may decide
     otherwise though nothing happens. None: never."""
-    transactional: frozenset[str] = frozenset()
-    """Editions whose plan is one transaction: it is carried out whole, preemptions and what comes after them alike.
-    Until then room is free once only: that of a victim for its own claimant and not for those decided later, and what
-    is reserved and what is preempting do not overlap."""
-    awaits_start: frozenset[str] = frozenset()
-    """Editions that tell what was launched from what runs: it has no start time until its processes are there."""
     starter: Callable[[Outline, str], Starter] = lambda outline, _edition: bare(outline)
     """The queues and settings of a file to start from, with which higher classes and owed queues have their way."""
-    by_job_priority: frozenset[str] = frozenset()
-    """Editions in which a workload's job priority says whom it may preempt, and its priority does not."""
+
+    @property
+    def name(self) -> str:
+        return self.dialect.name
+
+    @property
+    def editions(self) -> tuple[str, ...]:
+        return self.dialect.editions

@@ -213,6 +213,19 @@ def _moved(entry: Entry, keys: Mapping[str, str]) -> Entry:
     return moved
 
 
+def times(document: ClusterFile, app: str | None) -> dict[str, Any]:
+    """Who can be interrupted is asked to, and aborted when the timeout is over; nothing makes that longer."""
+    tree = TreeSettings.model_validate({} if document.doctrine is None else document.doctrine.settings)
+    entry = next((one for one in document.apps if one.name == app), None)
+    own = OperationSettings.model_validate({} if entry is None else entry.settings)
+    if own.preemption_mode == "graceful":
+        given, default = own.allocation_graceful_preemption_timeout, tree.allocation_graceful_preemption_timeout
+    else:
+        given, default = own.allocation_preemption_timeout, tree.allocation_preemption_timeout
+    timeout = default if given is None else given
+    return {"checkpoint_timeout": timeout, "timeout_extension": 0.0, "max_deferral": 0, "gone_within": timeout}
+
+
 DIALECT = Dialect(
     "ytsaurus",
     cluster=TreeSettings,
@@ -221,4 +234,5 @@ DIALECT = Dialect(
     described=False,
     findings=findings,
     normal=with_own_keys,
+    times=times,
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from cede.doctrines.parts.doctrine import Doctrine
+from cede.doctrines.parts.doctrine import Doctrine, Traits
 from cede.doctrines.ytsaurus.check import Audit, tolerated
 from cede.doctrines.ytsaurus.decide import decide
+from cede.doctrines.ytsaurus.dialect import DIALECT
 from cede.doctrines.ytsaurus.keeping import kept, recalled
 from cede.doctrines.ytsaurus.lint import lint
 from cede.doctrines.ytsaurus.options import SETTINGS
+from cede.doctrines.ytsaurus.plotting import share_curves
 from cede.doctrines.ytsaurus.question import question
 from cede.doctrines.ytsaurus.rules import RULES, TOO_MANY
 from cede.doctrines.ytsaurus.settings import EDITIONS
@@ -23,25 +25,27 @@ def fate(_state: State, _edition: str, _row: int) -> str:
 
 
 DOCTRINE = Doctrine(
-    name="ytsaurus",
+    dialect=DIALECT,
     title="YTsaurus: vector fair share, starvation and aggressive preemption",
-    editions=EDITIONS,
     rules=RULES,
     settings=SETTINGS,
     decide=decide,
-    shares=shares,
-    exact=frozenset(),
     fate=fate,
     audit=Audit,
+    traits=Traits(
+        one_node=True,
+        leaving_counts=False,
+        waived=True,
+        reads_checkpoints=True,
+        retries=frozenset({TOO_MANY.id}),
+    ),
+    shares=shares,
     lint=lint,
-    leaving_counts=False,
-    one_node=True,
     tolerates=tolerated,
-    waived=True,
     kept=kept,
     recalled=recalled,
     question=question,
     starter=starter,
     incremental=frozenset(EDITIONS),
-    retries=frozenset({TOO_MANY.id}),
+    curves=share_curves,
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting, Traits
 from cede.doctrines.yunikorn import laws, shipped
 from cede.doctrines.yunikorn.check import Audit
+from cede.doctrines.yunikorn.dialect import DIALECT
 from cede.doctrines.yunikorn.lint import lint
 from cede.doctrines.yunikorn.memory import lasting
 from cede.doctrines.yunikorn.question import question
@@ -53,19 +54,20 @@ def _settings() -> tuple[Setting, ...]:
 
 
 DOCTRINE = Doctrine(
-    name="yunikorn",
+    dialect=DIALECT,
     title="YuniKorn: guaranteed queues, fences and the seven laws of preemption",
-    editions=EDITIONS,
     rules=RULES,
     settings=_settings(),
     decide=decide,
-    shares=shares,
-    exact=frozenset({LAWS}),
-    incremental=frozenset(EDITIONS),
     fate=fate,
     audit=Audit,
+    traits=Traits(
+        exact=frozenset({LAWS}),
+        falls_short=NO_GAIN.id,
+    ),
+    shares=shares,
+    incremental=frozenset(EDITIONS),
     lint=lint,
-    falls_short=NO_GAIN.id,
     lasting=lasting,
     cancels=lambda state, edition, node, claimant: edition == SHIPPED and may_be_cancelled(state, node, claimant),
     takes_cordoned=takes_cordoned,

@@ -115,7 +115,7 @@ def _carry_out(roll: Roll, made: Plan) -> bool:
     For those after it a victim counts as gone, but it has not left: they are decided anew, on what is held and left.
     Where a plan is one transaction it does not count as gone, and all of it is carried out.
     """
-    whole = made.edition in roll.doctrine.transactional
+    whole = made.edition in roll.doctrine.traits.transactional
     acting = [decision for decision in made.decisions if decision.victims]
     wanted = roll.ways.moments
     asked = [wanted is None or wanted(decision) for decision in (acting if whole else acting[:1])]

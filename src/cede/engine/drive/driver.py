@@ -212,7 +212,7 @@ class Driver:
             decision = roll.step.refused.get(fact.workload.name)
             if decision is None or decision.workload not in roll.jobs or roll.jobs[decision.workload].version:
                 continue
-            if decision.rule in roll.doctrine.retries:
+            if decision.rule in roll.doctrine.traits.retries:
                 continue
             job = roll.jobs.pop(decision.workload)
             roll.forget(job)

@@ -29,13 +29,13 @@ def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> 
     state, work = roll.state, roll.state.work
     leaving: Rows = np.flatnonzero(work.state[: work.size] == PREEMPTING)
     row = state.work_index[job.name]
-    if not len(leaving) or work.queue[row] == NONE or not roll.doctrine.leaving_counts:
+    if not len(leaving) or work.queue[row] == NONE or not roll.doctrine.traits.leaving_counts:
         return True
     held: Rows = np.flatnonzero(work.state[: work.size] == RESERVED)
     asked = _asked(state, row, parts)
     more = np.zeros_like(asked) if row in held else asked
     for queue in state.tree.path(int(work.queue[row])):
-        limit = _limit(state, queue, quota=roll.doctrine.quota)
+        limit = _limit(state, queue, quota=roll.doctrine.dialect.quota)
         if bool((limit == UNSET).all()):
             continue
         ours, theirs = held[below(state, queue, held)], leaving[below(state, queue, leaving)]

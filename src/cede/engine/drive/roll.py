@@ -67,7 +67,7 @@ class Roll:
         self.happened: int | None = None
         """When that was which is being told now, of what is told late."""
         self._agenda: list[tuple[int, str]] = []
-        self.awaits_start = choice_of(self.columns).edition in self.doctrine.awaits_start
+        self.awaits_start = choice_of(self.columns).edition in self.doctrine.traits.awaits_start
 
     @property
     def now(self) -> int:
@@ -483,4 +483,9 @@ def makes_way(roll: Roll, job: Job) -> bool:
 def is_waived(roll: Roll, job: Job) -> bool:
     """Whether a decision that serves nobody sent it away, and the doctrine counts on it no more."""
     leaving = job.leaving
-    return roll.doctrine.waived and leaving is not None and leaving.claimant is None and leaving.decision is not None
+    return (
+        roll.doctrine.traits.waived
+        and leaving is not None
+        and leaving.claimant is None
+        and leaving.decision is not None
+    )

@@ -12,7 +12,7 @@ from cede.engine.lint_resources import requested
 from cede.live.api.problems import RefusedError, refusal
 from cede.live.api.rules import FIXED_PRIORITY, NO_GPU_HERE, NO_SUCH_RESOURCE, PRIORITY_RANGE
 from cede.live.quotas import no_tenant
-from cede.live.sensitive import CRITICAL, Sensitive
+from cede.live.sensitive import Sensitive
 from cede.model.cluster import ClusterFile, Queue, Workload
 from cede.model.dialect import INT32
 from cede.model.lookalikes import lookalike
@@ -95,7 +95,8 @@ class Ground:
         low, high = self.priorities if self.priorities != INT32 else (None, None)
         state = self._alone(*owners)
         own = self.own_priority(*owners) if workload.priority is None else workload.priority
-        state.work.priority[0] = CRITICAL if self.sensitive.classes and self.sensitive(workload) else own
+        highest = self.sensitive.priority
+        state.work.priority[0] = highest if highest is not None and self.sensitive(workload) else own
         breach = breach_of(state, 0, low, high)
         if breach is None:
             return None

@@ -86,7 +86,7 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, ke
 
 def _check_grants(ground: Ground, caller: Caller, limits: OwnerLimits, workload: Workload) -> None:
     """Refuse what takes a grant that the caller does not have."""
-    highest = workload.sensitive and ground.sensitive.classes
+    highest = workload.sensitive and ground.sensitive.priority is not None
     chosen = highest or workload.priority != ground.own_priority(caller.name, workload.project)
     wanted: tuple[tuple[Grant, bool, str], ...] = (
         ("unpreemptible", not workload.preemptible, "submit work that is not preemptible"),
