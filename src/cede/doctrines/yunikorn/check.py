@@ -19,61 +19,60 @@ from cede.state.columns import NONE, STATES, UNSET
 from cede.state.state import State
 
 Sums = dict[int, dict[int, int]]
+HOLDING = np.array([word in ("reserved", "running", "checkpointing") for word in STATES])
 
 
 class Audit:
-    """Follows a plan; `used` is what each queue holds, without what is leaving, after the decisions so far."""
+    """Follows a plan. What a queue holds, without what is leaving, is summed up when a law asks for it."""
 
     def __init__(self, state: State, edition: str) -> None:
         self.state = state
         self.laws = edition == LAWS
-        self.used: Sums | None = None
-        self.waiting: list[Decision] = []
+        self._sums: Sums = {}
+        self._moves: list[tuple[int, int]] = []
+        """Who came (1) and who went (-1) by the decisions so far."""
         self.reservations = ReservationAudit(state) if not self.laws and state.reservations else None
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if self.reservations is not None:
             yield from self.reservations(made)
         if made.action == "preempt" or made.victims:
-            self.used = self._sum_up() if self.used is None else self.used
             yield from self._objections(made)
-        if self.used is not None:
-            self._follow(made)
-        elif made.action in ("start", "preempt"):
-            self.waiting.append(made)
+        self._follow(made)
 
     # -- sums --------------------------------------------------------------------------------------------------
 
-    def _sum_up(self) -> Sums:
+    def _used(self, queue: int, column: int) -> int:
+        """What the queue and all below it hold of a type after the decisions so far."""
+        sums = self._sums.get(queue)
+        if sums is None:
+            sums = self._sums[queue] = self._sum_up(queue)
+            for row, sign in self._moves:
+                self._move(queue, row, sign)
+        return sums.get(column, 0)
+
+    def _sum_up(self, queue: int) -> dict[int, int]:
         work, size = self.state.work, self.state.work.size
-        words = np.array([word in ("reserved", "running", "checkpointing") for word in STATES])
-        rows = np.flatnonzero(words[work.state[:size]])
-        sums: Sums = {queue: {} for queue in range(self.state.tree.size)}
-        for queue in np.unique(work.queue[rows]).tolist():
-            if queue == NONE:
-                continue
-            total = work.usage[:, rows[work.queue[rows] == queue]].sum(axis=1).tolist()
-            for above in self._up(queue):
-                for column, amount in enumerate(total):
-                    sums[above][column] = sums[above].get(column, 0) + amount
-        self.used = sums
-        for made in self.waiting:
-            self._follow(made)
-        return sums
+        below = [other for other in range(self.state.tree.size) if queue in self._up(other)]
+        here = np.isin(work.queue[:size], below) & HOLDING[work.state[:size]]
+        return dict(enumerate(work.usage[:, :size][:, here].sum(axis=1).tolist()))
 
     def _follow(self, made: Decision) -> None:
         """Victims have left and who starts or preempts is there."""
-        for victim in made.victims:
-            if not victim.leaving:
-                self._move(self.state.work_index[victim.workload], -1)
+        index = self.state.work_index
+        moves = [(index[victim.workload], -1) for victim in made.victims if not victim.leaving]
         if made.workload is not None and made.action in ("start", "preempt"):
-            self._move(self.state.work_index[made.workload], 1)
+            moves.append((index[made.workload], 1))
+        for row, sign in moves:
+            self._moves.append((row, sign))
+            for queue in self._sums:
+                self._move(queue, row, sign)
 
-    def _move(self, row: int, sign: int) -> None:
-        assert self.used is not None
-        for queue in self._up(int(self.state.work.queue[row])):
+    def _move(self, queue: int, row: int, sign: int) -> None:
+        if queue in self._up(int(self.state.work.queue[row])):
+            sums = self._sums[queue]
             for column, amount in enumerate(self.state.work.usage[:, row].tolist()):
-                self.used[queue][column] = self.used[queue].get(column, 0) + sign * amount
+                sums[column] = sums.get(column, 0) + sign * amount
 
     def _up(self, queue: int) -> list[int]:
         found = []
@@ -175,25 +174,23 @@ class Audit:
         return [c for c, amount in enumerate(self.state.work.usage[:, claimant].tolist()) if c and amount > 0]
 
     def _law_4(self, claimant: int) -> Iterator[str]:
-        assert self.used is not None
         for queue in self._up(int(self.state.work.queue[claimant])):
             promised = self._promised(queue)
             named = [column for column in self._asked(claimant) if column in promised]
             if named:
-                if any(self.used[queue].get(column, 0) >= promised[column] for column in named):
+                if any(self._used(queue, column) >= promised[column] for column in named):
                     yield f"law 4: {self.state.tree.names[queue]} is not under its guarantee"
                 return
         yield "law 4: no queue on the claimant's path guarantees what it asks for"
 
     def _law_5(self, claimant: int, rows: list[int]) -> Iterator[str]:
-        assert self.used is not None
         asked = self._asked(claimant)
         own = self._up(int(self.state.work.queue[claimant]))
         measure = next((queue for queue in own if any(c in self._promised(queue) for c in asked)), None)
         for row in rows:
             leaf = int(self.state.work.queue[row])
             promised = self._promised(leaf)
-            over = [c for c in asked if self.used[leaf].get(c, 0) > promised.get(c, 0)]
+            over = [c for c in asked if self._used(leaf, c) > promised.get(c, 0)]
             if measure is not None and leaf != measure:
                 over = [c for c in over if c in promised or self._nearest(leaf, c) != measure]
             if not over:
@@ -203,13 +200,12 @@ class Audit:
         return next((above for above in self._up(queue) if column in self._promised(above)), None)
 
     def _law_2(self, claimant: int, rows: list[int]) -> Iterator[str]:
-        assert self.used is not None
         above = set(self._up(int(self.state.work.queue[claimant])))
         touched = {queue for row in rows for queue in self._up(int(self.state.work.queue[row]))} - above
         for queue in sorted(touched):
             gone = [row for row in rows if queue in self._up(int(self.state.work.queue[row]))]
             for column, amount in self._promised(queue).items():
-                left = self.used[queue].get(column, 0) - sum(int(self.state.work.usage[column, row]) for row in gone)
+                left = self._used(queue, column) - sum(int(self.state.work.usage[column, row]) for row in gone)
                 if left < amount:
                     kind = self.state.units.names[column]
                     yield f"law 2: {self.state.tree.names[queue]} is left with less {kind} than it is guaranteed"
