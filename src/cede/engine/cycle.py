@@ -77,17 +77,20 @@ def plan_state(
     memory: dict[str, Any] | None = None,
     whole: bool = True,
     effort: int = EFFORT,
+    carried_out: bool = True,
 ) -> Plan:
     """The same on live columns, what victims cost left aside; `memory` is what the doctrine keeps between cycles, and
     is updated.
 
-    `whole`: everybody is asked for who waits, and not only some of them.
+    `whole`: everybody is asked for who waits, and not only some of them. `carried_out`: all of the plan will be, and
+    not only what comes up to its first preemption.
     """
     choice = choice_of(state)
     row = None if only is None else _pending_row(state, only)
     with collecting_no_garbage(), Trial(state) as trial:
         kept = {} if memory is None else memory
         cycle = Cycle(state, trial, choice.edition, row, explain, misses, kept, whole, effort=effort)
+        cycle.carried_out = carried_out
         decisions = tuple(doctrine.decide(cycle))
     if explain:
         decisions = tuple(made if made.candidates is not None else replace(made, candidates=()) for made in decisions)
@@ -99,6 +102,7 @@ def plan_state(
         state.version,
         cycle.wakes_at,
         doctrine.shares(state, choice.edition) if shares else None,
+        cycle.again,
     )
 
 
@@ -126,7 +130,7 @@ def plan_acts(
     if not decisions and made.wakes_at is None:
         return True, None
     now = format_time(state.now, state.instant)
-    return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, made.wakes_at)
+    return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, made.wakes_at, None, made.again)
 
 
 def recalled_of(state: State, doctrine: Doctrine, kept: Mapping[str, Any] | None) -> dict[str, Any]:

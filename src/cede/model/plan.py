@@ -153,6 +153,8 @@ class Plan:
     version: int = 0
     wakes_at: int | None = None
     shares: dict[str, dict[str, Any]] | None = None
+    again: bool = False
+    """Whether another plan may decide otherwise once this one is carried out, though nothing else happens."""
 
     @property
     def victims(self) -> set[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 class Journal:
-    """`rows`: workloads that came, started or changed how they hold their room, in order, since it was emptied; for one
-    that went, whose row may be somebody else's by now, the row inverted. Written only while somebody `follows`. `grown`
-    counts the times that room may have grown, `reshaped` the changes of nodes, queues and units, `saved` checkpoints
-    written. `reader` is who emptied the rows last: whoever else followed has missed something."""
+    """`rows`: workloads that came, started, changed how they hold their room or what they would lose, in order, since
+    it was emptied; for one that went, whose row may be somebody else's by now, the row inverted. Written only while
+    somebody `follows`. `grown` counts the times that room may have grown, `reshaped` the changes of nodes, queues and
+    units, `saved` checkpoints written. `reader` is who emptied the rows last: whoever else followed has missed
+    something."""
 
     __slots__ = ("follows", "grown", "reader", "reshaped", "rows", "saved")
 

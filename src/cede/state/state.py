@@ -29,6 +29,7 @@ from cede.state.amounts import (
     taken,
 )
 from cede.state.columns import (
+    CHECKPOINTS,
     NEVER,
     NODE_STATES,
     NONE,
@@ -59,6 +60,8 @@ from cede.state.standing import OVERLAPPING, book, move_out, refresh, settle_in
 from cede.state.static import Static, holds
 from cede.state.tree import QueueTree
 from cede.state.units import FULL, WHOLE, Units
+
+NO_CHECKPOINT = CHECKPOINTS.index("none")
 
 
 class State:
@@ -245,11 +248,15 @@ class State:
 
     def save(self, row: int, at: int | None, takes: int | None = None) -> None:
         """A workload wrote a checkpoint it can resume from, or it is known how long that takes."""
+        work = self.work
         if at is not None:
-            self.work.checkpoint_last[row] = at
+            work.checkpoint_last[row] = at
             self.journal.saved += 1
-        if takes is not None:
-            self.work.checkpoint_time[row] = takes
+            if work.checkpoint[row] == NO_CHECKPOINT:
+                self.journal.move(row)
+        if takes is not None and takes != work.checkpoint_time[row]:
+            work.checkpoint_time[row] = takes
+            self.journal.move(row)
         self.version += 1
 
     def forget(self, row: int) -> None:

@@ -17,6 +17,11 @@ LOWEST, HIGHEST = 0, 10
 
 def refused(state: State, claim: Claim, limits: list[Limit]) -> Decision | None:
     """It may not have its class, or can never run; or its tenant has no quota left, for which nobody is preempted."""
+    return never(state, claim, limits) or without_quota(state, claim, limits)
+
+
+def never(state: State, claim: Claim, limits: list[Limit]) -> Decision | None:
+    """It may not have its class, or can never run, as long as nodes and queues stay as they are."""
     breach = breach_of(state, claim.row, LOWEST, HIGHEST)
     if breach is not None:
         rule = rules.FIXED if breach.fixed else rules.OUT_OF_RANGE
@@ -25,9 +30,11 @@ def refused(state: State, claim: Claim, limits: list[Limit]) -> Decision | None:
         return decision(state, claim.row, "refuse", rules.OVER_LIMIT, **limit.facts(state))
     if outcomes.matches_nothing(state, claim):
         return decision(state, claim.row, "refuse", rules.NO_MATCH, wanted=outcomes.wanted(state, claim.row))
-    large = too_big(state, claim, rules.TOO_BIG)
-    if large is not None:
-        return large
+    return too_big(state, claim, rules.TOO_BIG)
+
+
+def without_quota(state: State, claim: Claim, limits: list[Limit]) -> Decision | None:
+    """Its tenant has no quota left."""
     for limit in broken(limits):
         if limit.tenant != NONE:
             return over_quota(state, claim, limit)

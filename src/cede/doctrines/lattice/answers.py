@@ -119,6 +119,8 @@ def waiting(
     **facts: object,
 ) -> Decision:
     """It stays pending. `cannot` is the rule that keeps it from preempting anybody at all."""
+    if not cycle.words:
+        return Decision(claim.name, "wait", rule.id, "")
     state = cycle.state
     numbers: dict[str, object] = {"short": short_of(state, claim), "matching": int(claim.matching.sum())} | facts
     numbers["enough"] = _enough(why_not, settings)

@@ -6,29 +6,29 @@ whose turn came later. Nobody is preempted in the cycle that starts it, so that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cede.doctrines.lattice.lending import claims_nodes, is_sensitive
 from cede.doctrines.lattice.settings import POLICY
-from cede.model.plan import Decision
 from cede.state.columns import NONE
 from cede.state.state import State
 
+Start = tuple[int, Sequence[str]]
+"""The row of one that starts, and its nodes."""
 
-def contested(state: State, edition: str, made: Sequence[Decision]) -> bool:
+
+def contested(state: State, edition: str, made: Sequence[Start], waits: Iterable[int]) -> bool:
     """Whether one that waits might preempt one that starts; it may still turn out that it does not."""
+    if not made:
+        return False
     work, sensitive = state.work, is_sensitive(state)
-    starts = [(state.work_index[one.workload], one.nodes) for one in made if one.action == "start" and one.workload]
-    starts = [(row, nodes) for row, nodes in starts if work.preemptible[row] and not sensitive[row]]
+    starts = [(row, nodes) for row, nodes in made if work.preemptible[row] and not sensitive[row]]
     if not starts:
         return False
     lowest = min(int(work.priority[row]) for row, _ in starts)
     queues = {int(work.queue[row]) for row, _ in starts}
     lent = {int(state.nodes.home[state.node_index[name]]) for _, nodes in starts for name in nodes} - {NONE}
-    for one in made:
-        if one.action != "wait" or one.workload is None:
-            continue
-        row = state.work_index[one.workload]
+    for row in waits:
         if not work.preempts[row]:
             continue
         queue = int(work.queue[row])

@@ -9,37 +9,29 @@ from functools import partial
 import numpy as np
 
 from cede.doctrines.lattice import rules
-from cede.doctrines.lattice.admission import over_limit, over_quota, refused
-from cede.doctrines.lattice.alike import Alike
+from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
 from cede.doctrines.lattice.answers import waiting
 from cede.doctrines.lattice.candidates import Found
 from cede.doctrines.lattice.core_cost import core_costs
-from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, spelled_out, wish_of
+from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, spelled_out
 from cede.doctrines.lattice.core_promises import broken_promises
+from cede.doctrines.lattice.core_turns import Acting, Everybody, Turns
 from cede.doctrines.lattice.facts import facts_about, in_minutes
-from cede.doctrines.lattice.memory import fell_short, remember_short
-from cede.doctrines.lattice.policy import waiting_rows
-from cede.doctrines.lattice.score import Scores
-from cede.doctrines.lattice.settings import (
-    HIGHEST,
-    INTERACTIVE,
-    SENSITIVE,
-    Settings,
-    settings_of,
-    vclusters_of,
-)
+from cede.doctrines.lattice.memory import fell_short
+from cede.doctrines.lattice.settings import HIGHEST, Settings
+from cede.doctrines.lattice.turns import Sleep
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cost import nodes_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
-from cede.doctrines.parts.limits import limits_of, nodes_over
-from cede.doctrines.parts.orders import Rows, ordered
+from cede.doctrines.parts.limits import nodes_over
+from cede.doctrines.parts.orders import ordered
 from cede.doctrines.parts.outcomes import flavors_of, names_of, started
 from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Victim, Warning
 from cede.model.rules import Rule
-from cede.state.columns import NONE, RESERVED, RUNNING
+from cede.state.columns import RESERVED, RUNNING
 from cede.state.state import State
 
 
@@ -53,83 +45,67 @@ class Taken:
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """vCluster by vCluster, in the order of names; each in its scheduler's own order."""
-    state, settings = cycle.state, settings_of(cycle.state)
-    orders = [(queue, order_within(state, settings, queue)) for queue in queues_with_work(state)]
-    for queue, rows in orders:
-        blocked: str | None = None
-        if cycle.only is not None and cycle.only not in rows and queue == state.work.queue[cycle.only]:
-            return
-        alike = Alike(cycle, rows)
-        for row in rows.tolist():
+    """vCluster by vCluster, in the order of names; without words those alone who may act, up to who preempts."""
+    turns: Turns = Acting(cycle) if not cycle.words else Everybody(cycle)
+    yield from turns.refusals()
+    for queue in turns.queues():
+        for row in turns.within(queue):
             asked = cycle.only in (None, row)
-            beside = (asked, blocked, fell_short(cycle.memory, state.work_names[row]))
-            made = alike.answer(row, beside)
+            made = turns.answer(row)
             if made is None:
-                made = _decide_one(cycle if asked else cycle.quiet(), settings, row, blocked)
-                alike.keep(row, beside, made)
-            if _misfits(made) and vclusters_of(state).type[queue] == INTERACTIVE:
-                blocked = blocked or made.workload
-            if asked:
+                made, sleeps = _decide_one(cycle if asked else cycle.quiet(), turns, row)
+                turns.keep(row, made, sleeps)
+            if asked and turns.tells(row, made):
                 yield made
-            if row == cycle.only:
+            if row == cycle.only or (made.victims and not cycle.words):
                 return
+    cycle.again = turns.contested()
 
 
-def _misfits(made: Decision) -> bool:
-    """Whether it finds no room now; one that no node could ever take is refused, and stands in the way all the same."""
-    return made.action in ("wait", "preempt") or made.rule in (rules.TOO_BIG.id, rules.NO_MATCH.id)
-
-
-def queues_with_work(state: State) -> list[int]:
-    """vClusters where something waits, by name; work without one comes first."""
-    queues = {int(state.work.queue[row]) for row in waiting_rows(state).tolist()}
-    return sorted(queues, key=lambda queue: "" if queue == NONE else state.tree.names[queue])
-
-
-def order_within(state: State, settings: Settings, queue: int) -> Rows:
-    """By score; interactive and sensitive vClusters by submission."""
-    rows = waiting_rows(state)
-    rows = rows[state.work.queue[rows] == queue]
-    if vclusters_of(state).type[queue] in (INTERACTIVE, SENSITIVE):
-        return ordered(state, rows, state.work.submitted[rows])
-    return Scores(state, settings, policy=False).ordered(rows)
-
-
-def _decide_one(cycle: Cycle, settings: Settings, row: int, blocked: str | None) -> Decision:
-    state = cycle.state
-    claim = wish_of(state, row)
-    limits = limits_of(state, row)
-    turned_away = refused(state, claim, limits)
+def _decide_one(cycle: Cycle, turns: Turns, row: int) -> tuple[Decision, Sleep]:
+    """What becomes of one, and who needs not be looked at any more."""
+    state, settings = cycle.state, turns.settings
+    claim, limits = turns.claim(row), turns.limits(row)
+    turned_away = turns.never(claim, limits) or without_quota(state, claim, limits)
     if turned_away is not None:
-        return turned_away
+        return turned_away, Sleep.NOBODY
     limit = over_limit(limits)
     if limit is not None:
-        return _tell(cycle, claim, settings, rules.QUEUE_LIMIT, **limit.facts(state))
-    if blocked is not None:
-        return _tell(cycle, claim, settings, rules.BEHIND, head=blocked)
+        return _tell(cycle, claim, settings, rules.QUEUE_LIMIT, **limit.facts(state)), Sleep.NOBODY
+    if turns.blocked is not None:
+        return _tell(cycle, claim, settings, rules.BEHIND, head=turns.blocked), Sleep.NOBODY
     nodes = placed(state, claim)
-    if nodes is not None:
-        over = nodes_over(state, row, nodes)
-        return over_quota(state, claim, over) if over is not None else started(cycle, claim, nodes, rules.FITS)
-    claim = spelled_out(state, claim)
-    if not state.work.preempts[row]:
-        return _tell(cycle, claim, settings, rules.MAY_NOT)
+    if nodes is None:
+        return _without_room(cycle, turns, spelled_out(state, claim))
+    over = nodes_over(state, row, nodes)
+    made = over_quota(state, claim, over) if over is not None else started(cycle, claim, nodes, rules.FITS)
+    return made, Sleep.NOBODY
+
+
+def _without_room(cycle: Cycle, turns: Turns, claim: Claim) -> tuple[Decision, Sleep]:
+    """It does not fit now: the cheapest, or why it takes nobody."""
+    state, settings = cycle.state, turns.settings
+    if not state.work.preempts[claim.row]:
+        return _tell(cycle, claim, settings, rules.MAY_NOT), Sleep.FORM
+    if turns.hopeless(claim):
+        return _tell(cycle, claim, settings, rules.NO_ROOM), Sleep.KIND
     found = candidates(state, claim, fell_short(cycle.memory, claim.name))
     priced = partial(price, state)
     if not claim.allowed.any():
-        return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced)
+        return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced), Sleep.FORM
     taken = take(state, claim, found, settings)
     if taken.enough:
-        return _preempting(cycle, claim, settings, found, taken)
+        return _preempting(cycle, claim, settings, found, taken), Sleep.NOBODY
     everybody = take(state, claim, found, replace(settings, max_victims=len(found.all.open)))
-    if everybody.enough:
+    if everybody.enough:  # which of them are the cheapest changes with time
         facts = {"needed": len(everybody.rows), "most": settings.max_victims}
-        return waiting(cycle, claim, settings, found, rules.TOO_MANY, None, None, price=priced, **facts)
-    if one_kind(state, row) and place(state, claim) is not None:
+        made = waiting(cycle, claim, settings, found, rules.TOO_MANY, None, None, price=priced, **facts)
+        return made, Sleep.NOBODY
+    if cycle.words and one_kind(state, claim.row) and place(state, claim) is not None:
         asked, most = claim.members, largest_kind(state, claim)
-        return waiting(cycle, claim, settings, found, rules.MIXED, None, None, price=priced, asked=asked, most=most)
-    return waiting(cycle, claim, settings, found, rules.NO_ROOM, price=priced)
+        mixed = waiting(cycle, claim, settings, found, rules.MIXED, None, None, price=priced, asked=asked, most=most)
+        return mixed, Sleep.KIND
+    return waiting(cycle, claim, settings, found, rules.NO_ROOM, price=priced), Sleep.KIND
 
 
 # -- who goes --------------------------------------------------------------------------------------------------------
@@ -191,7 +167,6 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
         return over_quota(state, claim, over)
     if nodes is None:
         facts_ = {"freed": taken.freed, "claimant": claim.name, "short": shortage(state, claim)}
-        remember_short(cycle.memory, state, claim.name, [state.work_names[row] for row in victims])
         warnings.append(Warning(rules.NO_GAIN.id, rules.NO_GAIN.because(**facts_)))
         nodes = _nodes_for(state, claim, victims)
     short = lacking(state, claim, nodes, before)
@@ -227,5 +202,6 @@ def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:
 
 
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
+    """It waits by a rule that lets nobody be preempted."""
     found = candidates(cycle.state, claim, fell_short(cycle.memory, claim.name)) if cycle.told else None
     return waiting(cycle, claim, settings, found, rule, rule, None, price=partial(price, cycle.state), **facts)

@@ -25,8 +25,13 @@ def wish_of(state: State, row: int) -> Claim:
 
 def spelled_out(state: State, claim: Claim) -> Claim:
     """The claim with a wish that can keep it from starting: to be spread, where the scheduler looks at that."""
-    spread = state.work.placement[claim.row] == SPREAD and not one_kind(state, claim.row)
-    return replace(claim, placement=SPREAD) if spread and _type_of(state, claim.row) not in PLAIN else claim
+    return replace(claim, placement=SPREAD) if splits(state, claim.row) else claim
+
+
+def splits(state: State, row: int) -> bool:
+    """Whether its members must be spread: with more groups to be spread over, more room may be too little."""
+    spread = state.work.placement[row] == SPREAD and not one_kind(state, row)
+    return bool(spread) and _type_of(state, row) not in PLAIN
 
 
 def placed(state: State, claim: Claim) -> list[int] | None:

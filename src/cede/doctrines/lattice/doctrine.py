@@ -7,7 +7,6 @@ from functools import partial
 
 from cede.doctrines.lattice import core, policy
 from cede.doctrines.lattice.check import objections
-from cede.doctrines.lattice.contested import contested
 from cede.doctrines.lattice.dialect import DIALECT
 from cede.doctrines.lattice.lending import claims_nodes, open_to
 from cede.doctrines.lattice.lint import lint
@@ -75,7 +74,7 @@ DOCTRINE = Doctrine(
     question=question,
     usable=usable,
     saves=saves,
-    contested=contested,
+    incremental=frozenset(EDITIONS),
     lasting=lasting,
     kept=kept,
     recalled=recalled,

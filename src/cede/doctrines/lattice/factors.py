@@ -45,6 +45,11 @@ def weights(*, normalized: bool) -> Floats:
     return table
 
 
+def added(a: Number, b: Number, c: Number, d: Number, e: Number, f: Number, g: Number, h: Number, i: Number) -> Number:
+    """The sum of nine weighted factors, always added in this order: the same to the last bit of one and of many."""
+    return ((a + b) + (c + d)) + ((e + f) + (g + h)) + i
+
+
 def of_class(class_: Number) -> Number:
     return class_ / 10
 

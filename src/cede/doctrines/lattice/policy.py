@@ -3,189 +3,122 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from cede.doctrines.lattice import rules
-from cede.doctrines.lattice.admission import over_limit, over_quota, refused
-from cede.doctrines.lattice.alike import Alike
+from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
 from cede.doctrines.lattice.answers import Worth, placed, preempting, waiting
 from cede.doctrines.lattice.asking import of_pool
 from cede.doctrines.lattice.candidates import Found, candidates
-from cede.doctrines.lattice.choosing import Chosen, Effort, choose, effort_of, hindrance
+from cede.doctrines.lattice.choosing import Chosen, Effort, Hindrance, choose, effort_of, hindrance
 from cede.doctrines.lattice.facts import minutes
-from cede.doctrines.lattice.lending import borrowed_by, claim_within, claims_nodes
-from cede.doctrines.lattice.memory import homes_of, remember
+from cede.doctrines.lattice.lending import claims_nodes
+from cede.doctrines.lattice.memory import homes_of
+from cede.doctrines.lattice.policy_turns import Acting, Answer, Everybody, Turns
 from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.reserving import AHEAD, reservation_of
-from cede.doctrines.lattice.score import Scores, asked_nodes, gpus_per_node
-from cede.doctrines.lattice.settings import SENSITIVE, Settings, settings_of, vclusters_of
+from cede.doctrines.lattice.score import asked_nodes, gpus_per_node
+from cede.doctrines.lattice.settings import SENSITIVE, Settings, vclusters_of
+from cede.doctrines.lattice.turns import Sleep
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cost import MINUTE, PARTS, total_costs
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.fit import place
-from cede.doctrines.parts.limits import Limit, limits_of, nodes_over
+from cede.doctrines.parts.limits import Limit, nodes_over
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import started
-from cede.doctrines.parts.reservation import Reservation
 from cede.doctrines.parts.selection import best_of
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NEVER, SUSPENDED, Bools, Int64s
+from cede.state.columns import NEVER, Bools, Int64s
 from cede.state.state import State
 
 
-@dataclass(slots=True)
-class Head:
-    """The first that waits for natural ends, whom nobody delays who starts in idle room."""
-
-    claim: Claim
-    reservation: Reservation
-
-    @property
-    def name(self) -> str:
-        return self.claim.name
-
-    def beside(self, state: State, claim: Claim, nodes: list[int], walltime: int) -> list[int] | None:
-        """Where this one starts without delaying the head: there, or elsewhere; none if it cannot."""
-        if self.reservation.allows(claim, nodes, state.now, walltime):
-            return nodes
-        borrowed = borrowed_by(state, int(state.work.queue[claim.row]))
-        found = self.reservation.passes(state, claim, walltime, borrowed)
-        if found is not None:
-            return found
-        if self._moves(state, claim, nodes):
-            return nodes
-        late = self.claim.allowed.astype(np.int64) + (0 if borrowed is None else 2 * borrowed)
-        other = place(state, claim, last=late)
-        return other if other is not None and other != nodes and self._moves(state, claim, other) else None
-
-    def _moves(self, state: State, claim: Claim, nodes: list[int]) -> bool:
-        """Whether the head finds its room elsewhere while this one is on these nodes; if so, that is where it is."""
-        moved = self.reservation.beside(state, self.claim, claim, nodes)
-        if moved is not None:
-            self.reservation = moved
-        return moved is not None
-
-    def follow(self, state: State, made: Decision) -> None:
-        """Somebody preempted: what it takes, and what its victims would still have held, changes what is left."""
-        at, left = self.reservation.at, self.reservation.left
-        for victim in made.victims:
-            row = state.work_index[victim.workload]
-            ends = int(state.work.started[row]), int(state.work.walltime[row])
-            if NEVER not in ends and state.now < sum(ends) <= at:
-                continue
-            for resident in state.residents_of(row):
-                left[:, state.residents.node[resident]] += state.residents.amount[:, resident]
-        claimant = state.work_index[made.workload or ""]
-        nodes = [state.node_index[name] for name in made.nodes]
-        self.reservation.take(claim_of(state, claimant), nodes, state.now, int(state.work.walltime[claimant]))
-
-
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """Everybody who waits, by score. Where one is asked for, those ahead of it are decided too."""
-    state, settings = cycle.state, settings_of(cycle.state)
-    queue = waiting_rows(state)
-    head: Head | None = None
-    alike, effort = Alike(cycle, queue), effort_of(cycle)
-    for row in Scores(state, settings, policy=True).ordered(queue).tolist():
+    """Everybody who waits, by score; without words those alone who may act, up to the first who preempts."""
+    turns: Turns = Acting(cycle) if not cycle.words else Everybody(cycle)
+    effort = effort_of(cycle)
+    yield from turns.refusals()
+    for row in turns:
         asked = cycle.only in (None, row)
-        beside = (asked, None if head is None else head.name, homes_of(cycle.memory, state.work_names[row]))
-        known = alike.answer(row, beside)
-        if known is not None:
-            if asked:
-                yield known
-            if row == cycle.only:
-                break
-            continue
-        made, claim = _decide_one(cycle if asked else cycle.quiet(), settings, row, head, effort)
-        alike.keep(row, beside, made)
-        if made.victims:
-            remember(cycle.memory, state, made)
-            if head is not None:
-                head.follow(state, made)
-        if head is None and made.action == "wait" and claim is not None and row != cycle.only:
-            found = reservation_of(state, claim)
-            head = None if found is None else Head(claim, found)
-        if asked:
+        made = turns.answer(row)
+        if made is None:
+            answer = _decide_one(cycle if asked else cycle.quiet(), turns, row, effort)
+            made = answer.made
+            turns.keep(row, answer)
+        if asked and turns.tells(row, made):
             yield made
-        if row == cycle.only:
+        if row == cycle.only or (made.victims and not cycle.words):
             break
+    cycle.again = turns.contested()
 
 
-def waiting_rows(state: State) -> Rows:
-    """Work that waits and is not decided yet."""
-    rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
-    waiting: Rows = rows[state.work.state[rows] <= SUSPENDED]
-    return waiting
-
-
-def _decide_one(
-    cycle: Cycle, settings: Settings, row: int, head: Head | None, effort: Effort
-) -> tuple[Decision, Claim | None]:
-    """What becomes of one; with its claim, if it waits for room that a natural end may make."""
+def _decide_one(cycle: Cycle, turns: Turns, row: int, effort: Effort) -> Answer:
     state = cycle.state
-    claim = claim_within(state, row)
-    limits = limits_of(state, row)
-    turned_away = refused(state, claim, limits)
+    claim, limits = turns.claim(row), turns.limits(row)
+    turned_away = turns.never(claim, limits) or without_quota(state, claim, limits)
     if turned_away is not None:
-        return turned_away, None
+        return Answer(turned_away)
     limit = over_limit(limits)
     if limit is not None:
-        return _tell(cycle, claim, settings, rules.QUEUE_LIMIT, **limit.facts(state)), None
+        return Answer(_tell(cycle, claim, turns.settings, rules.QUEUE_LIMIT, **limit.facts(state)))
     nodes = placed(state, claim)
-    if nodes is not None:
-        over = nodes_over(state, row, nodes)
+    if nodes is None:
+        return _without_room(cycle, turns, claim, effort)
+    over = nodes_over(state, row, nodes)
+    if over is not None:
+        return Answer(over_quota(state, claim, over))
+    walltime, head = int(state.work.walltime[row]), turns.head_before(row)
+    if head is not None and not claims_nodes(state, row):
+        beside = head.beside(state, claim, nodes, walltime)
+        if beside is None:
+            at = show_duration(head.reservation.at - state.now)
+            told = _tell(cycle, claim, turns.settings, rules.RESERVED, head=head.name, at=at)
+            return Answer(told, held_back=True)
+        over = nodes_over(state, row, beside)
         if over is not None:
-            return over_quota(state, claim, over), None
-        walltime = int(state.work.walltime[row])
-        if head is not None and not claims_nodes(state, row):
-            beside = head.beside(state, claim, nodes, walltime)
-            if beside is None:
-                at = show_duration(head.reservation.at - state.now)
-                return _tell(cycle, claim, settings, rules.RESERVED, head=head.name, at=at), None
-            over = nodes_over(state, row, beside)
-            if over is not None:
-                return over_quota(state, claim, over), None
-            nodes = beside
-        if head is not None:
-            head.reservation.take(claim, nodes, state.now, walltime)
-        return started(cycle, claim, nodes, rules.FITS), None
-    return _without_room(cycle, settings, claim, effort)
+            return Answer(over_quota(state, claim, over), held_back=True)
+        nodes = beside
+    if head is not None:
+        head.reservation.take(claim, nodes, state.now, walltime)
+    return Answer(started(cycle, claim, nodes, rules.FITS))
 
 
-def _without_room(cycle: Cycle, settings: Settings, claim: Claim, effort: Effort) -> tuple[Decision, Claim | None]:
+def _without_room(cycle: Cycle, turns: Turns, claim: Claim, effort: Effort) -> Answer:
     """It does not fit now: victims, or why there are none."""
-    state = cycle.state
+    state, settings = cycle.state, turns.settings
     if not claim.allowed.any():
-        return _no_node(cycle, settings, claim), claim
+        return Answer(_no_node(cycle, settings, claim), claim, Sleep.FORM)
     if not state.work.preempts[claim.row]:
-        return _tell(cycle, claim, settings, rules.MAY_NOT), claim
+        return Answer(_tell(cycle, claim, settings, rules.MAY_NOT), claim, Sleep.FORM)
     claims = claims_nodes(state, claim.row)
     if settings.patience and not claims:
         soon = reservation_of(state, claim, min(settings.patience, AHEAD))
         if soon is not None:
             cycle.wake(soon.at)
             at = show_duration(soon.at - state.now)
-            return _tell(cycle, claim, settings, rules.PATIENCE, at=at), claim
+            return Answer(_tell(cycle, claim, settings, rules.PATIENCE, at=at), claim)
+    if turns.hopeless(claim):
+        return Answer(_tell(cycle, claim, settings, rules.NO_ROOM), claim, Sleep.FORM)
     found = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
     pool, worth = pool_for(state, claim, settings, found)
+    solves = effort.solves
     chosen = _chosen(cycle, settings, pool, effort)
     if chosen.rows is not None:
         over = _over_its_nodes(cycle, claim, found, chosen.rows)
         if over is not None:
-            return over_quota(state, claim, over), None
-        return preempting(cycle, claim, settings, found, chosen.rows, worth, exact=chosen.exact), None
-    why_not = hindrance(pool, effort)
+            return Answer(over_quota(state, claim, over))
+        return Answer(preempting(cycle, claim, settings, found, chosen.rows, worth, exact=chosen.exact))
+    sleeps = Sleep.KIND if chosen.exact and effort.solves == solves else Sleep.NOBODY
+    why_not = hindrance(pool, turns.asking) if cycle.words else Hindrance()
     rule = rules.NO_ROOM
     facts: dict[str, object] = {}
     if why_not.many:
         rule, facts = rules.TOO_MANY, {"needed": why_not.many, "most": settings.max_victims}
     elif why_not.cheapest is not None:
         rule, facts = rules.TOO_DEAR, {"cost": minutes(why_not.cheapest), "value": minutes(worth.value)}
-    return waiting(cycle, claim, settings, found, rule, None, why_not, None, **facts), claim
+    return Answer(waiting(cycle, claim, settings, found, rule, None, why_not, None, **facts), claim, sleeps)
 
 
 def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Chosen:

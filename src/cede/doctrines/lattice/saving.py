@@ -9,8 +9,7 @@ import numpy as np
 
 from cede.doctrines.lattice import checkpoints
 from cede.doctrines.lattice.lending import is_sensitive
-from cede.doctrines.lattice.policy import waiting_rows
-from cede.doctrines.lattice.score import Scores
+from cede.doctrines.lattice.score import Scores, waiting_rows
 from cede.doctrines.lattice.settings import POLICY, settings_of
 from cede.doctrines.parts.cost import AUTO, gpu_nodes, nodes_of, unsaved
 from cede.doctrines.parts.orders import Rows

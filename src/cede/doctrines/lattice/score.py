@@ -7,6 +7,7 @@ ready, and scores services without looking at the cluster at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from cede.doctrines.parts.cost import (
 )
 from cede.doctrines.parts.orders import Rows, nine_decimals, ordered
 from cede.model.times import SECOND
-from cede.state.columns import DOWN, NEVER, READY, RESERVED, RUNNING, Bools, Int64s
+from cede.state.columns import DOWN, NEVER, READY, RESERVED, RUNNING, SUSPENDED, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
@@ -32,6 +33,8 @@ Floats = factors.Floats
 
 OF_CLUSTER = np.isin(factors.NAMES, ("share", "conformance"))
 """Factors that are not known to whoever does not look at the cluster."""
+HOUR_PARTS = 1 << 40
+"""Into so many parts hours are cut before they are added, so that sums are the same in whichever order."""
 
 
 class Scores:
@@ -40,7 +43,7 @@ class Scores:
     def __init__(self, state: State, settings: Settings, *, policy: bool) -> None:
         self.state, self.settings, self.policy = state, settings, policy
         self.weights = factors.weights(normalized=policy)
-        self.there = _nodes_that_count(state, policy=policy)
+        self.there = nodes_that_count(state, policy=policy)
         self.count = int(self.there.sum())
         self.holding = _work_that_counts(state, policy=policy)
         self._held: list[int] | None = None
@@ -53,12 +56,12 @@ class Scores:
     def of(self, rows: Rows) -> Floats:
         table = self.factors(rows)
         types = vclusters_of(self.state).type[self.state.work.queue[rows]]
-        found: Floats = (table * self.weights[types]).sum(axis=1) * self.budgets(rows)
+        found: Floats = factors.added(*(table * self.weights[types]).T) * self.budgets(rows)
         return found
 
     def budgets(self, rows: Rows) -> Floats:
         """What each score is multiplied by."""
-        return np.where(self._plain(rows), 1.0, self._each_tenant(rows, self._budget))
+        return np.where(self._plain(rows), 1.0, self._each_tenant(rows, partial(budget_of, self.state)))
 
     def factors(self, rows: Rows) -> Floats:
         """One row a workload, one column a factor. Where data is and what power costs no file says."""
@@ -68,9 +71,9 @@ class Scores:
         table[:, 0] = factors.of_class(work.priority[rows].astype(np.float64))
         table[:, 1] = factors.of_wait(self._waited(rows))
         table[:, 2] = self._each_tenant(rows, self._share)
-        table[:, 3] = self._topologies(rows, nodes)
+        table[:, 3] = topologies(state, rows, nodes, policy=self.policy)
         table[:, 5] = self.backlog()
-        table[:, 7] = self._checkpoints(rows)
+        table[:, 7] = checkpoints(state, rows, self.settings, policy=self.policy)
         table[:, 8] = self._conformance(nodes)
         plain = self._plain(rows)
         if plain.any():
@@ -96,18 +99,12 @@ class Scores:
         return np.array([value(code) for code in codes.tolist()], np.float64)[places]
 
     def _share(self, code: int) -> float:
-        tenant = self.state.static.tenants.get(self.state.tenants.name(code) or "")
-        if tenant is None or not tenant.share:
-            return factors.UNKNOWN
-        return factors.of_share(tenant.share, self._actual_share(code), tenant.burst, self.utilization)
-
-    def _actual_share(self, code: int) -> float:
-        """`actual_share`, counted once for all tenants."""
+        """`share_of`, what all tenants hold counted once."""
         if self._held is None:
             codes = self.state.work.tenant[self.holding] + 1
             counts = np.bincount(codes, self._sizes()[0], len(self.state.tenants.names) + 1)
             self._held = [int(count) for count in counts.tolist()]
-        return self._held[code + 1] / self.count if self.count else 0.0
+        return share_of(self.state, code, self._held[code + 1], self.count, self.utilization)
 
     def _sizes(self) -> tuple[Int64s, Floats]:
         """Nodes, and GPUs of nodes, that those have who hold room."""
@@ -115,58 +112,21 @@ class Scores:
             self._sized = sizes_of(self.state, self.holding)
         return self._sized
 
-    def _budget(self, code: int) -> float:
-        tenant = self.state.static.tenants.get(self.state.tenants.name(code) or "")
-        return factors.of_budget(None if tenant is None else tenant.used)
-
     def _utilization(self) -> float:
-        if not self.policy:
-            return int(self._sizes()[0].sum()) / self.count if self.count else 0.0
-        nodes = self.state.nodes
-        busy = (nodes.used[WHOLE] + nodes.held[WHOLE] + nodes.leaving[WHOLE] + nodes.booked[WHOLE])[: nodes.size] > 0
-        return int((busy & self.there).sum()) / self.count if self.count else 0.0
+        used = busy_nodes(self.state, self.there) if self.policy else int(self._sizes()[0].sum())
+        return used / self.count if self.count else 0.0
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
-    def _topologies(self, rows: Rows, nodes: Int64s) -> Floats:
-        state = self.state
-        known = in_groups(state)
-        if not self.policy:
-            groups = len(np.unique(state.nodes.group[: state.nodes.size][known]))
-            return np.array([factors.of_topology(int(count), max(1, groups)) for count in nodes])
-        if not known.any():
-            return np.full(len(nodes), factors.UNKNOWN)
-        by_kind: dict[tuple[int, Hashable], float] = {}
-        kinds = list(zip(nodes.tolist(), wheres(state, rows), strict=True))
-        for row, kind in zip(rows.tolist(), kinds, strict=True):
-            if kind not in by_kind:
-                sizes = group_sizes(state, row, kind[1])
-                by_kind[kind] = factors.of_groups(int(sizes.searchsorted(kind[0])) + 1, len(sizes))
-        return np.array([by_kind[kind] for kind in kinds], np.float64)
-
     def _conformance(self, nodes: Int64s) -> Floats:
-        state, size = self.state, self.state.nodes.size
-        kinds = fingerprints(state)
-        if self.policy and not kinds.any():
+        largest = largest_set(self.state, policy=self.policy)
+        if largest is None:
             return np.full(len(nodes), factors.UNKNOWN)
-        free = (state.nodes.free[WHOLE, :size] >= FULL) & (state.nodes.state[:size] == READY)
-        sizes = np.bincount(kinds[free], minlength=1)
-        if self.policy:
-            sizes[0] = min(1, sizes[0])
-        largest = int(sizes.max())
         counts, places = np.unique(nodes, return_inverse=True)
         found = [factors.of_conformance(largest, count, capped=self.policy) for count in counts.tolist()]
         return np.array(found, np.float64)[places]
 
     # -- work ----------------------------------------------------------------------------------------------------
-
-    def _checkpoints(self, rows: Rows) -> Floats:
-        work, assumed = self.state.work, self.settings.assumed
-        mode, takes = work.checkpoint[rows], work.checkpoint_time[rows]
-        auto = np.where((takes == NEVER) | (not self.policy), assumed.auto, takes)
-        manual = assumed.manual if self.policy else 10 * MINUTE
-        minutes = np.where(mode == MANUAL, manual, auto) / MINUTE
-        return np.where((mode == AUTO) | (mode == MANUAL), 1 / (1 + minutes), factors.of_checkpoint(None))
 
     def backlog(self) -> float:
         """Queued over running GPU-hours; the library counts nodes for GPUs, and whole hours."""
@@ -188,7 +148,76 @@ class Scores:
     def _hours(self, rows: Rows, size: Int64s | Floats) -> float:
         walltime = self.state.work.walltime[rows]
         hours = walltime / HOUR if self.policy else walltime // HOUR
-        return float((np.where(walltime == NEVER, factors.DAY, hours) * size).sum())
+        amounts = np.where(walltime == NEVER, factors.DAY, hours) * size
+        whole = np.floor(amounts)
+        parts = np.floor((amounts - whole) * HOUR_PARTS)
+        return (int(whole.astype(np.int64).sum()) * HOUR_PARTS + int(parts.astype(np.int64).sum())) / HOUR_PARTS
+
+
+def hours_of(walltime: int, size: float, *, policy: bool) -> int:
+    """What work of this walltime and size adds to the hours that are queued or running, in parts of an hour."""
+    hours = factors.DAY if walltime == NEVER else walltime / HOUR if policy else walltime // HOUR
+    return int(hours * size * HOUR_PARTS)
+
+
+def topologies(state: State, rows: Rows, nodes: Int64s, *, policy: bool) -> Floats:
+    """How few groups each needs."""
+    known = in_groups(state)
+    if not policy:
+        groups = len(np.unique(state.nodes.group[: state.nodes.size][known]))
+        return np.array([factors.of_topology(int(count), max(1, groups)) for count in nodes])
+    if not known.any():
+        return np.full(len(nodes), factors.UNKNOWN)
+    by_kind: dict[tuple[int, Hashable], float] = {}
+    kinds = list(zip(nodes.tolist(), wheres(state, rows), strict=True))
+    for row, kind in zip(rows.tolist(), kinds, strict=True):
+        if kind not in by_kind:
+            sizes = group_sizes(state, row, kind[1])
+            by_kind[kind] = factors.of_groups(int(sizes.searchsorted(kind[0])) + 1, len(sizes))
+    return np.array([by_kind[kind] for kind in kinds], np.float64)
+
+
+def largest_set(state: State, *, policy: bool) -> int | None:
+    """How many identical nodes are ready and free, of whichever kind most are; none where that is not known."""
+    size, kinds = state.nodes.size, fingerprints(state)
+    if policy and not kinds.any():
+        return None
+    free = (state.nodes.free[WHOLE, :size] >= FULL) & (state.nodes.state[:size] == READY)
+    sizes = np.bincount(kinds[free], minlength=1)
+    if policy:
+        sizes[0] = min(1, sizes[0])
+    return int(sizes.max())
+
+
+def checkpoints(state: State, rows: Rows, settings: Settings, *, policy: bool) -> Floats:
+    """How easily each is saved."""
+    work, assumed = state.work, settings.assumed
+    mode, takes = work.checkpoint[rows], work.checkpoint_time[rows]
+    auto = np.where((takes == NEVER) | (not policy), assumed.auto, takes)
+    manual = assumed.manual if policy else 10 * MINUTE
+    minutes = np.where(mode == MANUAL, manual, auto) / MINUTE
+    return np.where((mode == AUTO) | (mode == MANUAL), 1 / (1 + minutes), factors.of_checkpoint(None))
+
+
+def share_of(state: State, tenant: int, held: int, nodes: int, utilization: float) -> float:
+    """How far a tenant that holds so many of all nodes is below its target."""
+    found = state.static.tenants.get(state.tenants.name(tenant) or "")
+    if found is None or not found.share:
+        return factors.UNKNOWN
+    return factors.of_share(found.share, held / nodes if nodes else 0.0, found.burst, utilization)
+
+
+def budget_of(state: State, tenant: int) -> float:
+    """What the scores of a tenant's work are multiplied by."""
+    found = state.static.tenants.get(state.tenants.name(tenant) or "")
+    return factors.of_budget(None if found is None else found.used)
+
+
+def busy_nodes(state: State, there: Bools) -> int:
+    """On how many of these nodes somebody is."""
+    nodes = state.nodes
+    busy = (nodes.used[WHOLE] + nodes.held[WHOLE] + nodes.leaving[WHOLE] + nodes.booked[WHOLE])[: nodes.size] > 0
+    return int((busy & there).sum())
 
 
 def asked_nodes(state: State, rows: Rows) -> Int64s:
@@ -215,7 +244,7 @@ def actual_share(state: State, tenant: int, *, policy: bool) -> float:
     """The share of the nodes that count which a tenant's work holds."""
     rows = _work_that_counts(state, policy=policy)
     rows = rows[state.work.tenant[rows] == tenant]
-    count = int(_nodes_that_count(state, policy=policy).sum())
+    count = int(nodes_that_count(state, policy=policy).sum())
     return int(nodes_of(state, rows).sum()) / count if count else 0.0
 
 
@@ -226,8 +255,15 @@ def _work_that_counts(state: State, *, policy: bool) -> Rows:
     return found
 
 
-def _nodes_that_count(state: State, *, policy: bool) -> Bools:
+def nodes_that_count(state: State, *, policy: bool) -> Bools:
     """Nodes that are part of the cluster now: those that are not down, or only those that are ready."""
     states = state.nodes.state[: state.nodes.size]
     found: Bools = states != DOWN if policy else states == READY
     return found
+
+
+def waiting_rows(state: State) -> Rows:
+    """Work that waits and is not decided yet."""
+    rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
+    waiting: Rows = rows[state.work.state[rows] <= SUSPENDED]
+    return waiting

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cede.doctrines.lattice import core
+from cede.doctrines.lattice.core_turns import order_within, queues_with_work
 from cede.doctrines.lattice.factors import NAMES
-from cede.doctrines.lattice.policy import value_of, waiting_rows
+from cede.doctrines.lattice.policy import value_of
 from cede.doctrines.lattice.saving import savings
-from cede.doctrines.lattice.score import Scores, actual_share
+from cede.doctrines.lattice.score import Scores, actual_share, waiting_rows
 from cede.doctrines.lattice.settings import NO_TYPE, POLICY, TYPES, settings_of, vclusters_of
 from cede.doctrines.parts.cost import PARTS
 from cede.state.columns import NONE
@@ -24,7 +24,7 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
     if edition == POLICY:
         turns = scores.ordered(rows).tolist()
     else:
-        turns = [row for queue in core.queues_with_work(state) for row in core.order_within(state, settings, queue)]
+        turns = [row for queue in queues_with_work(state) for row in order_within(state, settings, queue)]
     place = {int(row): turn for turn, row in enumerate(turns, 1)}
     columns = (rows, scores.of(rows), scores.factors(rows), scores.budgets(rows))
     table = zip(*(column.tolist() for column in columns), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,7 +44,12 @@ class Cycle:
     """Whether those who wait are told why. Without, `decide` yields only what acts: starts and preemptions up to the
     first one (all of them where the plan is one transaction), and refusals of those that came since the cycle before;
     at a cost that follows what changed since."""
+    carried_out: bool = True
+    """Whether all of the plan is carried out, and not only what comes up to its first preemption."""
     wakes_at: int | None = None
+    again: bool = False
+    """Whether another cycle may decide otherwise though nothing happens but what this one decides: one that waits might
+    preempt one that starts."""
     missed: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def quiet(self) -> Cycle:
@@ -186,9 +191,6 @@ class Doctrine:
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
     saves: Callable[[State, str], Iterable[tuple[str, str]]] | None = None
     """Whom it finds worth a checkpoint now though nobody must leave, by name, and why."""
-    contested: Callable[[State, str, Sequence[Decision]], bool] | None = None
-    """Whether one that waits by these decisions might preempt one that starts by them: then the next cycle may decide
-    otherwise though nothing happens. None: never."""
     starter: Callable[[Outline, str], Starter] = lambda outline, _edition: bare(outline)
     """The queues and settings of a file to start from, with which higher classes and owed queues have their way."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.backfill import Head, Heads, restrain
 from cede.engine.costs import priced
-from cede.engine.cycle import plan_acts, plan_state
+from cede.engine.cycle import choice_of, plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
@@ -67,18 +67,13 @@ def _the_long_way(roll: Roll) -> int | None:
             return wakes_at
         if any(decision.victims for decision in made.decisions):
             heads.clear()
-        again = again or _contested(roll, made)
+        again = again or made.again
         before = roll.state.version
         more = _carry_out(roll, made)
         if not more and (not again or roll.state.version == before):
             roll.dirty = False  # nothing changed, where room is still being left: another plan would be the same
             return wakes_at
     return roll.now
-
-
-def _contested(roll: Roll, made: Plan) -> bool:
-    contested = roll.doctrine.contested
-    return contested is not None and contested(roll.state, made.edition, made.decisions)
 
 
 def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
@@ -90,7 +85,9 @@ def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
         done, made = plan_acts(trial, roll.doctrine, roll.memory, ways.backfill)
         if done:
             return made, False
-    made = plan_state(roll.state, roll.doctrine, misses=False, memory=roll.memory, effort=BRISK)
+    made = plan_state(
+        roll.state, roll.doctrine, misses=False, memory=roll.memory, effort=BRISK, carried_out=_is_whole(roll)
+    )
     if ways.backfill == "off":
         return made, False
     kept = restrain(roll.state, roll.doctrine, made, ways.backfill, heads, roll.memory)
@@ -115,7 +112,7 @@ def _carry_out(roll: Roll, made: Plan) -> bool:
     For those after it a victim counts as gone, but it has not left: they are decided anew, on what is held and left.
     Where a plan is one transaction it does not count as gone, and all of it is carried out.
     """
-    whole = made.edition in roll.doctrine.traits.transactional
+    whole = _is_whole(roll)
     acting = [decision for decision in made.decisions if decision.victims]
     wanted = roll.ways.moments
     asked = [wanted is None or wanted(decision) for decision in (acting if whole else acting[:1])]
@@ -137,6 +134,11 @@ def _carry_out(roll: Roll, made: Plan) -> bool:
         elif decision.action in ("wait", "refuse"):
             _wait(roll, job, decision)
     return bool(acting)
+
+
+def _is_whole(roll: Roll) -> bool:
+    """Whether a plan is one transaction."""
+    return choice_of(roll.state).edition in roll.doctrine.traits.transactional
 
 
 def _is_held_back(roll: Roll, decision: Decision) -> bool:

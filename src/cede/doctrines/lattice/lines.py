@@ -1,0 +1,522 @@
+"""Who waits, by kind, and who may be preempted, node by node: kept from cycle to cycle by following the journal.
+
+A kind that fits nowhere and may take nobody sleeps. For members of one size that stays so until somebody comes to, goes
+from or changes on a node where a member could stand if everybody left who may be taken: as time passes costs only grow
+and more work comes near its end, and what others book only takes room.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from cede.doctrines.lattice import factors
+from cede.doctrines.lattice.admission import never
+from cede.doctrines.lattice.alike import NOT_READ, OWNED
+from cede.doctrines.lattice.core_places import splits, wish_of
+from cede.doctrines.lattice.lending import claim_within, claims_nodes
+from cede.doctrines.lattice.memory import fell_short, homes_of
+from cede.doctrines.lattice.score import (
+    asked_nodes,
+    budget_of,
+    checkpoints,
+    gpus_per_node,
+    hours_of,
+    nodes_that_count,
+    topologies,
+)
+from cede.doctrines.lattice.settings import HIGHEST, POLICY, SENSITIVE, SERVICE, settings_of, vclusters_of
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.cost import gpu_columns, sizes_of
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.front import lasting
+from cede.doctrines.parts.limits import limits_of
+from cede.doctrines.parts.shapes import about, shape_of
+from cede.model.plan import Decision
+from cede.model.quantities import NANO
+from cede.state.columns import GONE, NEVER, NONE, RUNNING, SUSPENDED, UNSET, Int64s
+from cede.state.state import State
+
+LINES = "lattice.lines"
+MOST_FORMS = 2_048
+"""So many forms are kept at most that nobody waits with."""
+
+Key = tuple[int, str, str, int]
+"""The place of one among those that score alike but for their wait: submission, uid, name; then the row."""
+
+
+@dataclass(slots=True, eq=False)
+class Form:
+    """Workloads that are alike in all that decides about them but their walltime and what is remembered of them."""
+
+    claim: Claim
+    queue: int
+    priority: int
+    partition: int
+    tenant: int
+    preempts: bool
+    limited: bool
+    claims: bool
+    """Whether it is a sensitive claim on nodes it names."""
+    steady: bool
+    """Whether it may sleep: less room never helps it, and nothing but room and candidates keeps it waiting."""
+    refusal: Decision | None
+    needs: list[tuple[int, int]]
+    size: float
+    """What it asks for, in GPUs of nodes; in nodes, as the library counts."""
+    topology: float
+    kinds: dict[Kind, None] = field(default_factory=dict)
+    """Those that somebody waits with."""
+    shut: bool = False
+    """It finds no room, and would not if everybody left who could be taken at all."""
+    dozes: bool = False
+    """Some of its kinds sleep."""
+
+
+@dataclass(slots=True, eq=False)
+class Kind:
+    """Of one form those with the same walltime, of whom the same is remembered: all of them get one answer."""
+
+    form: Form
+    walltime: int
+    remembered: tuple[str, ...]
+    lines: dict[tuple[int, int], Line] = field(default_factory=dict)
+    count: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """Of one kind those who are saved as easily: they score alike but for how long they wait."""
+
+    kind: Kind
+    plain: bool
+    """Whether it is scored without a view of the cluster."""
+    weights: list[float]
+    fixed: list[float]
+    """Weighted factors that stay as they are; those that do not are left out."""
+    budget: float
+    entries: list[Key] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Waiting:
+    line: Line
+    key: Key
+    hours: int
+
+
+@dataclass(slots=True)
+class Holding:
+    """What is kept of one that has room: where, what may be taken of it, and what it adds to sums."""
+
+    nodes: list[int]
+    counted: bool
+    tenant: int
+    size: int
+    hours: int
+    timed: bool
+    open: bool
+    partition: int
+    priority: int
+    amounts: list[Int64s]
+
+
+class Lines:
+    """Everything of it; `follow` brings it up to date."""
+
+    def __init__(self, state: State, edition: str, memory: dict[str, Any]) -> None:
+        self.state, self.memory = state, memory
+        self.policy = edition == POLICY
+        self.settings = settings_of(state)
+        self.reshaped = state.journal.reshaped
+        self.there = nodes_that_count(state, policy=self.policy)
+        self.nodes = int(self.there.sum())
+        self.forms: dict[object, Form] = {}
+        self.live: dict[Form, None] = {}
+        """Forms that somebody waits with who is not refused for good."""
+        self.awake: dict[Kind, None] = {}
+        self.fresh: list[int] = []
+        """Who came since the last cycle."""
+        self.again: set[int] = set()
+        """Of whom something else is remembered than was when it joined."""
+        self.queued = 0
+        self.running = 0
+        self.used = 0
+        self.held: dict[int, int] = {}
+        self.timed = 0
+        """How many hold room and say for how long."""
+        self.open: dict[int, Int64s] = {}
+        """By class, what could be taken on each node."""
+        self.open_count: dict[tuple[int, int], int] = {}
+        """By partition and class, how many could be taken."""
+        self.open_rows: set[int] = set()
+        homes = state.nodes.home[: state.nodes.size]
+        self.homes: list[int] | None = homes.tolist() if (homes != NONE).any() else None
+        self.limits = bool(state.static.tenants) or bool((state.tree.max[:, : state.tree.size] != UNSET).any())
+        self.shares = any(tenant.share for tenant in state.static.tenants.values())
+        self._weights = factors.weights(normalized=self.policy).tolist()
+        self._types: list[int] = vclusters_of(state).type.tolist()
+        self._gpus = [(column, state.units.nano[column]) for column in gpu_columns(state)]
+        self._unread = OWNED if state.static.policies else NOT_READ
+        self._kinds: dict[tuple[Form, int, tuple[str, ...]], Kind] = {}
+        self._of_queue: dict[int, dict[Form, None]] = {}
+        self._rows: dict[int, Waiting | Holding] = {}
+        self._touched: set[int] = set()
+        self._opened: set[tuple[int, int]] = set()
+        self._free: dict[int, list[int]] = {}
+        state.journal.begin(self)
+        for row in sorted(state.work_index.values()):
+            self._look(row)
+        self._touched.clear()
+        self._opened.clear()
+
+    # -- what changed --------------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Take in what moved since the last cycle, and wake whom that concerns."""
+        rows = self.state.journal.rows
+        for row in rows:
+            if row < 0:
+                self._drop(~row)
+            else:
+                self._look(row)
+        rows.clear()
+        for row in self.again:
+            if isinstance(self._rows.get(row), Waiting):
+                self._look(row)
+        self.again.clear()
+        touched, opened = self._touched, self._opened
+        if touched or opened:
+            self._free.clear()
+            for form in self.live:
+                if form.dozes and self._concerns(form):
+                    self.wake(form)
+            touched.clear()
+            opened.clear()
+
+    def touch(self, nodes: Iterable[int]) -> None:
+        """Something was booked on these nodes. It may not be carried out: who sleeps because of it looks again."""
+        self._touched.update(nodes)
+
+    def _concerns(self, form: Form) -> bool:
+        if not self.policy and form.preempts:
+            for partition, priority in self._opened:
+                if priority < form.priority and partition == form.partition:
+                    return True
+        return any(self.reaches(form, node) for node in self._touched)
+
+    def wake(self, form: Form) -> None:
+        form.shut = form.dozes = False
+        self.awake |= form.kinds
+
+    def shut(self, form: Form) -> None:
+        """All its kinds sleep."""
+        form.shut = form.dozes = True
+        for kind in form.kinds:
+            self.awake.pop(kind, None)
+
+    def put_to_sleep(self, kind: Kind) -> None:
+        kind.form.dozes = True
+        self.awake.pop(kind, None)
+
+    def _drop(self, row: int) -> None:
+        known = self._rows.pop(row, None)
+        if isinstance(known, Waiting):
+            self._leave(known)
+        elif known is not None:
+            self._go(row, known)
+
+    def _look(self, row: int) -> None:
+        self._drop(row)
+        code = self.state.work.state.item(row)
+        if code == GONE:
+            return
+        if code <= SUSPENDED:
+            self._join(row)
+        else:
+            self._stand(row, code)
+
+    # -- who waits -----------------------------------------------------------------------------------------------
+
+    def kind_of(self, row: int) -> Kind:
+        """The kind of one that waits."""
+        known = self._rows[row]
+        assert isinstance(known, Waiting), "it waits"
+        return known.line.kind
+
+    def claim(self, row: int) -> Claim:
+        """The claim of one that waits."""
+        return replace(self.kind_of(row).form.claim, row=row, name=self.state.work_names[row])
+
+    def waiting(self) -> Iterator[Kind]:
+        """Kinds that somebody waits with who is not refused for good."""
+        for form in self.live:
+            yield from form.kinds
+
+    def still_waiting(self, started: Mapping[Kind, int], waited: Collection[Kind]) -> Iterator[int]:
+        """One of each kind that somebody still waits with after so many of it started; of kinds that may be refused for
+        a quota, of those that `waited`."""
+        for kind in self.waiting():
+            if kind in waited if kind.form.limited else kind.count > started.get(kind, 0):
+                yield next(line.entries[0][3] for line in kind.lines.values() if line.entries)
+
+    def all_of(self, queue: int) -> Iterator[Kind]:
+        """Every kind of a queue, those that are refused for good, too."""
+        for form in self._of_queue.get(queue, ()):
+            yield from form.kinds
+
+    def refusals(self) -> Iterator[Decision]:
+        """Of those that came since the last cycle and can never run."""
+        fresh, self.fresh = self.fresh, []
+        for row in fresh:
+            known = self._rows.get(row)
+            refusal = known.line.kind.form.refusal if isinstance(known, Waiting) else None
+            if refusal is not None:
+                yield about(refusal, self.state.work_names[row])
+
+    def _join(self, row: int) -> None:
+        state, work = self.state, self.state.work
+        form = self._form(row)
+        name, walltime = state.work_names[row], work.walltime.item(row)
+        recall = homes_of if self.policy else fell_short
+        remembered = recall(self.memory, name) if self.memory else ()
+        kind = self._kinds.get((form, walltime, remembered))
+        if kind is None:
+            kind = self._kinds[form, walltime, remembered] = Kind(form, walltime, remembered)
+        saved = work.checkpoint.item(row), work.checkpoint_time.item(row)
+        line = kind.lines.get(saved)
+        if line is None:
+            line = kind.lines[saved] = self._line(row, kind)
+        key = (work.submitted.item(row), state.uids[row], name, row)
+        insort(line.entries, key)
+        kind.count += 1
+        if kind.count == 1:
+            form.kinds[kind] = None
+            self._of_queue.setdefault(form.queue, {})[form] = None
+            if form.refusal is None:
+                self.live[form] = None
+                if not form.shut:
+                    self.awake[kind] = None
+        hours = hours_of(walltime, form.size, policy=self.policy)
+        self.queued += hours
+        self._rows[row] = Waiting(line, key, hours)
+        self.fresh.append(row)
+
+    def _leave(self, known: Waiting) -> None:
+        self.queued -= known.hours
+        line = known.line
+        kind = line.kind
+        del line.entries[bisect_left(line.entries, known.key)]
+        kind.count -= 1
+        if not kind.count:
+            form = kind.form
+            self.awake.pop(kind, None)
+            del form.kinds[kind]
+            if not form.kinds:
+                self.live.pop(form, None)
+                del self._of_queue[form.queue][form]
+                form.shut = form.dozes = False
+
+    def _form(self, row: int) -> Form:
+        shape = shape_of(self.state, row, self._unread)
+        found = self.forms.get(shape)
+        if found is None:
+            if len(self.forms) + len(self._kinds) > MOST_FORMS:
+                self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
+                self._kinds = {key: kind for key, kind in self._kinds.items() if kind.count}
+            found = self.forms[shape] = self._make(row)
+        return found
+
+    def _make(self, row: int) -> Form:
+        state, work = self.state, self.state.work
+        claim = lasting(claim_within(state, row) if self.policy else wish_of(state, row))
+        limits = limits_of(state, row)
+        rows = np.array([row])
+        nodes = asked_nodes(state, rows)
+        need = claim.need
+        return Form(
+            claim,
+            work.queue.item(row),
+            work.priority.item(row),
+            work.partition.item(row),
+            work.tenant.item(row),
+            work.preempts.item(row),
+            bool(limits),
+            self.policy and claims_nodes(state, row),
+            need is not None and not limits and not self.settings.patience and (self.policy or not splits(state, row)),
+            never(state, claim, limits),
+            [] if need is None else [(column, int(need[column])) for column in claim.columns],
+            float((nodes * gpus_per_node(state, rows))[0]) if self.policy else int(nodes[0]),
+            float(topologies(state, rows, nodes, policy=self.policy)[0]),
+        )
+
+    def _line(self, row: int, kind: Kind) -> Line:
+        form = kind.form
+        queue_type = self._types[form.queue]
+        plain = queue_type == SERVICE and not self.policy
+        weights = self._weights[queue_type]
+        saved = checkpoints(self.state, np.array([row]), self.settings, policy=self.policy)
+        own = [0.0, 0.0, 0.0, form.topology, factors.UNKNOWN, 0.0, factors.UNKNOWN, float(saved[0]), 0.0]
+        own[0] = factors.of_class(float(form.priority))
+        if plain:
+            own[3] = factors.of_topology(form.claim.members, 1)
+        fixed = [factor * weight for factor, weight in zip(own, weights, strict=True)]
+        return Line(kind, plain, weights, fixed, 1.0 if plain else budget_of(self.state, form.tenant))
+
+    # -- who has room --------------------------------------------------------------------------------------------
+
+    def _stand(self, row: int, code: int) -> None:
+        state, work = self.state, self.state.work
+        residents = state.residents
+        on = state.residents_of(row)
+        nodes = [residents.node.item(at) for at in on]
+        walltime, priority = work.walltime.item(row), work.priority.item(row)
+        counted = self.policy or code == RUNNING
+        size, gpus = self._size(row, len(nodes))
+        hours = hours_of(walltime, gpus if self.policy else size, policy=self.policy) if counted else 0
+        open_ = code == RUNNING and work.preemptible.item(row) and not self._sensitive(row, priority)
+        held = Holding(
+            nodes=nodes,
+            counted=counted,
+            tenant=work.tenant.item(row),
+            size=size,
+            hours=hours,
+            timed=walltime != NEVER,
+            open=open_,
+            partition=work.partition.item(row),
+            priority=priority,
+            amounts=[residents.amount[:, at].copy() for at in on] if open_ and self.policy else [],
+        )
+        self._rows[row] = held
+        self._count(row, held, 1)
+
+    def _go(self, row: int, held: Holding) -> None:
+        self._count(row, held, -1)
+
+    def _count(self, row: int, held: Holding, sign: int) -> None:
+        self._touched.update(held.nodes)
+        if held.counted:
+            self.running += sign * held.hours
+            self.used += sign * held.size
+            self.held[held.tenant] = self.held.get(held.tenant, 0) + sign * held.size
+        self.timed += sign * held.timed
+        if not held.open:
+            return
+        at = held.partition, held.priority
+        self.open_count[at] = self.open_count.get(at, 0) + sign
+        if sign > 0:
+            self._opened.add(at)
+            self.open_rows.add(row)
+        else:
+            self.open_rows.discard(row)
+        if self.policy:
+            there = self.open.get(held.priority)
+            if there is None:
+                shape = (self.state.nodes.free.shape[0], self.state.nodes.size)
+                there = self.open[held.priority] = np.zeros(shape, np.int64)
+            for node, amount in zip(held.nodes, held.amounts, strict=True):
+                there[:, node] += sign * amount
+
+    def _size(self, row: int, on: int) -> tuple[int, float]:
+        """Nodes, and GPUs of nodes, of one that has room."""
+        state, work = self.state, self.state.work
+        if work.exclusive.item(row) or row in state.parts or not on:
+            rows = np.array([row])
+            nodes, gpus = sizes_of(state, rows)
+            if self.policy and not on:
+                gpus = asked_nodes(state, rows) * gpus_per_node(state, rows)
+            return int(nodes[0]), float(gpus[0])
+        each = 0.0
+        for column, nano in self._gpus:
+            each += float(work.need.item(column, row)) * nano
+        each /= NANO
+        return on, on * (each if each > 0 else 1.0)
+
+    def type_of(self, queue: int) -> int:
+        return self._types[queue]
+
+    def victims(self, kind: Kind) -> bool:
+        """Whether anybody could be taken for it at all, as the library takes them: of a lower class, wherever."""
+        form, work = kind.form, self.state.work
+        lower = sum(
+            count
+            for (partition, class_), count in self.open_count.items()
+            if partition == form.partition and class_ < form.priority
+        )
+        for name in kind.remembered if lower else ():
+            row = self.state.work_index.get(name)
+            if row is not None and row in self.open_rows and work.partition[row] == form.partition:
+                lower -= bool(work.priority[row] < form.priority)
+        return lower > 0
+
+    def _sensitive(self, row: int, priority: int) -> bool:
+        work = self.state.work
+        if work.sensitive.item(row) or priority >= HIGHEST:
+            return True
+        return self.policy and self._types[work.queue.item(row)] == SENSITIVE
+
+    # -- room ----------------------------------------------------------------------------------------------------
+
+    def reaches(self, form: Form, node: int) -> bool:
+        """Whether a member would find room on this node if everybody left who may be taken at all."""
+        if not form.claim.allowed.item(node):
+            return False
+        free = self._free.get(node)
+        if free is None:
+            free = self._free[node] = self.state.nodes.free[:, node].tolist()
+        short = [(column, need - free[column]) for column, need in form.needs if need > free[column]]
+        if not short:
+            return True
+        if not form.preempts or not self.policy:
+            return False
+        every = form.claims or (self.homes is not None and self.homes[node] == form.queue != NONE)
+        there = [amounts for class_, amounts in self.open.items() if every or class_ < form.priority]
+        return all(sum(amounts.item(column, node) for amounts in there) >= lack for column, lack in short)
+
+    def at_home(self, node: int) -> list[Form]:
+        """Forms that sleep and might take back this node, of which more is taken now."""
+        assert self.homes is not None, "nodes have homes"
+        self._free.pop(node, None)
+        home = self.homes[node]
+        found = [form for form in self.live if form.dozes and form.queue == home and self.reaches(form, node)]
+        self._free.pop(node, None)  # what is booked there is not kept
+        return found
+
+    def hopeless(self, form: Form) -> bool:
+        """Whether not all its members would find room if everybody left who may be taken at all."""
+        every = form.claims or (self.homes is not None and form.queue in self.homes)
+        there = [amounts for class_, amounts in self.open.items() if every or class_ < form.priority]
+        if not there:
+            return True
+        nodes, claim = self.state.nodes, form.claim
+        room: Int64s | None = None
+        for column, need in form.needs:
+            free = nodes.free[column, : nodes.size]
+            for amounts in there:
+                free = free + amounts[column]
+            fit = free // need
+            room = fit if room is None else np.minimum(room, fit, out=room)
+        if room is None:
+            return False
+        room = room[claim.allowed]
+        return int(room.max(initial=0)) < 1 if claim.single else int(np.maximum(room, 0).sum()) < claim.members
+
+
+def lines_of(cycle: Cycle) -> Lines:
+    """What is kept of who waits and who may be preempted, as it is now."""
+    found: Lines | None = cycle.memory.get(LINES)
+    state = cycle.state
+    if (
+        found is None
+        or found.state is not state
+        or found.reshaped != state.journal.reshaped
+        or state.journal.reader is not found
+    ):
+        found = cycle.memory[LINES] = Lines(state, cycle.edition, cycle.memory)
+    else:
+        found.follow()
+    return found
