@@ -15,6 +15,7 @@ from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile
 from cede.model.times import SECOND
 from tests.properties.lives import busy, live
+from tests.properties.lives_lattice import allocation, vcluster, vclusters
 from tests.properties.twins import node
 
 pytestmark = pytest.mark.slow
@@ -318,3 +319,19 @@ def shares_say_the_same(driver: Driver) -> None:
     assert set(np.flatnonzero(update.op_below).tolist()) == update.short
     ticks = update.pool_clocks.ticking
     assert ticks == (set(np.flatnonzero(update.pool_below).tolist()) if update.pools.tree.pool_starvation else set())
+
+
+# -- Lattice ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+@pytest.mark.parametrize("edition", ["policy", "core"])
+def test_lattice_acts_as_its_whole_plan(edition: str, seed: int) -> None:
+    steps, dice = busy(seed)
+    document, shape = vclusters(dice, edition)
+
+    def queue(pick: int) -> dict[str, Any]:
+        return {"name": "abc"[pick % 3], **vcluster(Random(pick), edition)}
+
+    kinds = [allocation(dice, tenants=bool(document.tenants)) for _ in range(8)]
+    live(document, shape, kinds, terms(dice), replays(dice), steps, queue)
