@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from cede.doctrines.document import parse_document
 from cede.model.cluster import ClusterFile
-from cede.model.document import parse_document
 from tests.properties.twins import node
 
 TYPES = ("hpc_batch", "ml_training", "service", "sensitive", "interactive", None, None)

@@ -272,7 +272,7 @@ class Lines:
     def refusals(self) -> Iterator[Decision]:
         """Of those that came since the last cycle and can never run."""
         fresh, self.fresh = self.fresh, []
-        for row in fresh:
+        for row in dict.fromkeys(fresh):
             known = self._rows.get(row)
             refusal = known.line.kind.form.refusal if isinstance(known, Waiting) else None
             if refusal is not None:
