@@ -54,6 +54,8 @@ class Attempt:
     """Up to when of its own checkpoints was told."""
     turn: int = 0
     """What it does next, by a number that is used once: anything else on the agenda of its job is off."""
+    place: int = 0
+    """Grows from one attempt to the next."""
 
 
 class Machine:
@@ -67,6 +69,10 @@ class Machine:
         """When, what, which job, and which turn of its attempt."""
         self.attempts: dict[int, Attempt] = {}
         self._written: list[Attempt] = []
+        self.tells_saves = False
+        """Whether somebody asks for `saves`."""
+        self._saving: list[tuple[int, int, int]] = []
+        """When somebody writes a checkpoint by itself: which job, which attempt of it."""
         self._turns = 0
 
     @property
@@ -98,6 +104,8 @@ class Machine:
     def find(self, job: int, started: int, kept: int) -> None:
         """A job that ran before anybody looked, with so much of its work safe."""
         attempt = self.attempts[job] = Attempt(job, 1, started, kept, started)
+        attempt.place = self._turns
+        self._save_later(attempt)
         self.records.began(job, started)
         self._plan(attempt, started + self.records.duration[job], END)
 
@@ -114,6 +122,8 @@ class Machine:
         attempt = Attempt(job, order.attempt, now, records.kept[job], begins + restore, restore)
         attempt.overhead = self.habits.start_delay + restore
         self.attempts[job] = attempt
+        attempt.place = self._turns
+        self._save_later(attempt)
         records.began(job, now)
         if self.habits.start_delay:
             heapq.heappush(self.agenda, (begins, BEGIN, job, order.attempt))
@@ -143,6 +153,7 @@ class Machine:
         assert attempt.stopped is not None
         attempt.overhead += now - attempt.stopped
         attempt.stopped, attempt.works_from = None, now
+        self._save_later(attempt)
         left = self.records.duration[attempt.job] - self.records.kept[attempt.job] - attempt.worked
         self._plan(attempt, now + left, END)
 
@@ -179,16 +190,28 @@ class Machine:
 
     def saves(self, now: int) -> list[Fact]:
         """The last checkpoint of each that saves by itself at its interval, if it was not told yet."""
-        facts: list[Fact] = []
-        intervals, names = self.records.checkpoint_interval, self.records.names
-        for job, attempt in self.attempts.items():
-            interval = intervals[job]
-            if interval and attempt.stopped is None and now - attempt.works_from >= interval:
+        due: dict[int, int] = {}
+        while self._saving and self._saving[0][0] <= now:
+            _, job, number = heapq.heappop(self._saving)
+            attempt = self.attempts.get(job)
+            if attempt is None or attempt.number != number or attempt.stopped is not None:
+                continue
+            interval = self.records.checkpoint_interval[job]
+            if now - attempt.works_from >= interval:
                 last = now - (now - attempt.works_from) % interval
                 if last > attempt.told:
-                    attempt.told = last
-                    facts.append(Checkpointed(names[job], attempt.number, at=last + self._origin))
-        return facts
+                    attempt.told = due[job] = last
+                    heapq.heappush(self._saving, (last + interval, job, number))
+        if len(due) > 1:
+            due = dict(sorted(due.items(), key=lambda one: self.attempts[one[0]].place))
+        names, attempts = self.records.names, self.attempts
+        return [Checkpointed(names[job], attempts[job].number, at=last + self._origin) for job, last in due.items()]
+
+    def _save_later(self, attempt: Attempt) -> None:
+        """It writes its next checkpoint by itself after its interval of work."""
+        interval = self.records.checkpoint_interval[attempt.job]
+        if interval and self.tells_saves:
+            heapq.heappush(self._saving, (attempt.works_from + interval, attempt.job, attempt.number))
 
     def settle(self, now: int) -> None:
         """Those that wrote a checkpoint and were not told to go work on."""

@@ -62,6 +62,7 @@ class Replay:
         )
         self._entries = entries
         self._saves = doctrine_of(document.doctrine).traits.reads_checkpoints and any(records.checkpoint_interval)
+        self.machine.tells_saves = self._saves
         self._there = len(there)
         now = self.begin + self.origin
         found = [(job, one) for job, one in enumerate(there) if one.started is not None]

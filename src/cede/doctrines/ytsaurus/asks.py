@@ -55,7 +55,11 @@ class Asks:
                 self.need[:, kind] = np.sum(state.members_of(row), axis=0)
         self.amount: Int64s = np.ascontiguousarray(standing.amount[leading].T)
         spread = (state.work.placement[leading] == SPREAD) & (state.work.members[leading] > 1)
-        self.open: Bools = update.schedulable[self.operation] & ~spread
+        if update.pools.tree.fifo_schedulable is None:
+            self.open: Bools = np.array([one in update.plenty.asking for one in self.operation.tolist()], np.bool_)
+        else:
+            self.open = update.schedulable[self.operation]
+        self.open &= ~spread
         self.preempts: Bools = state.work.preempts[leading]
         self._served = [0] * len(firsts)
         self._claims: dict[int, Claim] = {}

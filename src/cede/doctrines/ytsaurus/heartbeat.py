@@ -172,7 +172,7 @@ class Beats:
 
     def _choose(self, node: int, free: Int64s, active: Bools, *, preemptive: bool, kinds: Bools | None = None) -> int:
         """The kind that starts next: of the least satisfied operation that fits, what was submitted first."""
-        if not len(self.asks) or not self.has_spare(free):
+        if not self.asks.open.any() or not self.has_spare(free):
             return NONE
         asks = self.asks
         fits = asks.open & active[asks.operation]

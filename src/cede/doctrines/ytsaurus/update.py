@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,8 @@ class Update:
         self.limited = bool((self.pool_limits[0] < UNLIMITED).any())
         self.spare: tuple[list[int], Int64s] | None = None
         """What a node must have left to be worth a look, by column, if no workload changes that."""
+        self.possible: set[Hashable] = set()
+        """Kinds of workloads that were found to be able to run some time, as `Waits` describes them."""
         self.promises = any(pool.promised for pool in self.pools.settings)
         self.short: set[int] | None = None
         """Operations below their share, where that follows from sums."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -134,8 +134,35 @@ class Waits:
         return self._without_room(kind)
 
     def _refused(self, kind: int) -> Decision | None:
-        state, update, row = self.state, self.update, self._row(kind)
+        never = self._impossible(kind)
         operation = int(self.asks.operation[kind])
+        if never is None and self.update.refused[operation]:  # only for now: what stands for ever is told first
+            facts = self._full_pool(operation, "max_operations")
+            return decision(self.state, self._row(kind), "refuse", rules.TOO_MANY, **facts)
+        return never
+
+    def _impossible(self, kind: int) -> Decision | None:
+        """Why it can never run; one like another that can is not looked at again until nodes or pools change."""
+        like = self._like(kind)
+        if like in self.update.possible:
+            return None
+        found = self._never(kind)
+        if found is None and like is not None:
+            self.update.possible.add(like)
+        return found
+
+    def _like(self, kind: int) -> Hashable:
+        """All that is asked here of a plain workload; none of one that is more than that."""
+        state, work, row = self.state, self.state.work, self._row(kind)
+        if state.static.policies or row in state.constraints or row in state.parts or row in state.odd_requests:
+            return None
+        if int(self.asks.operation[kind]) in self.update.operations.limited or work.required_node[row] != NONE:
+            return None
+        where = int(self.asks.pool[kind]), int(work.partition[row]), int(work.tenant[row]), int(work.placement[row])
+        return *where, int(work.members[row]), work.need[:, row].tobytes(), work.usage[:, row].tobytes()
+
+    def _never(self, kind: int) -> Decision | None:
+        state, row = self.state, self._row(kind)
         breach = breach_of(state, row, None, None)
         if breach is not None:
             rule = rules.FIXED if breach.fixed else rules.OUT_OF_RANGE
@@ -147,10 +174,7 @@ class Waits:
             return decision(state, row, "refuse", rules.SPREAD)
         if matches_nothing(state, self.asks.claim(kind)):
             return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
-        never = too_big(state, self.claim(kind), rules.TOO_BIG)
-        if never is None and update.refused[operation]:  # only for now: what stands for ever is told first
-            return decision(state, row, "refuse", rules.TOO_MANY, **self._full_pool(operation, "max_operations"))
-        return never
+        return too_big(state, self.claim(kind), rules.TOO_BIG)
 
     def _hopeless(self, kind: int) -> Decision | None:
         """It asks for more than a limit on its path leaves even if nothing else ran."""
