@@ -118,7 +118,7 @@ class _Plan:
         self._over_clocks(over)
         if waits is not None and may_try is not None:
             waits.may_try = may_try.copy()
-        if only_starts and not self.concerned:
+        if only_starts and not (self.concerned and self.beats.asks.open.any()):
             return
         worth = worth_a_beat(self.beats, may_try, over, only_starts=only_starts)
         worth &= nodes.state[: nodes.size] == READY

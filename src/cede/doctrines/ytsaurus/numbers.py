@@ -39,8 +39,6 @@ class Numbers:
         """What changed since: rows that came (1) or went (-1)."""
         self.moves = 0
         """How often something changed in this cycle."""
-        self._most = np.array(list(self.op_limits.values()), np.int64).reshape(-1, len(pools.columns))
-        self._bound: Rows = np.array(list(self.op_limits), np.intp)
 
     # -- what changes ------------------------------------------------------------------------------------------------
 
@@ -153,7 +151,10 @@ class Numbers:
         """Whether some limit is exceeded at all."""
         if self.limited and bool((self.pool_usage > self.limits).any()):
             return True
-        return bool((self.usage[self._bound] > self._most).any())
+        if not self.op_limits:
+            return False
+        most = np.array(list(self.op_limits.values()), np.int64)
+        return bool((self.usage[list(self.op_limits)] > most).any())
 
     # -- groups --------------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,9 @@ def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
     columns, least = beats.spare
     found: Bools = np.all(free[columns] >= least[:, None], axis=0)
     needs = beats.asks.need[:, claims]
+    if needs.shape[1] == 1:
+        found &= (needs <= np.maximum(free, 0)).all(axis=0)
+        return found
     if needs.shape[1] * free.shape[1] <= PAIRS:
         room = np.maximum(free, 0)
         found &= (needs[:, :, None] <= room[:, None, :]).all(axis=0).any(axis=0)

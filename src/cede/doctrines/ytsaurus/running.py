@@ -39,6 +39,8 @@ class RunningOperations:
         """How many operations each pool may have that all run."""
         self._known = [one.max_operations for one in settings]
         self._walked = False
+        self._answers: dict[int, tuple[bool, bool]] = {}
+        """Whether each runs, and is refused; neither, where nothing is said."""
         self._room = np.zeros((2, 0), np.bool_)
         self.running: Bools = self._room[0]
         self.refused: Bools = self._room[1]
@@ -102,9 +104,10 @@ class RunningOperations:
                 if pool in self._full:
                     at = bisect_left(self._lines[pool], place)
                     runs, refused = at < self._most[pool], at >= self._known[pool]
-        new = bool(self.running[number] != runs or self.refused[number] != refused)
-        self.running[number], self.refused[number] = runs, refused
-        return new
+        if self._answers.get(number, (False, False)) == (runs, refused):
+            return False
+        self._answers[number] = self.running[number], self.refused[number] = runs, refused
+        return True
 
     def _walk(self) -> set[int]:
         """All of them, in the order of places."""
@@ -124,6 +127,7 @@ class RunningOperations:
             for pool in path:
                 run[pool] += 1
             self.running[number] = True
+        self._answers = dict(enumerate(zip(self.running.tolist(), self.refused.tolist(), strict=True)))
         return set(np.flatnonzero((self._room[:, : len(operations)] != before).any(axis=0)).tolist())
 
 

@@ -13,6 +13,8 @@ from cede.state.state import State
 
 IDLE, HOLDS, WAITS, LEAVES = range(4)
 SMALL = 256
+NO_TIME = 2**63 - 1
+"""When an operation without workloads began."""
 NOBODY: Rows = np.zeros(0, np.intp)
 
 
@@ -98,7 +100,7 @@ class Standing:
         each = np.bincount(self.operation[known] * kinds + self.kind[known], minlength=len(numbers) * kinds)
         self.counts[:] = each.reshape(-1, kinds)
         self.alive = int(np.count_nonzero(self.counts[:, HOLDS] + self.counts[:, WAITS]))
-        first = np.full(len(numbers), np.iinfo(np.int64).max)
+        first = np.full(len(numbers), NO_TIME)
         self._came[known] = work.submitted[known]
         np.minimum.at(first, self.operation[known], work.submitted[known])
         self.submitted = dict(enumerate(first.tolist()))
@@ -234,21 +236,21 @@ class Standing:
         was, self._came[row] = int(self._came[row]), work.submitted[row]
         if before != now or was != self._came[row]:
             self._begin(before, was)
-        self.submitted[now] = min(self.submitted.get(now, np.iinfo(np.int64).max), int(work.submitted[row]))
+        self.submitted[now] = min(self.submitted.get(now, NO_TIME), int(work.submitted[row]))
         return {before, now} - {NONE}
 
     def _begin(self, operation: int, gone: int) -> None:
         """An operation lost a workload that was submitted then: it starts with the first of those that are left."""
         if operation != NONE and gone <= self.submitted[operation]:
             if not self.counts[operation].any():
-                self.submitted[operation] = np.iinfo(np.int64).max
+                self.submitted[operation] = NO_TIME
                 return
             left = self._came[self.operation == operation]
-            self.submitted[operation] = int(left.min(initial=np.iinfo(np.int64).max))
+            self.submitted[operation] = int(left.min(initial=NO_TIME))
 
     def _count(self, row: int, operation: int, kind: int, sign: int) -> None:
         counts = self.counts[operation]
-        before = counts[HOLDS] + counts[WAITS]
+        _, holds, waits, _ = counts.tolist()
         if kind == HOLDS:
             self.usage[operation] += sign * self.amount[row]
             others = self._holders.setdefault(operation, [])
@@ -260,4 +262,5 @@ class Standing:
             others_wait = self.waiters.setdefault(operation, set())
             others_wait.add(row) if sign > 0 else others_wait.discard(row)
         counts[kind] += sign
-        self.alive += int(counts[HOLDS] + counts[WAITS] > 0) - int(before > 0)
+        if kind in (HOLDS, WAITS):
+            self.alive += (holds + waits + sign > 0) - (holds + waits > 0)
