@@ -63,10 +63,20 @@ class Book:
             used[node] = max(before[node], after[node])
 
     def add_all(self, queue: int, asked: Asked, code: int = RUNNING) -> None:
+        if self.moments is None:
+            quotas, used = self.quotas, self.used
+            for pair, amount in asked:
+                _add(quotas, pair, used[pair], queue, amount)
+            return
         for pair, amount in asked:
             self.add(pair, queue, amount, code)
 
     def remove_all(self, queue: int, asked: Asked, code: int = RUNNING) -> None:
+        if self.moments is None:
+            quotas, used = self.quotas, self.used
+            for pair, amount in asked:
+                _remove(quotas, pair, used[pair], queue, amount)
+            return
         for pair, amount in asked:
             self.remove(pair, queue, amount, code)
 
@@ -118,12 +128,23 @@ class Book:
         subtree = self.quotas.subtree
         return all(self.used[pair][queue] <= subtree[pair][queue] for pair in pairs)
 
+    def any_within(self, queues: Iterable[int], pairs: Sequence[int]) -> bool:
+        """Whether any of these queues is within its quota in every one of these pairs."""
+        used, subtree = self.used, self.quotas.subtree
+        for queue in queues:
+            for pair in pairs:
+                if used[pair][queue] > subtree[pair][queue]:
+                    break
+            else:
+                return True
+        return False
+
     def fits(self, queue: int, asked: Asked, borrowing: bool = True) -> bool:
         """Whether the queue can take this, and, unless it may borrow, stays within its quota."""
-        return all(
-            amount <= self.available(pair, queue) and (borrowing or not self.borrows(pair, queue, amount))
-            for pair, amount in asked
-        )
+        for pair, amount in asked:
+            if amount > self.available(pair, queue) or (not borrowing and self.borrows(pair, queue, amount)):
+                return False
+        return True
 
     def local_available(self, pair: int, queue: int) -> int:
         return max(0, self.quotas.local[pair][queue] - self.used[pair][queue])

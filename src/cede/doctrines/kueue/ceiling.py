@@ -10,11 +10,11 @@ cohort: with an advantage it is there already, and without one every attempt tha
 from __future__ import annotations
 
 from cede.doctrines.kueue.book import Book
-from cede.doctrines.kueue.hosts import Claims, lets
+from cede.doctrines.kueue.hosts import Claims, lets, may_hold
 from cede.doctrines.kueue.kinds import Kind
-from cede.doctrines.kueue.settings import NEVER
+from cede.doctrines.kueue.settings import ANY, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
-from cede.state.columns import NONE
+from cede.state.columns import NONE, Int64s
 
 Sums = list[int]
 Reachable = tuple[Sums, Sums, Sums]
@@ -28,6 +28,8 @@ class Ceiling:
         self.snapshot = snapshot
         self._known: dict[tuple[int, int, bool], Reachable] = {}
         self._available: dict[int, Sums] = {}
+        self._hosts: dict[Claims, Int64s] = {}
+        self._all: dict[Claims, Int64s] = {}
 
     def may_have_a_way(self, kind: Kind) -> bool:
         """False only if it certainly has none."""
@@ -51,7 +53,7 @@ class Ceiling:
                     break
             else:
                 return False
-        return kind.claim is None or self._has_hosts(kind, Claims(*key, others))
+        return kind.claim is None or self._has_hosts(kind, Claims(*key), others=others)
 
     def _ends_within_quota(self, kind: Kind, keeps: Sums) -> bool:
         """Whether its queue may, with all its own candidates gone."""
@@ -73,20 +75,48 @@ class Ceiling:
         snapshot = self.snapshot
         return kind.settings.borrow or snapshot.mode.fair or len(snapshot.quotas.path[kind.queue]) > 2
 
-    def _has_hosts(self, kind: Kind, claims: Claims) -> bool:
+    def _has_hosts(self, kind: Kind, claims: Claims, *, others: bool) -> bool:
         """Whether nodes may have room for it; when victims of this plan have left, nobody knows without a search."""
         snapshot = self.snapshot
-        assert kind.claim is not None
+        claim, running = kind.claim, snapshot.running
+        assert claim is not None
         if snapshot.left:
             return True
-        hosts, holders = snapshot.running.hosts, snapshot.running.holders
-        grown = (claims.others, hosts.grown(claims, holders))
+        if others:
+            return may_hold(claim, self._with_others(claims))
+        grown = running.hosts.grown(claims, running.holders)
         if kind.homeless == grown:
             return False
-        if hosts.may_hold(kind.claim, claims, holders):
+        if may_hold(claim, self._most(claims)):
             return True
-        kind.homeless = grown
+        if not snapshot.booked:
+            kind.homeless = grown
         return False
+
+    def _most(self, claims: Claims) -> Int64s:
+        found = self._hosts.get(claims)
+        if found is None:
+            running = self.snapshot.running
+            leaving = running.those_leaving() if running.leaving else ()
+            found = running.hosts.most(claims, running.holders, leaving, self.snapshot.booked)
+            self._hosts[claims] = found
+        return found
+
+    def _with_others(self, claims: Claims) -> Int64s:
+        """What each node could have if all went who may, of the own queue and of those above their quota."""
+        found = self._all.get(claims)
+        if found is None:
+            snapshot, running, quotas = self.snapshot, self.snapshot.running, self.snapshot.quotas
+            policy = quotas.settings(claims.queue).reclaim
+            below = 0 if policy == ANY else claims.priority
+            found = self._most(claims)
+            root = quotas.root[claims.queue]
+            others = (other for other, sums in enumerate(running.below) if sums and quotas.root[other] == root)
+            for other in others:
+                if other != claims.queue and _exceeds(snapshot.lasting, other):
+                    found = found + running.hosts.standing((other, policy, below), running.holders)
+            self._all[claims] = found
+        return found
 
     def _reachable(self, kind: Kind) -> Reachable:
         snapshot, settings = self.snapshot, kind.settings

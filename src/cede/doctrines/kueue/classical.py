@@ -86,7 +86,7 @@ def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found
     amounts = search.snapshot.amounts
     done: set[int] = set()
     taken: Found = []
-    notes = search.notes
+    notes, room = search.notes, search.room
     for stretch in walk:
         for at, row in enumerate(stretch.rows):
             queue = stretch.queues[at]
@@ -101,7 +101,7 @@ def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found
                     if notes is not None:
                         _note_no_borrowing(search, row)
                     continue
-                if any(book.within(node, contested) for node in reach.nodes(queue)):
+                if book.any_within(reach.nodes(queue), contested):
                     done.add(queue)
                     if notes is not None:
                         _note_by_then(search, row, queue)
@@ -112,7 +112,7 @@ def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found
             victim = Taken(row, queue, reason, amounts(row, search.pairs))
             search.take(victim)
             taken.append(victim)
-            if search.fits(borrowing):
+            if (room is None or room.fits()) and search.fits(borrowing):
                 return _spared(search, taken, walk, borrowing)
     for victim in reversed(taken):
         search.put_back(victim)

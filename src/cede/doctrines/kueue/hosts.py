@@ -2,13 +2,16 @@
 
 Of a node a claimant can have all that is not held by those whom its policies do not let it take. Who comes or goes and
 may be taken changes nothing of that; so for each queue and priority the sums move with the others only. What is
-preempting is left out, for it makes way for what is reserved: so the sums are never less than what there is.
+preempting makes way for what is reserved, and counts as far as that is less. What those of other queues hold who may be
+taken is told apart, for only queues above their quota give way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
+
+import numpy as np
 
 from cede.doctrines.kueue.quota import Asked, Quotas
 from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
@@ -17,8 +20,16 @@ from cede.doctrines.parts.fit import feasible, members_that_fit
 from cede.state.columns import PREEMPTING, Int64s
 from cede.state.state import State
 
-Places = tuple[tuple[int, Int64s], ...]
-"""What a workload holds of which nodes."""
+
+class Place(NamedTuple):
+    """What a workload holds of one node, of every column; and again as numbers, where it is something."""
+
+    node: int
+    amounts: Int64s
+    counts: tuple[tuple[int, int], ...]
+
+
+Places = tuple[Place, ...]
 
 
 class Holding(NamedTuple):
@@ -33,12 +44,11 @@ class Holding(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """Whom a claimant may take: of its own queue, and of others in its tree if `others`."""
+    """Those whose candidates are the same."""
 
     queue: int
     priority: int
     preempts: bool
-    others: bool
 
 
 def lets(policy: str, claimant: int, priority: int) -> bool:
@@ -49,18 +59,26 @@ def lets(policy: str, claimant: int, priority: int) -> bool:
 
 
 class _Most:
-    """What each node could have for some claims; `grown` counts the times that it became more."""
+    """What each node could have for some claims, nobody of other queues gone; `grown` counts when it became more."""
 
-    __slots__ = ("amounts", "claims", "grown", "own", "reclaim", "root", "within")
+    __slots__ = ("amounts", "claims", "grown", "within")
 
-    def __init__(self, quotas: Quotas, claims: Claims, empty: Int64s) -> None:
-        settings = quotas.settings(claims.queue)
+    def __init__(self, claims: Claims, within: str, amounts: Int64s) -> None:
         self.claims = claims
-        self.within = settings.within if claims.preempts else NEVER
-        self.reclaim = settings.reclaim if claims.preempts and claims.others else NEVER
-        self.root = quotas.root[claims.queue]
-        self.amounts = empty
+        self.within = within if claims.preempts else NEVER
+        self.amounts = amounts
         self.grown = 0
+
+    def lets_go(self, held: Holding) -> bool:
+        if not held.preemptible or held.queue != self.claims.queue:
+            return False
+        return lets(self.within, self.claims.priority, held.priority)
+
+
+Below = tuple[int, str, int]
+"""A queue, and the policy and priority of a claimant of another queue."""
+MOST_KEPT = 64
+"""Tables of nodes that are kept of each sort."""
 
 
 class Hosts:
@@ -70,55 +88,94 @@ class Hosts:
         self.state = state
         self.quotas = quotas
         self._most: dict[Claims, _Most] = {}
+        self._standing: dict[Below, Int64s] = {}
 
     def move(self, held: Holding, sign: int) -> None:
         """This workload takes its room, or gives it back."""
-        if held.code == PREEMPTING:
-            return
-        root = self.quotas.root[held.queue]
+        leaves = held.code == PREEMPTING
         for most in self._most.values():
-            if not self._may_go(most, held, root):
-                amounts = most.amounts
-                for node, amount in held.places:
-                    amounts[:, node] -= sign * amount
-                if sign < 0:
-                    most.grown += 1
-
-    @staticmethod
-    def _may_go(most: _Most, held: Holding, root: int) -> bool:
-        if not held.preemptible:
-            return False
-        priority = most.claims.priority
-        if held.queue == most.claims.queue:
-            return lets(most.within, priority, held.priority)
-        return root == most.root and lets(most.reclaim, priority, held.priority)
+            if leaves:
+                most.grown += sign < 0
+            elif not most.lets_go(held):
+                _add(most.amounts, held.places, -sign)
+                most.grown += sign < 0
+        if held.preemptible:
+            for (queue, policy, priority), amounts in self._standing.items():
+                if queue == held.queue and lets(policy, priority, held.priority):
+                    _add(amounts, held.places, sign)
 
     def grown(self, claims: Claims, holders: Iterable[Holding]) -> int:
         """How often there came to be more for these claims; the same number means that there is no more."""
         return self._of(claims, holders).grown
 
-    def may_hold(self, claim: Claim, claims: Claims, holders: Iterable[Holding]) -> bool:
-        """False only if the nodes have certainly no room for all its members, whoever it takes."""
-        assert claim.need is not None
-        amounts = self._of(claims, holders).amounts
-        if claim.single:
-            return bool(feasible(claim, claim.need, amounts).any())
-        return int(members_that_fit(claim, amounts).sum()) >= claim.members
+    def most(
+        self, claims: Claims, holders: Iterable[Holding], leaving: Iterable[Holding], booked: Iterable[Places]
+    ) -> Int64s:
+        """What each node could have for these claims, with what is booked in this plan and nobody of other queues gone;
+        to look at, not to change."""
+        found = self._of(claims, holders)
+        amounts = found.amounts
+        stay: dict[int, Int64s] = {}
+        for held in leaving:
+            if not found.lets_go(held):
+                for node, amounts_there, _ in held.places:
+                    stay[node] = stay[node] + amounts_there if node in stay else amounts_there
+        if stay or booked:
+            amounts = amounts.copy()
+            for node, amount in stay.items():
+                amounts[:, node] -= np.maximum(amount - self.state.nodes.held[:, node], 0)
+            for places in booked:
+                _add(amounts, places, -1)
+        return amounts
+
+    def standing(self, below: Below, holders: Iterable[Holding]) -> Int64s:
+        """What those of a queue hold of each node whom a claimant of another may take; to look at, not to change."""
+        found = self._standing.get(below)
+        if found is None:
+            if len(self._standing) >= MOST_KEPT:
+                self._standing.clear()
+            nodes, (queue, policy, priority) = self.state.nodes, below
+            found = self._standing[below] = np.zeros((len(nodes.capacity), nodes.size), np.int64)
+            for held in holders:
+                if held.queue == queue and held.preemptible and lets(policy, priority, held.priority):
+                    _add(found, held.places, 1)
+        return found
 
     def _of(self, claims: Claims, holders: Iterable[Holding]) -> _Most:
         found = self._most.get(claims)
         if found is None:
+            if len(self._most) >= MOST_KEPT:
+                self._most.clear()
             nodes, size = self.state.nodes, self.state.nodes.size
-            found = _Most(self.quotas, claims, nodes.capacity[:, :size] - nodes.occupied[:, :size])
+            empty = nodes.capacity[:, :size] - nodes.occupied[:, :size]
+            found = self._most[claims] = _Most(claims, self.quotas.settings(claims.queue).within, empty)
             for held in holders:
-                if held.code != PREEMPTING and not self._may_go(found, held, self.quotas.root[held.queue]):
-                    for node, amount in held.places:
-                        found.amounts[:, node] -= amount
-            self._most[claims] = found
+                if held.code != PREEMPTING and not found.lets_go(held):
+                    _add(empty, held.places, -1)
         return found
+
+
+def _add(amounts: Int64s, places: Places, sign: int) -> None:
+    for node, amount, _ in places:
+        if sign > 0:
+            amounts[:, node] += amount
+        else:
+            amounts[:, node] -= amount
+
+
+def may_hold(claim: Claim, amounts: Int64s) -> bool:
+    """Whether nodes with so much have room for all members of a claim that are alike."""
+    assert claim.need is not None
+    if claim.single:
+        return bool(feasible(claim, claim.need, amounts).any())
+    return int(members_that_fit(claim, amounts).sum()) >= claim.members
 
 
 def places_of(state: State, row: int) -> Places:
     """What a workload holds of which nodes."""
     residents = state.residents
-    return tuple((int(residents.node[at]), residents.amount[:, at].copy()) for at in state.residents_of(row))
+    return tuple(place_of(int(residents.node[at]), residents.amount[:, at].copy()) for at in state.residents_of(row))
+
+
+def place_of(node: int, amounts: Int64s) -> Place:
+    return Place(node, amounts, tuple((column, count) for column, count in enumerate(amounts.tolist()) if count))

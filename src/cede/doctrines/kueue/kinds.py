@@ -33,8 +33,8 @@ class Kind:
     does not tell that it has no way. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
     `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
-    it is `homeless` as long as nodes have not more for it than that often, with others' work or without. `memo`: what
-    else follows from what it asks for.
+    it is `homeless` as long as nodes have not more for it, as they had that often. `memo`: what else follows from what
+    it asks for.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Kind:
     asked: bool = False
     steady: bool = False
     claim: Claim | None = None
-    homeless: tuple[bool, int] | None = None
+    homeless: int = NOT_YET
     memo: dict[Hashable, Any] = field(default_factory=dict)
     refused: bool = False
 

@@ -182,6 +182,11 @@ class Running:
         assert self._held is not None
         return self._held.values()
 
+    def those_leaving(self) -> list[Holding]:
+        """Those of them that are being preempted."""
+        assert self._held is not None
+        return [self._held[row] for row in self.leaving]
+
     # -- within one plan -----------------------------------------------------------------------------------------
 
     def leave(self, victims: Mapping[int, str]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from cede.doctrines.kueue.book import Book
 from cede.doctrines.kueue.drs import Doubts, Shares
 from cede.doctrines.kueue.holdings import Holdings
+from cede.doctrines.kueue.hosts import Place, Places
 from cede.doctrines.kueue.quota import Asked, Quotas, quotas_of
 from cede.doctrines.kueue.running import Holders, Running, holders_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
@@ -61,8 +62,9 @@ class Snapshot:
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is
     `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
-    then. `log` says who changed the book so far, how, and in which pairs. `uneven`: less than nothing was held back in
-    this pass, and what a cohort uses is not what its children take. `silent`: nobody reads why somebody waits.
+    then; `booked` is what it took of nodes, for those who look at sums. `log` says who changed the book so far, how,
+    and in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
+    children take. `silent`: nobody reads why somebody waits.
 
     Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
@@ -85,6 +87,7 @@ class Snapshot:
     uneven: bool = False
     silent: bool = False
     doubts: Doubts | None = None
+    booked: list[Places] = field(default_factory=list)
     unbooked: list[tuple[int, list[int] | None, tuple[PodSet, ...]]] = field(default_factory=list)
     _stamps: dict[Hashable, int] = field(default_factory=lambda: {(0, 0): 0})
     _changes: int = 0
@@ -114,6 +117,9 @@ class Snapshot:
         """A claimant's members stand on these nodes, or will."""
         if self.tracked:
             self.unbooked.append((row, nodes, parts))
+            if self.silent:
+                vectors = self.state.vectors_of(parts, bool(self.state.work.exclusive[row]))
+                self.booked.append(tuple(Place(node, vector, ()) for node, vector in zip(nodes, vectors, strict=False)))
 
     def settle(self) -> None:
         """The columns show what the plan did so far."""
