@@ -84,7 +84,7 @@ class Account:
     to begin with is `counted` when somebody asks for it.
     """
 
-    def __init__(self, state: State, counted: Callable[[str], Held]) -> None:
+    def __init__(self, state: State, counted: Callable[[str, list[str]], Held]) -> None:
         entries = state.tree.derived.get("kueue account")
         if not isinstance(entries, _Entries):
             entries = state.tree.derived["kueue account"] = _Entries(state)
@@ -115,7 +115,7 @@ class Account:
         """What the queue's own work holds."""
         began = self._began.get(queue)
         if began is None:
-            began = self._began[queue] = self._counted(queue)
+            began = self._began[queue] = self._counted(queue, self.children[queue])
         moved = self._moved.get(queue)
         return began[when].get(pair, 0) + (0 if moved is None else moved[when].get(pair, 0))
 

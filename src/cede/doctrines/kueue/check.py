@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.kueue.account import AFTER, BEFORE, MOMENTS, WHEN, Account, Amounts, Held, by_pair, of_members
+from cede.doctrines.kueue.account import AFTER, BEFORE, MOMENTS, WHEN, Account, Amounts, Held, Pair, by_pair, of_members
 from cede.model.plan import REQUEUED, Decision
 from cede.state.admission import admitted_parts, asks_of, sizes_of, standing_ask
-from cede.state.columns import STATES, SUSPENDED, Bools, Int64s
+from cede.state.columns import STATES, SUSPENDED, Bools
 from cede.state.standing import OVERLAPPING
 from cede.state.state import State
 
@@ -183,7 +183,17 @@ def _held(state: State, row: int) -> Amounts:
     return by_pair(ask.usage) if state.work.usage_given[row] else of_members(ask.sizes)
 
 
-def _counted(state: State, queue: str) -> Held:
+def _columns(state: State) -> list[tuple[int, Pair, int]]:
+    """The pair that each column counts, and the nano-units in one of it."""
+    found: list[tuple[int, Pair, int]] | None = state.tree.derived.get("kueue columns")
+    if found is None:
+        units = list(zip(state.units.names, state.units.nano, strict=True))
+        found = [(at, next(iter(by_pair({name: nano}))), nano) for at, (name, nano) in enumerate(units) if name]
+        state.tree.derived["kueue columns"] = found
+    return found
+
+
+def _counted(state: State, queue: str, children: list[str]) -> Held:
     """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in."""
     tree, number = state.tree, state.tree.index[queue]
     if not _whole(state):
@@ -193,8 +203,13 @@ def _counted(state: State, queue: str) -> Held:
                 for pair, amount in _held(state, row).items():
                     found[when][pair] = found[when].get(pair, 0) + amount
         return found
-    total: Int64s = tree.usage[:, number] - tree.usage[:, tree.parent == number].sum(axis=1)
-    everything = by_pair(state.units.amounts(total.tolist()))
+    total = tree.usage[:, number].tolist()
+    for child in children:
+        total = [have - less for have, less in zip(total, tree.usage[:, tree.index[child]].tolist(), strict=True)]
+    everything: Amounts = {}
+    for column, pair, nano in _columns(state):
+        if total[column]:
+            everything[pair] = everything.get(pair, 0) + total[column] * nano
     found = {BEFORE: everything, AFTER: dict(everything)}
     if state.between:
         for row in _holders(state, number, np.isin(state.work.state, OVERLAPPING)):

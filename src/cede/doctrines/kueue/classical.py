@@ -34,7 +34,8 @@ def find(search: Search) -> Outcome:
             search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
         elif attempts == (True, False) and not borrowing and not len(priority):
             continue  # the same walk as before, and it would have to end within its quota besides
-        elif not _enough(search, (pool.own, hierarchy, priority), borrowing):
+        search.restore()
+        if search.notes is None and not _enough(search, (pool.own, hierarchy, priority), borrowing):
             continue
         found = attempt(search, reach, walk, borrowing)
         if found:
@@ -81,7 +82,7 @@ def _attempts(search: Search, hierarchy: int, priority: int) -> Iterable[bool]:
 
 
 def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found:
-    """Take one after another until the claimant fits; then spare. The search is as before if it does not."""
+    """Take one after another until the claimant fits; then spare. If it does not, all are to be put back."""
     book, contested = search.book, search.contested
     amounts = search.snapshot.amounts
     done: set[int] = set()
@@ -114,8 +115,7 @@ def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found
             taken.append(victim)
             if (room is None or room.fits()) and search.fits(borrowing):
                 return _spared(search, taken, walk, borrowing)
-    for victim in reversed(taken):
-        search.put_back(victim)
+    search.tried = taken
     if notes is not None:
         for victim in taken:
             notes.stays(victim.row, rules.TOO_LITTLE)

@@ -298,6 +298,8 @@ class _Pass:
 
     def _answer(self, entry: Entry) -> tuple[str, Decision]:
         """What becomes of the head; as of the one like it before, if nothing is different."""
+        if self.snapshot.silent:
+            return self._process(entry)
         place = self.known.place(entry)
         known = self.known.parked(place, entry)
         if known is not None:

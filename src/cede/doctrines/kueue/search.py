@@ -63,6 +63,14 @@ class Search:
         self.notes = notes
         self.book: Book = snapshot.book.copy()
         self.pairs = tuple(pair for pair, _ in asked)
+        self.tried: list[Taken] = []
+        """Those who were taken in vain, and are to be put back before somebody tries again."""
+
+    def restore(self) -> None:
+        """Everybody who was taken in vain is there again."""
+        for victim in reversed(self.tried):
+            self.put_back(victim)
+        self.tried = []
 
     @property
     def queue(self) -> int:
