@@ -10,7 +10,7 @@ cohort: with an advantage it is there already, and without one every attempt tha
 from __future__ import annotations
 
 from cede.doctrines.kueue.book import Book
-from cede.doctrines.kueue.hosts import Claims, lets, may_hold
+from cede.doctrines.kueue.hosts import Claims, lets, may_hold, took
 from cede.doctrines.kueue.kinds import Kind
 from cede.doctrines.kueue.settings import ANY, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
@@ -42,7 +42,7 @@ class Ceiling:
         keeps, alone, together = reachable
         others = together is not alone
         if others and not self._reaches_far(kind):
-            others = self._ends_within_quota(kind, keeps)
+            others = self._ends_within_quota(kind, keeps) and self._may_begin(kind)
         most = together if others else alone
         for slot in kind.slots:
             for asked in slot:
@@ -70,18 +70,32 @@ class Ceiling:
                 return False
         return True
 
+    def _may_begin(self, kind: Kind) -> bool:
+        """Whether its queue is below its quota in all that is short, without which no attempt looks at others.
+
+        Short is at least what is not available; where all is available nodes are short, and then everything is. With
+        the advantage the queue is below its quota in all of it.
+        """
+        assert kind.slots is not None
+        several = len(kind.parts) > 1 or any(len(slot) > 1 for slot in kind.slots)
+        if several or kind.parts[0].min_count is not None:
+            return True
+        queue, used, subtree = kind.queue, self.snapshot.lasting.used, self.snapshot.quotas.subtree
+        asked = [each for slot in kind.slots for each in slot[0]]
+        available = self._available[queue]
+        short = [pair for pair, amount in asked if amount > available[pair]] or [pair for pair, _ in asked]
+        return all(used[pair][queue] < subtree[pair][queue] for pair in short)
+
     def _reaches_far(self, kind: Kind) -> bool:
         """Whether it may take others though its queue ends above its quota."""
         snapshot = self.snapshot
         return kind.settings.borrow or snapshot.mode.fair or len(snapshot.quotas.path[kind.queue]) > 2
 
     def _has_hosts(self, kind: Kind, claims: Claims, *, others: bool) -> bool:
-        """Whether nodes may have room for it; when victims of this plan have left, nobody knows without a search."""
+        """Whether nodes may have room for it."""
         snapshot = self.snapshot
         claim, running = kind.claim, snapshot.running
         assert claim is not None
-        if snapshot.left:
-            return True
         if others:
             return may_hold(claim, self._with_others(claims))
         grown = running.hosts.grown(claims, running.holders)
@@ -89,7 +103,7 @@ class Ceiling:
             return False
         if may_hold(claim, self._most(claims)):
             return True
-        if not snapshot.booked:
+        if not snapshot.booked and not snapshot.left:
             kind.homeless = grown
         return False
 
@@ -98,8 +112,8 @@ class Ceiling:
         if found is None:
             running = self.snapshot.running
             leaving = running.those_leaving() if running.leaving else ()
-            found = running.hosts.most(claims, running.holders, leaving, self.snapshot.booked)
-            self._hosts[claims] = found
+            found = running.hosts.most(claims, running.holders, leaving, running.went)
+            found = self._hosts[claims] = took(found, self.snapshot.booked)
         return found
 
     def _with_others(self, claims: Claims) -> Int64s:

@@ -8,7 +8,7 @@ taken is told apart, for only queues above their quota give way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -109,23 +109,24 @@ class Hosts:
         return self._of(claims, holders).grown
 
     def most(
-        self, claims: Claims, holders: Iterable[Holding], leaving: Iterable[Holding], booked: Iterable[Places]
+        self, claims: Claims, holders: Iterable[Holding], leaving: Iterable[Holding], went: Sequence[Holding]
     ) -> Int64s:
-        """What each node could have for these claims, with what is booked in this plan and nobody of other queues gone;
-        to look at, not to change."""
+        """What each node could have for these claims, nobody of other queues gone but those who went in this plan; to
+        look at, not to change."""
         found = self._of(claims, holders)
         amounts = found.amounts
         stay: dict[int, Int64s] = {}
         for held in leaving:
             if not found.lets_go(held):
-                for node, amounts_there, _ in held.places:
-                    stay[node] = stay[node] + amounts_there if node in stay else amounts_there
-        if stay or booked:
+                for node, there, _ in held.places:
+                    stay[node] = stay[node] + there if node in stay else there
+        if stay or went:
             amounts = amounts.copy()
-            for node, amount in stay.items():
-                amounts[:, node] -= np.maximum(amount - self.state.nodes.held[:, node], 0)
-            for places in booked:
-                _add(amounts, places, -1)
+            for node, there in stay.items():
+                amounts[:, node] -= np.maximum(there - self.state.nodes.held[:, node], 0)
+            for held in went:
+                if held.code != PREEMPTING and not found.lets_go(held):
+                    _add(amounts, held.places, 1)
         return amounts
 
     def standing(self, below: Below, holders: Iterable[Holding]) -> Int64s:
@@ -161,6 +162,15 @@ def _add(amounts: Int64s, places: Places, sign: int) -> None:
             amounts[:, node] += amount
         else:
             amounts[:, node] -= amount
+
+
+def took(amounts: Int64s, booked: Sequence[Places]) -> Int64s:
+    """The same with what was booked taken away."""
+    if booked:
+        amounts = amounts.copy()
+        for places in booked:
+            _add(amounts, places, -1)
+    return amounts
 
 
 def may_hold(claim: Claim, amounts: Int64s) -> bool:

@@ -67,7 +67,8 @@ class Running:
         self.hosts = Hosts(state, quotas)
         self._held: dict[int, Holding] | None = None
         self._zeros: dict[int, frozenset[int]] | None = None
-        self._left: list[Holding] = []
+        self.went: list[Holding] = []
+        """Those that left in this plan."""
 
     def _overlapping(self) -> dict[int, int]:
         work, size = self.state.work, self.state.work.size
@@ -185,7 +186,8 @@ class Running:
     def those_leaving(self) -> list[Holding]:
         """Those of them that are being preempted."""
         assert self._held is not None
-        return [self._held[row] for row in self.leaving]
+        gone = set(map(id, self.went))
+        return [held for row in self.leaving if id(held := self._held[row]) not in gone]
 
     # -- within one plan -----------------------------------------------------------------------------------------
 
@@ -194,14 +196,14 @@ class Running:
         if self._held is not None:
             for row in victims:
                 held = self._held[row]
-                self._left.append(held)
+                self.went.append(held)
                 self._count(held, -1)
 
     def end_plan(self) -> None:
         """Everybody is there again."""
-        for held in self._left:
+        for held in self.went:
             self._count(held, 1)
-        self._left.clear()
+        self.went.clear()
 
 
 def zeros_of(state: State, quotas: Quotas, row: int) -> frozenset[int]:
