@@ -335,3 +335,90 @@ def test_lattice_acts_as_its_whole_plan(edition: str, seed: int) -> None:
 
     kinds = [allocation(dice, tenants=bool(document.tenants)) for _ in range(8)]
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue)
+
+
+# -- Kueue -------------------------------------------------------------------------------------------------------------
+
+
+def cohorts(dice: Random) -> tuple[ClusterFile, dict[str, Any]]:
+    """Queues a and b in a cohort, c beside it or in one above; sometimes fair sharing, limits, and no nodes' room."""
+    shape: dict[str, Any] = {"partitions": 1, "nodes": [(4, 8)] * dice.randint(1, 4)}
+    mode: dict[str, Any] = dice.choice([{}, {}, {"preemption": "FairSharing"}])
+    if mode and dice.random() < 0.5:
+        mode = mode | {"recheck_final_set": True}
+    deep = dice.random() < 0.5
+    document = parse_document(
+        {
+            "cede": 1,
+            "doctrine": {"name": "kueue", **mode},
+            "nodes": [node(number, gpu, cpu) for number, (gpu, cpu) in enumerate(shape["nodes"])],
+            "queues": [
+                {"name": "all"},
+                *([{"name": "left", "parent": "all"}] if deep else []),
+                {"name": "a", "parent": "left" if deep else "all", **cluster_queue(dice)},
+                {"name": "b", "parent": "left" if deep else "all", **cluster_queue(dice)},
+                {"name": "c", "parent": "all", **cluster_queue(dice)},
+            ],
+            **({"tenants": [{"name": "t", "max_workloads": 2, "max_nodes": 2}]} if dice.random() < 0.2 else {}),
+        }
+    )
+    return document, shape | {"deep": deep}
+
+
+def cluster_queue(dice: Random) -> dict[str, Any]:
+    reclaim = dice.choice(["Any", "Any", "LowerPriority", "Never"])
+    settings: dict[str, Any] = {
+        "withinClusterQueue": dice.choice(["LowerPriority", "LowerOrNewerEqualPriority", "Never"]),
+        "reclaimWithinCohort": reclaim,
+        "queueingStrategy": dice.choice(["BestEffortFIFO", "BestEffortFIFO", "StrictFIFO"]),
+    }
+    if reclaim != "Never" and dice.random() < 0.3:
+        settings["borrowWithinCohort"] = {"policy": "LowerPriority", "maxPriorityThreshold": 5}
+    made: dict[str, Any] = {
+        "guaranteed": {"gpu": dice.choice([0, 2, 4, 6]), "cpu": dice.choice([4, 8, 12])},
+        "weight": dice.choice([1, 1, 3]),
+        "settings": settings,
+    }
+    if dice.random() < 0.2:
+        made[dice.choice(["borrowing_limit", "lending_limit", "max"])] = {"gpu": dice.choice([1, 3])}
+    return made
+
+
+def admitted(dice: Random) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "queue": dice.choice(["a", "b", "b", "c"]),
+        "priority": dice.choice([0, 0, 5, 10]),
+        "requests": {"gpu": dice.choice([1, 1, 2, 4]), "cpu": dice.choice([1, 1, 2])},
+        "members": dice.choice([1, 1, 1, 2, 3]),
+        "preemptible": dice.random() < 0.9,
+        "preempts": dice.random() < 0.9,
+        "tenant": dice.choice([None, None, None, "t"]),
+        "checkpoint": dice.choice([None, {"mode": "auto"}]),
+    }
+    if dice.random() < 0.2:
+        made |= dice.choice(
+            [
+                {"placement": "tight"},
+                {"placement": "spread"},
+                {"constraints": {"nodes": ["n0"]}},
+                {"constraints": {"labels": {"kind": "k0"}}},
+                {"exclusive": True},
+                {"requests": {"gpu": 5, "cpu": 1}},
+                {"requests": {"gpu": "500m", "cpu": 1}},
+            ]
+        )
+    return made
+
+
+@pytest.mark.parametrize("seed", range(2 * LIVES))
+def test_kueue_acts_as_its_whole_plan(seed: int) -> None:
+    steps, dice = busy(seed)
+    document, shape = cohorts(dice)
+
+    def queue(pick: int) -> dict[str, Any]:
+        name = "abc"[pick % 3]
+        parent = "left" if shape["deep"] and name in "ab" else "all"
+        return {"name": name, "parent": parent, **cluster_queue(Random(pick))}
+
+    kinds = [admitted(dice) for _ in range(8)]
+    live(document, shape, kinds, terms(dice), replays(dice), steps, queue)
