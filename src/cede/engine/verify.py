@@ -29,13 +29,22 @@ def verify(cluster: Cluster, plan: Plan) -> list[str]:
 def verify_state(state: State, doctrine: Doctrine, plan: Plan) -> list[str]:
     """The same on live columns."""
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
-    apart = apart or doctrine.usable is not None
+    apart = apart or _restricted(state, doctrine, plan)
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
         if not state.static.flavored_quota:
             return []
         audit = doctrine.audit(state, plan.edition)
         return [f"{made.workload}: {objection}" for made in plan.decisions for objection in audit(made)]
     return list(_complaints(state, doctrine, plan))
+
+
+def _restricted(state: State, doctrine: Doctrine, plan: Plan) -> bool:
+    """Whether the doctrine's own rules keep one that is decided about from some node."""
+    usable = doctrine.usable
+    if usable is None:
+        return False
+    rows = (state.work_index.get(made.workload or "") for made in plan.decisions)
+    return any(row is None or usable(state, plan.edition, row) is not None for row in rows)
 
 
 def _signed(plan: Plan, doctrine: Doctrine, edition: str) -> bool:

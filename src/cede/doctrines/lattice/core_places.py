@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.lattice.kept import fingerprints
+from cede.doctrines.lattice.kept import all_identical, fingerprints
 from cede.doctrines.lattice.settings import HIGHEST, INTERACTIVE, SENSITIVE, SERVICE, vclusters_of
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.fit import feasible, members_that_fit, place
@@ -69,7 +69,12 @@ def one_kind(state: State, row: int) -> bool:
 def _on_one_kind(state: State, claim: Claim) -> list[int] | None:
     """By name on the largest set of identical nodes that holds it; of sets that are as large, on the one whose first
     node comes first."""
-    kinds, room, rank = fingerprints(state), _kinds_room(state, claim), state.node_rank()[: state.nodes.size]
+    room = _kinds_room(state, claim)
+    if claim.need is not None and int(room.sum()) < claim.members:
+        return None
+    kinds, rank = fingerprints(state), state.node_rank()
+    if all_identical(state):
+        return _place_on(state, claim, room > 0)
     first = {int(kind): int(rank[(kinds == kind) & (room > 0)].min()) for kind in np.unique(kinds[room > 0])}
     sizes = np.bincount(kinds, room).astype(np.int64)
     for kind in sorted(first, key=lambda kind: (-sizes[kind], first[kind])):
@@ -156,11 +161,14 @@ def _room(state: State, claim: Claim) -> Int64s:
 
 def _place_on(state: State, claim: Claim, nodes: Bools) -> list[int] | None:
     """By name on these nodes."""
+    if claim.single and claim.need is not None:
+        open_nodes = np.flatnonzero(feasible(claim, claim.need, state.nodes.free[:, : state.nodes.size]) & nodes)
+        return [int(open_nodes[state.node_rank()[open_nodes].argmin()])] if len(open_nodes) else None
     return place(state, replace(claim, allowed=claim.allowed & nodes), last=_by_name(state))
 
 
 def _by_name(state: State) -> Int64s:
-    return _positions(state)
+    return state.node_rank()
 
 
 def _positions(state: State, *keys: Int64s) -> Int64s:

@@ -42,7 +42,10 @@ def fate(_state: State, _edition: str, _row: int) -> str:
 
 def usable(state: State, edition: str, row: int) -> Bools | None:
     """Nodes whose home lets a workload stand there; none where all do."""
-    return None if edition != POLICY or claims_nodes(state, row) else open_to(state, row)
+    if edition != POLICY or claims_nodes(state, row):
+        return None
+    found = open_to(state, row)
+    return None if found.all() else found
 
 
 def _settings() -> tuple[Setting, ...]:

@@ -60,6 +60,11 @@ def fingerprints(state: State) -> Int64s:
     return kept(state, "fingerprints", make)
 
 
+def all_identical(state: State) -> bool:
+    """Whether all nodes have one fingerprint, or all an unknown one."""
+    return kept(state, "all identical", lambda: len(set(fingerprints(state).tolist())) == 1)
+
+
 def in_groups(state: State) -> Bools:
     """Nodes of which the group is known."""
 

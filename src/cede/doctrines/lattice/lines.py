@@ -207,7 +207,10 @@ class Lines:
             for partition, priority in self._opened:
                 if priority < form.priority and partition == form.partition:
                     return True
-        return any(self.reaches(form, node) for node in self._touched)
+        for node in self._touched:  # noqa: SIM110 - any() takes longer
+            if self.reaches(form, node):
+                return True
+        return False
 
     def wake(self, form: Form) -> None:
         form.shut = form.dozes = False
@@ -475,16 +478,32 @@ class Lines:
             return False
         every = form.claims or (self.homes is not None and self.homes[node] == form.queue != NONE)
         there = [amounts for class_, amounts in self.open.items() if every or class_ < form.priority]
-        return all(sum(amounts.item(column, node) for amounts in there) >= lack for column, lack in short)
+        if any(sum(amounts.item(column, node) for amounts in there) < lack for column, lack in short):
+            return False
+        return every or self._few_enough(form, node, short)
+
+    def _few_enough(self, form: Form, node: int, short: list[tuple[int, int]]) -> bool:
+        """Whether as many as may go for a higher class could make room for a member: no more than the largest of each
+        resource do."""
+        residents, work, most = self.state.residents, self.state.work, self.settings.max_victims
+        there = [
+            at
+            for at in self.state.node_residents[node]
+            if (row := residents.work.item(at)) in self.open_rows and work.priority.item(row) < form.priority
+        ]
+        if len(there) <= most:
+            return True
+        for column, lack in short:
+            amounts = sorted((residents.amount.item(column, at) for at in there), reverse=True)
+            if sum(amounts[:most]) < lack:
+                return False
+        return True
 
     def at_home(self, node: int) -> list[Form]:
         """Forms that sleep and might take back this node, of which more is taken now."""
         assert self.homes is not None, "nodes have homes"
-        self._free.pop(node, None)
         home = self.homes[node]
-        found = [form for form in self.live if form.dozes and form.queue == home and self.reaches(form, node)]
-        self._free.pop(node, None)  # what is booked there is not kept
-        return found
+        return [form for form in self.live if form.dozes and form.queue == home and self._reaches_now(form, node)]
 
     def hopeless(self, form: Form) -> bool:
         """Whether not all its members would find room if everybody left who may be taken at all."""
@@ -502,8 +521,17 @@ class Lines:
             room = fit if room is None else np.minimum(room, fit, out=room)
         if room is None:
             return False
-        room = room[claim.allowed]
-        return int(room.max(initial=0)) < 1 if claim.single else int(np.maximum(room, 0).sum()) < claim.members
+        if claim.single:
+            open_ = np.flatnonzero((room > 0) & claim.allowed).tolist()
+            return all(not self._reaches_now(form, node) for node in open_)
+        return int(np.maximum(room[claim.allowed], 0).sum()) < claim.members
+
+    def _reaches_now(self, form: Form, node: int) -> bool:
+        """`reaches`, with what was booked on the node in this cycle."""
+        self._free.pop(node, None)
+        found = self.reaches(form, node)
+        self._free.pop(node, None)
+        return found
 
 
 def lines_of(cycle: Cycle) -> Lines:
