@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cede.engine.everywhere import OVERLAP, free_everywhere, members_of, usable_by_plain
 from cede.engine.on_demand import OnDemand
@@ -18,6 +19,7 @@ from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
 Amounts = dict[int, int]
+Ints = npt.NDArray[np.intp]
 
 
 class Ledger:
@@ -50,6 +52,8 @@ class Ledger:
         self.held: dict[str, Counter[int]] = {}
         self.free: dict[str, Amounts] = OnDemand(self._sum_up)
         self.usage: dict[int, Amounts] = OnDemand(self._usage_of)
+        self._below_rows: dict[int, Ints] = OnDemand(self._rows_below)
+        self._overlap: dict[int, list[int]] = OnDemand(self._overlap_of)
         self.entered: dict[int, set[str]] = {}
         self.admitted: dict[int, tuple[list[Amounts], Amounts]] = {}
         self.meant: dict[int, int] = {}
@@ -61,8 +65,9 @@ class Ledger:
         """What is free on each node as the state has it; nodes that were looked at are in `free`."""
 
     def close(self) -> None:
-        """Nobody asks any more. Its tables lead back to it, and replays collect no garbage."""
+        """Nobody asks any more. Its tables lead back to it, and garbage collection takes its time."""
         self.free, self.usage, self._usable = {}, {}, OnDemand(lambda _: None)
+        self._below_rows, self._overlap = {}, {}
 
     @property
     def holders(self) -> set[int]:
@@ -95,14 +100,31 @@ class Ledger:
         self.rest[name], self.leaving[name], self.held[name] = rest, leaving, held
         return self._free(name)
 
+    def _rows_below(self, queue: int) -> Ints:
+        """Who holds room in a queue or below it, as the state has it."""
+        state = self.state
+        inside = np.array([self._is_below(at, queue) for at in range(len(state.tree.names))], np.bool_)
+        rows = np.flatnonzero(state.work.state[: state.work.size] > STATES.index("suspended"))
+        queues = state.work.queue[rows]
+        found: Ints = rows[(queues != NONE) & inside[queues]]
+        return found
+
     def _usage_of(self, queue: int) -> Amounts:
         """What a queue that nobody asked about yet holds."""
-        usage = dict.fromkeys(self.columns, 0)
-        for row in self.holders:
+        rows = [row for row in self._below_rows[queue].tolist() if row not in self._went]
+        usage = dict(zip(self.columns, self.state.work.usage[:, rows].sum(axis=1).tolist(), strict=False))
+        for row in self._came:
             if self._below(row, queue):
                 for c in self.columns:
                     usage[c] += self._asked(row, c)
         return usage
+
+    def _overlap_of(self, queue: int) -> list[int]:
+        """Who is preempting or reserved in a queue or below it, as the state has it."""
+        rows = self._below_rows[queue]
+        codes = [STATES.index(word) for word in OVERLAP]
+        found: list[int] = rows[np.isin(self.state.work.state[rows], codes)].tolist()
+        return found
 
     def _free(self, node: str, without: Iterable[tuple[int, Amounts]] = ()) -> Amounts:
         """What is free; also with these workloads gone, that take so much of it."""
@@ -134,14 +156,12 @@ class Ledger:
         """What counts against the queue's limits with these gone: what is preempting and what is reserved overlap."""
         used = self.usage[queue][column]
         sums = Counter[str]()
-        for row in self.holders:
-            word = STATES[self.state.work.state[row]]
-            if not self._below(row, queue):
-                continue
-            if row in without:
+        for row in set(without):
+            if self._holds(row) and self._below(row, queue):
                 used -= self._asked(row, column)
-            elif word in ("preempting", "reserved"):
-                sums[word] += self._asked(row, column)
+        for row in self._overlap[queue]:
+            if row not in without and row not in self._went:
+                sums[STATES[self.state.work.state[row]]] += self._asked(row, column)
         return used - (min(sums["preempting"], sums["reserved"]) if self._leaving_counts else sums["preempting"])
 
     # -- what a decision gives ---------------------------------------------------------------------------------
@@ -403,8 +423,15 @@ class Ledger:
             queue = int(state.tree.parent[queue])
         return True
 
+    def _holds(self, row: int) -> bool:
+        """Whether it holds room now: it did and did not go, or it came."""
+        held = self.state.work.state[row] > STATES.index("suspended")
+        return row in self._came or (bool(held) and row not in self._went)
+
     def _below(self, row: int, queue: int) -> bool:
-        at = int(self.state.work.queue[row])
+        return self._is_below(int(self.state.work.queue[row]), queue)
+
+    def _is_below(self, at: int, queue: int) -> bool:
         while at not in (NONE, queue):
             at = int(self.state.tree.parent[at])
         return at == queue

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import cede
+from cede.doctrines.catalog import doctrine_of
+from cede.engine.verify import verify_state
 from cede.model.plan import Victim
 from tests.builders import Entry, asking, laws, node, path, pending, preempting, release
 from tests.unit.yunikorn.claims import work
@@ -110,6 +112,19 @@ def test_a_victim_that_is_not_needed_is_objected_to() -> None:
         "in would fit without the eviction of right",
         "in would fit without the eviction of also",
     ]
+
+
+def test_what_is_looked_for_on_all_nodes_is_left_out_of_a_check_of_what_the_plan_touches() -> None:
+    plan = cede.plan(LAWFUL, only="in")
+    [right] = plan.decisions
+    more = tuple(replace(right.victims[0], workload=name) for name in ("right", "also"))
+
+    def touched(**changes: Any) -> list[str]:
+        changed = replace(plan, decisions=(replace(right, **changes),))
+        return verify_state(LAWFUL.state, doctrine_of(LAWFUL.document.doctrine), changed, whole=False)
+
+    assert touched(victims=more) == []
+    assert touched(victims=(replace(right.victims[0], workload="far"),)) == ["in oversubscribes cpu of n1"]
 
 
 def test_who_is_leaving_still_counts_under_a_limit() -> None:

@@ -62,6 +62,7 @@ class Roll:
         self.held: dict[str, Job] = {}
         self._tally: Tally | None = None
         self.next_decision = 1
+        self.verified = 0
         self.dirty = True
         self.step = Step(now)
         self.happened: int | None = None
