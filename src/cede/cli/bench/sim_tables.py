@@ -33,9 +33,7 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
         made.add_row(OTHERS[case["name"]], *_figures(case, report), _victims(case))
     console.print(made)
     console.print()
-    told = (
-        f"Bars: a job costs at most {report['growth_bar']} times as much with the most jobs as with the fewest; memory"
-    )
+    told = f"Bars: a job costs at most {report['growth_bar']} times as much with the most jobs as with the fewest;"
     told += f" memory grows by {report['bytes_bar'] / 1000:g} kB a job between them; victims are over"
     told += f" {report['victims_bar']:.0%} of jobs."
     console.print(text(f"{told} Refused jobs are not counted."))
