@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -75,7 +76,6 @@ class Beats:
         self.cycle, self.update = cycle, update
         self.state: State = cycle.state
         self.tree = update.pools.tree
-        self.numbers = Numbers(update)
         self.asks = Asks(update, self.state.pending if rows is None else rows)
         self.spare = _spare(update)
         self.leaving_later: set[int] = set()
@@ -91,6 +91,10 @@ class Beats:
         """Nodes on which somebody has room held and waits for it."""
         self.ssd_nodes = self._ssd_nodes()
         """Nodes on which SSD work has priority."""
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return Numbers(self.update)
 
     # -- the sequence ------------------------------------------------------------------------------------------------
 
