@@ -80,8 +80,9 @@ class Running:
     def zeros(self) -> dict[int, frozenset[int]]:
         """The pairs of which a holder says that it holds nothing."""
         if self._zeros is None:
-            rows = holders_of(self.state, self.quotas).rows.tolist()
-            found = ((row, zeros_of(self.state, self.quotas, row)) for row in rows)
+            state = self.state
+            odd = {*state.odd_usages, *state.odd_requests, *state.parts}  # of the others the columns say all
+            found = ((row, zeros_of(state, self.quotas, row)) for row in odd if row not in state.pending)
             self._zeros = {row: zeros for row, zeros in found if zeros}
         return self._zeros
 
