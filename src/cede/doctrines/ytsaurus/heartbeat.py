@@ -32,6 +32,9 @@ from cede.state.columns import NONE, RESERVED, Bools, Int64s, Rows
 from cede.state.state import State
 from cede.state.units import WHOLE
 
+FEW = 8
+"""So many operations are put in order one by one."""
+
 
 @dataclass(slots=True)
 class Taken:
@@ -207,8 +210,12 @@ class Beats:
         if (owners == first).all():
             return first
         satisfied = self.numbers.satisfied(owners)
-        best: list[int] = owners[satisfied == satisfied.min()].tolist()
-        return min(set(best), key=self.update.operations.place)
+        best = owners[satisfied == satisfied.min()]
+        operations = self.update.operations
+        if len(best) > FEW:
+            return int(best[np.argmin(operations.order[best])])
+        among: set[int] = set(best.tolist())
+        return min(among, key=operations.place)
 
     def may_stand(self, kind: int, node: int) -> bool:
         """Whether this node takes such a workload at all, room aside."""
