@@ -68,6 +68,7 @@ class Running:
         self._held: dict[int, Holding] | None = None
         self._zeros: dict[int, frozenset[int]] | None = None
         self.went: list[Holding] = []
+        self.gone: set[int] = set()
         """Those that left in this plan."""
 
     def _overlapping(self) -> dict[int, int]:
@@ -187,8 +188,7 @@ class Running:
     def those_leaving(self) -> list[Holding]:
         """Those of them that are being preempted."""
         assert self._held is not None
-        gone = set(map(id, self.went))
-        return [held for row in self.leaving if id(held := self._held[row]) not in gone]
+        return [self._held[row] for row in self.leaving if row not in self.gone]
 
     # -- within one plan -----------------------------------------------------------------------------------------
 
@@ -198,6 +198,7 @@ class Running:
             for row in victims:
                 held = self._held[row]
                 self.went.append(held)
+                self.gone.add(row)
                 self._count(held, -1)
 
     def end_plan(self) -> None:
@@ -205,6 +206,7 @@ class Running:
         for held in self.went:
             self._count(held, 1)
         self.went.clear()
+        self.gone.clear()
 
 
 def zeros_of(state: State, quotas: Quotas, row: int) -> frozenset[int]:
