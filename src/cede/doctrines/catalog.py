@@ -12,7 +12,8 @@ from cede.model.errors import InputError, Problem
 
 NAMES = ("kueue", "yunikorn", "ytsaurus", "backendai", "lattice")
 """In the contract's order."""
-BUILT = tuple(sorted(NAMES))
+BUILT = ("backendai", "kueue", "lattice", "yunikorn", "ytsaurus")
+"""The same, in the order in which they are told of."""
 DEFAULT = "backendai"
 """Where nobody names one."""
 

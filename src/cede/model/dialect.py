@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict
 
 from cede.model.errors import Loc
+from cede.model.settings import Setting, settings_told
 from cede.model.values import Part
 
 if TYPE_CHECKING:
@@ -77,6 +78,23 @@ class Dialect:
     @property
     def editions(self) -> tuple[str, ...]:
         return tuple(self.queues)
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """All settings for people: of the cluster, of a queue, of an app."""
+        cluster = settings_told("cluster", dict.fromkeys(self.queues, self.cluster))
+        apps = () if self.apps is None else settings_told("app", dict.fromkeys(self.queues, self.apps))
+        return (*cluster, *settings_told("queue", self.queues), *apps)
+
+    def defaults(self, where: str, edition: str) -> dict[str, Any]:
+        """The defaults that one edition has in this place, as they are written in a file."""
+        return {
+            one.name: one.defaults[edition] for one in self.settings if one.where == where and edition in one.defaults
+        }
+
+    def only_in(self, edition: str) -> frozenset[str]:
+        """The settings that no other edition has."""
+        return frozenset(one.name for one in self.settings if tuple(one.defaults) == (edition,))
 
 
 Dialects = Mapping[str, Dialect]

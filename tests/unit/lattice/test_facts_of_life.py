@@ -9,10 +9,10 @@ import pytest
 
 import cede
 from cede.doctrines.lattice import checkpoints
-from cede.doctrines.lattice.settings import CLUSTER_DEFAULTS
+from cede.doctrines.lattice.dialect import LatticeSettings
 from cede.engine.drive.facts import Began, Exited, SetNode
 from cede.engine.drive.terms import Requeue, Terms
-from cede.model.times import SECOND, parse_duration
+from cede.model.times import SECOND
 from tests.drive_world import World
 from tests.unit.drive.lattice_worlds import lattice
 from tests.unit.drive.worlds import terms
@@ -251,7 +251,7 @@ def test_how_long_a_checkpoint_may_take_and_be_put_off(number: str) -> None:
 
     for key, seconds in (("checkpoint_timeout", expect["timeout_s"]), ("max_deferral", expect["max_deferral_s"])):
         assert getattr(default, key) == seconds * SECOND
-        assert parse_duration(CLUSTER_DEFAULTS[key]) == seconds * SECOND
+        assert getattr(LatticeSettings(), key) == seconds * SECOND
 
 
 def test_who_writes_no_checkpoints_is_not_asked_for_one() -> None:

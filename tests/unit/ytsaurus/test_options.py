@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from cede.doctrines.ytsaurus.dialect import APP_KEYS, QUEUE_KEYS
-from cede.doctrines.ytsaurus.option_models import ALIASES, WITHOUT_EFFECT, OperationSettings, PoolSettings, TreeSettings
-from cede.doctrines.ytsaurus.options import INHERITED, NOTHING, OPERATION, POOL, SETTINGS, TREE, UNSET
+from cede.doctrines.ytsaurus.dialect import APP_KEYS, DIALECT, QUEUE_KEYS, SHIPPED
+from cede.doctrines.ytsaurus.options import ALIASES, WITHOUT_EFFECT, OperationSettings, PoolSettings, TreeSettings
 from cede.doctrines.ytsaurus.settings import EDITIONS, Tree, tree_from
 from cede.model.quantities import NANO
+from cede.model.settings import INHERITED, NOTHING, UNSET
 from cede.model.times import SECOND
 from cede.model.values import Part
 
@@ -101,17 +101,18 @@ def test_options_of_the_tree_that_are_objects_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "model", "keys"),
-    [(TREE, TreeSettings, {}), (POOL, PoolSettings, QUEUE_KEYS), (OPERATION, OperationSettings, APP_KEYS)],
+    ("where", "model", "keys"),
+    [("cluster", TreeSettings, {}), ("queue", PoolSettings, QUEUE_KEYS), ("app", OperationSettings, APP_KEYS)],
     ids=["tree", "pool", "operation"],
 )
 def test_every_option_with_an_effect_is_told_with_its_default(
-    table: dict[str, tuple[Any, str]], model: type[Part], keys: dict[str, str]
+    where: str, model: type[Part], keys: dict[str, str]
 ) -> None:
+    table = DIALECT.defaults(where, SHIPPED)
     own = set(model.model_fields) - WITHOUT_EFFECT - set(ALIASES) - set(keys)
 
     assert set(table) == (own - NOT_SETTABLE if model is TreeSettings else own)
-    given = {name: default for name, (default, _) in table.items() if default not in (UNSET, INHERITED, NOTHING)}
+    given = {name: default for name, default in table.items() if default not in (UNSET, INHERITED, NOTHING)}
     given = {name: default for name, default in given.items() if default != "the tree's"}
     plain = {name: _without_words(default) for name, default in given.items()}
     for name, found in model.model_validate(plain):
@@ -127,8 +128,8 @@ def _without_words(default: Any) -> Any:
 
 
 def test_settings_are_told_for_every_edition_and_place() -> None:
-    assert {one.where for one in SETTINGS} == {"cluster", "queue", "app"}
-    assert all(tuple(one.defaults) == EDITIONS and one.meaning for one in SETTINGS)
+    assert {one.where for one in DIALECT.settings} == {"cluster", "queue", "app"}
+    assert all(tuple(one.defaults) == EDITIONS and one.meaning for one in DIALECT.settings)
 
 
 def test_options_without_effect_are_options() -> None:

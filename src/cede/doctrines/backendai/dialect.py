@@ -7,13 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cede.model.dialect import Dialect
-from cede.model.values import Duration, Maybe, Part, whole
+from cede.model.settings import Means
+from cede.model.values import Duration, Part, whole
 
 DOCUMENT = "bep-1014"
 SHIPPED = "26.8"
 LOWEST, HIGHEST = 0, 100
 
 Priority = Annotated[int, whole(least=LOWEST, most=HIGHEST)]
+THRESHOLD = Means("running work up to this priority may be preempted (26.8 stores it and never reads it)")
+ORDER = Means("which of equals goes first: oldest, newest; 26.8 also fewest-sessions, smallest-resources")
+MODE = Means("what becomes of a victim: terminate, or suspend (bep-1014), reschedule (26.8)")
+"""Settings that both editions have."""
 
 
 class BackendaiSettings(Part):
@@ -21,26 +26,38 @@ class BackendaiSettings(Part):
 
 
 class Bep1014QueueSettings(Part):
-    preemptible_priority: Maybe[Priority] = Field(None, description="Default 5.")
-    preemption_order: Maybe[Literal["oldest", "newest"]] = Field(None, description="Default oldest.")
-    preemption_mode: Maybe[Literal["terminate", "suspend"]] = Field(None, description="Default terminate.")
+    preemptible_priority: Annotated[Priority, THRESHOLD] = Field(5, description="Default 5.")
+    preemption_order: Annotated[Literal["oldest", "newest"], ORDER] = Field("oldest", description="Default oldest.")
+    preemption_mode: Annotated[Literal["terminate", "suspend"], MODE] = Field(
+        "terminate", description="Default terminate."
+    )
 
 
 class BackendaiQueueSettings(Part):
-    preemptible_priority: Maybe[Priority] = Field(None, description="Stored, read by nobody.")
-    preemption_order: Maybe[Literal["oldest", "newest", "fewest-sessions", "smallest-resources"]] = Field(
-        None, description="Default oldest."
+    preemptible_priority: Annotated[Priority, THRESHOLD] = Field(5, description="Stored, read by nobody.")
+    preemption_order: Annotated[Literal["oldest", "newest", "fewest-sessions", "smallest-resources"], ORDER] = Field(
+        "oldest", description="Default oldest."
     )
-    preemption_mode: Maybe[Literal["terminate", "reschedule"]] = Field(None, description="Default terminate.")
-    enabled: Maybe[bool] = Field(None, description="Default false.")
-    preemption_min_runtime: Maybe[Duration] = Field(None, description="Default 0.")
-    victim_scope: Maybe[Literal["user", "project", "domain", "resource-group"]] = Field(
-        None, description="Default user."
+    preemption_mode: Annotated[Literal["terminate", "reschedule"], MODE] = Field(
+        "terminate", description="Default terminate."
     )
-    scheduler: Maybe[Literal["fifo", "lifo", "drf", "fair-share"]] = Field(None, description="Default drf.")
-    agent_selection_strategy: Maybe[Literal["concentrated", "dispersed", "roundrobin", "legacy"]] = Field(
-        None, description="Default dispersed."
+    enabled: Annotated[bool, Means("whether the group preempts at all", first=True)] = Field(
+        False, description="Default false."
     )
+    preemption_min_runtime: Annotated[
+        Duration, Means("how long a session must have run before it may be preempted", shown=0)
+    ] = Field(0, description="Default 0.")
+    victim_scope: Annotated[
+        Literal["user", "project", "domain", "resource-group"],
+        Means("whose sessions may be preempted: user, project, domain, resource-group"),
+    ] = Field("user", description="Default user.")
+    scheduler: Annotated[
+        Literal["fifo", "lifo", "drf", "fair-share"], Means("order within a priority: fifo, lifo, drf, fair-share")
+    ] = Field("drf", description="Default drf.")
+    agent_selection_strategy: Annotated[
+        Literal["concentrated", "dispersed", "roundrobin", "legacy"],
+        Means("which agent is taken: concentrated, dispersed, roundrobin, legacy"),
+    ] = Field("dispersed", description="Default dispersed.")
 
 
 DIALECT = Dialect(

@@ -12,11 +12,11 @@ from cede.doctrines.backendai.facts import fate_of
 from cede.doctrines.backendai.lint import lint
 from cede.doctrines.backendai.question import question
 from cede.doctrines.backendai.rules import RULES
-from cede.doctrines.backendai.settings import DEFAULTS, DOCUMENT, EDITIONS, MEANINGS, SHIPPED, settings_of
+from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, settings_of
 from cede.doctrines.backendai.shares import shares
 from cede.doctrines.backendai.starter import starter
 from cede.doctrines.backendai.strategies import kept, recalled
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Setting, Traits
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Traits
 from cede.model.plan import Decision
 from cede.state.columns import NONE
 from cede.state.state import State
@@ -49,23 +49,10 @@ def fate(state: State, edition: str, row: int) -> str:
     return fate_of(state, row, settings_of(state.tree.settings(int(state.work.queue[row])), edition))
 
 
-def _settings() -> tuple[Setting, ...]:
-    return tuple(
-        Setting(
-            name,
-            "queue",
-            {edition: DEFAULTS[edition][name] for edition in EDITIONS if name in DEFAULTS[edition]},
-            meaning,
-        )
-        for name, meaning in MEANINGS.items()
-    )
-
-
 DOCTRINE = Doctrine(
     dialect=DIALECT,
     title="Backend.AI: priority threshold per resource group",
     rules=RULES,
-    settings=_settings(),
     decide=decide,
     fate=fate,
     audit=audit,

@@ -11,30 +11,7 @@ from cede.model.times import parse_duration
 
 EDITIONS = DOCUMENT, SHIPPED = DIALECT.editions
 
-DEFAULTS: dict[str, dict[str, Any]] = {
-    DOCUMENT: {"preemptible_priority": 5, "preemption_order": "oldest", "preemption_mode": "terminate"},
-    SHIPPED: {
-        "enabled": False,
-        "preemptible_priority": 5,
-        "preemption_order": "oldest",
-        "preemption_mode": "terminate",
-        "preemption_min_runtime": 0,
-        "victim_scope": "user",
-        "scheduler": "drf",
-        "agent_selection_strategy": "dispersed",
-    },
-}
-
-MEANINGS = {
-    "enabled": "whether the group preempts at all",
-    "preemptible_priority": "running work up to this priority may be preempted (26.8 stores it and never reads it)",
-    "preemption_order": "which of equals goes first: oldest, newest; 26.8 also fewest-sessions, smallest-resources",
-    "preemption_mode": "what becomes of a victim: terminate, or suspend (bep-1014), reschedule (26.8)",
-    "preemption_min_runtime": "how long a session must have run before it may be preempted",
-    "victim_scope": "whose sessions may be preempted: user, project, domain, resource-group",
-    "scheduler": "order within a priority: fifo, lifo, drf, fair-share",
-    "agent_selection_strategy": "which agent is taken: concentrated, dispersed, roundrobin, legacy",
-}
+DEFAULTS = {edition: DIALECT.defaults("queue", edition) for edition in EDITIONS}
 
 
 @dataclass(frozen=True, slots=True)

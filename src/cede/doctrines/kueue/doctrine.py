@@ -8,10 +8,10 @@ from cede.doctrines.kueue.dialect import DIALECT
 from cede.doctrines.kueue.lint import lint
 from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.rules import AWAITS, RULES
-from cede.doctrines.kueue.settings import CLUSTER_DEFAULTS, EDITION, MEANINGS, QUEUE_DEFAULTS
+from cede.doctrines.kueue.settings import EDITION
 from cede.doctrines.kueue.shares import shares
 from cede.doctrines.kueue.starter import starter
-from cede.doctrines.parts.doctrine import Doctrine, Setting, Traits
+from cede.doctrines.parts.doctrine import Doctrine, Traits
 from cede.model.plan import REQUEUED
 from cede.state.state import State
 
@@ -21,19 +21,10 @@ def fate(_state: State, _edition: str, _row: int) -> str:
     return REQUEUED
 
 
-def _settings() -> tuple[Setting, ...]:
-    found = [Setting(name, "cluster", {EDITION: default}, MEANINGS[name]) for name, default in CLUSTER_DEFAULTS.items()]
-    return (
-        *found,
-        *(Setting(name, "queue", {EDITION: value}, MEANINGS[name]) for name, value in QUEUE_DEFAULTS.items()),
-    )
-
-
 DOCTRINE = Doctrine(
     dialect=DIALECT,
     title="Kueue: quotas in cohorts, flavors, classical and fair-sharing preemption",
     rules=RULES,
-    settings=_settings(),
     decide=decide,
     fate=fate,
     audit=Audit,

@@ -14,37 +14,13 @@ NEVER = "Never"
 LOWER = "LowerPriority"
 LOWER_OR_NEWER = "LowerOrNewerEqualPriority"
 ANY = "Any"
-STOP = "MayStopSearch"
 NEXT = "TryNextFlavor"
 FINAL = "LessThanOrEqualToFinalShare"
 INITIAL = "LessThanInitialShare"
-BORROW_FIRST = "BorrowingOverPreemption"
 PREEMPT_FIRST = "PreemptionOverBorrowing"
 
-CLUSTER_DEFAULTS: dict[str, Any] = {
-    "preemption": "Classical",
-    "strategies": [FINAL, INITIAL],
-    "recheck_final_set": False,
-}
-QUEUE_DEFAULTS: dict[str, Any] = {
-    "withinClusterQueue": NEVER,
-    "reclaimWithinCohort": NEVER,
-    "borrowWithinCohort": {"policy": NEVER},
-    "flavorFungibility": {"whenCanBorrow": STOP, "whenCanPreempt": NEXT, "preference": BORROW_FIRST},
-    "queueingStrategy": "BestEffortFIFO",
-}
-MEANINGS = {
-    "preemption": "how victims are chosen: Classical (priority and quota) or FairSharing (shares of the cohort)",
-    "strategies": "FairSharing: the share rules, tried in this order",
-    "recheck_final_set": "FairSharing: check the share rules again on the victims that are left after sparing",
-    "withinClusterQueue": "whom a workload may preempt in its own queue: Never, LowerPriority, "
-    "LowerOrNewerEqualPriority",
-    "reclaimWithinCohort": "whom it may preempt in queues above their quota: Never, LowerPriority, Any",
-    "borrowWithinCohort": "whether it may preempt while its own queue ends above quota: policy Never or "
-    "LowerPriority, and maxPriorityThreshold",
-    "flavorFungibility": "when the search for a flavor goes on: whenCanBorrow, whenCanPreempt, preference",
-    "queueingStrategy": "BestEffortFIFO: a head that cannot start lets others pass; StrictFIFO: nobody passes",
-}
+CLUSTER_DEFAULTS = DIALECT.defaults("cluster", EDITION)
+QUEUE_DEFAULTS = DIALECT.defaults("queue", EDITION)
 
 
 @dataclass(frozen=True, slots=True)

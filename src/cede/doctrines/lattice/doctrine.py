@@ -14,17 +14,9 @@ from cede.doctrines.lattice.memory import kept, lasting, recalled
 from cede.doctrines.lattice.question import question
 from cede.doctrines.lattice.rules import NO_GAIN, QUOTA, RULES
 from cede.doctrines.lattice.saving import saves
-from cede.doctrines.lattice.settings import (
-    CLUSTER_DEFAULTS,
-    CORE,
-    EDITIONS,
-    MEANINGS,
-    ONLY_POLICY,
-    POLICY,
-    QUEUE_DEFAULTS,
-)
+from cede.doctrines.lattice.settings import CORE, EDITIONS, POLICY
 from cede.doctrines.lattice.shares import shares
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting, Traits
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Traits
 from cede.model.plan import REQUEUED, Decision
 from cede.state.columns import Bools
 from cede.state.state import State
@@ -48,20 +40,10 @@ def usable(state: State, edition: str, row: int) -> Bools | None:
     return None if found.all() else found
 
 
-def _settings() -> tuple[Setting, ...]:
-    places = ((CLUSTER_DEFAULTS, "cluster"), (QUEUE_DEFAULTS, "queue"))
-    return tuple(
-        Setting(name, where, dict.fromkeys((POLICY,) if name in ONLY_POLICY else EDITIONS, default), MEANINGS[name])
-        for defaults, where in places
-        for name, default in ((name, "unset" if given is None else given) for name, given in defaults.items())
-    )
-
-
 DOCTRINE = Doctrine(
     dialect=DIALECT,
     title="Lattice: classes, checkpoint cost, lending between vClusters",
     rules=RULES,
-    settings=_settings(),
     decide=decide,
     fate=fate,
     audit=lambda state, edition: partial(objections, state, edition),

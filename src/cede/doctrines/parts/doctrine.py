@@ -12,6 +12,7 @@ from cede.model.dialect import Dialect
 from cede.model.lint import Finding
 from cede.model.plan import Decision
 from cede.model.rules import RuleSet
+from cede.model.settings import Setting
 from cede.state.columns import Bools
 from cede.state.state import State
 from cede.state.trial import Trial
@@ -89,16 +90,6 @@ Audit = Callable[[Decision], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting, for people: where it is set, its default in each edition that has it, what it does."""
-
-    name: str
-    where: str
-    defaults: Mapping[str, object]
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
 class Traits:
     """What is so under one doctrine and not under others, as far as plain data can say it. Of editions, those that have
     the trait."""
@@ -152,7 +143,6 @@ class Doctrine:
     dialect: Dialect
     title: str
     rules: RuleSet
-    settings: tuple[Setting, ...]
     decide: Callable[[Cycle], Iterator[Decision]]
     fate: Callable[[State, str, int], str]
     audit: Callable[[State, str], Audit]
@@ -201,3 +191,7 @@ class Doctrine:
     @property
     def editions(self) -> tuple[str, ...]:
         return self.dialect.editions
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        return self.dialect.settings

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from cede.doctrines.ytsaurus.option_models import OperationSettings, PoolSettings, TreeSettings
 from cede.doctrines.ytsaurus.option_values import LEAST_WEIGHT, MOST_WEIGHT
+from cede.doctrines.ytsaurus.options import OperationSettings, PoolSettings, TreeSettings
 from cede.model.cluster import App, ClusterFile, Queue
 from cede.model.dialect import Dialect
 from cede.model.errors import Loc, shown

@@ -8,7 +8,6 @@ from cede.doctrines.ytsaurus.decide import decide
 from cede.doctrines.ytsaurus.dialect import DIALECT
 from cede.doctrines.ytsaurus.keeping import kept, recalled
 from cede.doctrines.ytsaurus.lint import lint
-from cede.doctrines.ytsaurus.options import SETTINGS
 from cede.doctrines.ytsaurus.plotting import share_curves
 from cede.doctrines.ytsaurus.question import question
 from cede.doctrines.ytsaurus.rules import RULES, TOO_MANY
@@ -28,7 +27,6 @@ DOCTRINE = Doctrine(
     dialect=DIALECT,
     title="YTsaurus: vector fair share, starvation and aggressive preemption",
     rules=RULES,
-    settings=SETTINGS,
     decide=decide,
     fate=fate,
     audit=Audit,

@@ -11,7 +11,7 @@ from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
 from cede.doctrines.ytsaurus.full_host import GPUS
 from cede.doctrines.ytsaurus.lint_loops import SETTLE, loops
 from cede.doctrines.ytsaurus.lint_pools import pool_findings
-from cede.doctrines.ytsaurus.option_models import WITHOUT_EFFECT, OperationSettings
+from cede.doctrines.ytsaurus.options import WITHOUT_EFFECT, OperationSettings
 from cede.doctrines.ytsaurus.settings import Pool, operation_of
 from cede.doctrines.ytsaurus.standing import Standing
 from cede.model.lint import Finding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cede.doctrines.ytsaurus.dialect import DIALECT
-from cede.doctrines.ytsaurus.option_models import OperationSettings, PoolSettings, TreeSettings
+from cede.doctrines.ytsaurus.options import OperationSettings, PoolSettings, TreeSettings
 from cede.model.cluster import App
 from cede.model.quantities import NANO
 from cede.model.tag_filters import TagFilter, parse_tag_filter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cede.doctrines.parts.doctrine import Cycle, Doctrine, Setting, Traits
+from cede.doctrines.parts.doctrine import Cycle, Doctrine, Traits
 from cede.doctrines.yunikorn import laws, shipped
 from cede.doctrines.yunikorn.check import Audit
 from cede.doctrines.yunikorn.dialect import DIALECT
@@ -13,15 +13,7 @@ from cede.doctrines.yunikorn.memory import lasting
 from cede.doctrines.yunikorn.question import question
 from cede.doctrines.yunikorn.reservations import may_be_cancelled
 from cede.doctrines.yunikorn.rules import NO_GAIN, RULES
-from cede.doctrines.yunikorn.settings import (
-    CLUSTER_DEFAULTS,
-    EDITIONS,
-    LAWS,
-    MEANINGS,
-    ONLY_SHIPPED,
-    QUEUE_DEFAULTS,
-    SHIPPED,
-)
+from cede.doctrines.yunikorn.settings import EDITIONS, LAWS, SHIPPED
 from cede.doctrines.yunikorn.shares import shares
 from cede.doctrines.yunikorn.starter import starter
 from cede.model.plan import REQUEUED, Decision
@@ -44,20 +36,10 @@ def takes_cordoned(state: State, edition: str, row: int) -> bool:
     return edition == SHIPPED and bool(state.work.required_node[row] != NONE)
 
 
-def _settings() -> tuple[Setting, ...]:
-    places = ((CLUSTER_DEFAULTS, "cluster"), (QUEUE_DEFAULTS, "queue"))
-    return tuple(
-        Setting(name, where, dict.fromkeys((SHIPPED,) if name in ONLY_SHIPPED else EDITIONS, default), MEANINGS[name])
-        for defaults, where in places
-        for name, default in defaults.items()
-    )
-
-
 DOCTRINE = Doctrine(
     dialect=DIALECT,
     title="YuniKorn: guaranteed queues, fences and the seven laws of preemption",
     rules=RULES,
-    settings=_settings(),
     decide=decide,
     fate=fate,
     audit=Audit,

@@ -6,40 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cede.doctrines.yunikorn.dialect import DIALECT
+from cede.doctrines.yunikorn.dialect import DELAY, DIALECT
 from cede.model.times import SECOND, parse_duration
 
 EDITIONS = LAWS, SHIPPED = DIALECT.editions
 
 DEFAULT, FENCE, DISABLED = "default", "fence", "disabled"
-DELAY = 30 * SECOND
 CHECK_INTERVAL = 15 * SECOND
 ATTEMPTS = 10
 RESERVATION_DELAY = 2 * SECOND
 RESERVATION_WAIT = 3600 * SECOND
 INT32 = 1 << 31
 
-CLUSTER_DEFAULTS: dict[str, Any] = {"preemption.enabled": True, "preemption.quotapreemptionenabled": False}
-QUEUE_DEFAULTS: dict[str, Any] = {
-    "preemption.policy": DEFAULT,
-    "preemption.delay": "30s",
-    "priority.policy": DEFAULT,
-    "priority.offset": 0,
-    "quota.preemption.delay": "0s",
-}
-ONLY_SHIPPED = frozenset(
-    {"preemption.quotapreemptionenabled", "priority.policy", "priority.offset", "quota.preemption.delay"}
-)
+CLUSTER_DEFAULTS = DIALECT.defaults("cluster", SHIPPED)
+ONLY_SHIPPED = DIALECT.only_in(SHIPPED)
 """Settings that the design does not know, so that edition `laws` does not read them."""
-MEANINGS = {
-    "preemption.enabled": "whether asks preempt at all; work that needs a certain node still does",
-    "preemption.quotapreemptionenabled": "whether a queue above its max is cut back after quota.preemption.delay",
-    "preemption.policy": "fence: work below the queue finds no victim outside; disabled: no victim in it or below",
-    "preemption.delay": "how long an ask of the leaf waits before it may preempt; 0 means the default",
-    "priority.policy": "fence: seen from outside, all work below the queue has the priority priority.offset",
-    "priority.offset": "added to the priority of all work below the queue",
-    "quota.preemption.delay": "how long a queue may stay above its max before it is cut back; 0 means for ever",
-}
 
 
 @dataclass(frozen=True, slots=True)

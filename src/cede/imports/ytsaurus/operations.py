@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cede.doctrines.ytsaurus.option_models import OperationSettings
+from cede.doctrines.ytsaurus.options import OperationSettings
 from cede.imports.amounts import Amounts, total
 from cede.imports.fields import Fields
 from cede.imports.report import Place, Report

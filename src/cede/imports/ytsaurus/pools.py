@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cede.doctrines.ytsaurus.option_models import PoolSettings, TreeSettings
+from cede.doctrines.ytsaurus.options import PoolSettings, TreeSettings
 from cede.imports.fields import Fields
 from cede.imports.report import Place
 from cede.imports.ytsaurus.cypress import element
