@@ -241,9 +241,10 @@ def live(
     steps: list[tuple[int, Any, str]],
     queue: Callable[[int], dict[str, Any]],
     look_at: Callable[[Driver], None] = lambda _: None,
+    anew: bool = True,
 ) -> Twins:
-    """A life of two drivers; every step of it is compared. `look_at` the quick one after each."""
-    twins = Twins(document, ways)
+    """A life of several drivers; every step of it is compared. `look_at` the quick one after each."""
+    twins = Twins(document, ways, anew=anew)
     life = Life(twins, shape, kinds, terms, queue)
     for after, acts, then in steps:
         facts = [fact for act in acts if (fact := life.fact(*act)) is not None]

@@ -1,4 +1,4 @@
-"""Two drivers that hear the same facts, one with the short ways and one with whole plans, and one world for both."""
+"""Drivers that hear the same facts, with the short ways, with whole plans, and with nothing kept; one world for all."""
 
 from __future__ import annotations
 
@@ -91,35 +91,39 @@ class World:
 
 
 class Twins:
-    """`quick` goes the short ways, `whole` makes whole plans; whatever they do is compared."""
+    """`quick` goes the short ways, `whole` makes whole plans, and so does `anew`, which works everything out again from
+    the state as it is, in every step (if it is asked to). Whatever they do is compared."""
 
-    def __init__(self, document: ClusterFile, ways: Ways) -> None:
-        self.ways = (replace(ways, reasons=False), replace(ways, reasons=True))
-        self.quick, self.whole = (Driver(document, 0, each) for each in self.ways)
+    def __init__(self, document: ClusterFile, ways: Ways, *, anew: bool = True) -> None:
+        self.works_out_anew = anew
+        self.ways = (replace(ways, reasons=False), replace(ways, reasons=True), replace(ways, reasons=True))
+        self.quick, self.whole, self.anew = (Driver(document, 0, each) for each in self.ways)
         self.world = World()
         self.at = 0
 
     def feed(self, after: int, *facts: Fact) -> Step:
-        """Both hear of this so many seconds later; what follows is the same."""
+        """All hear of this so many seconds later; what follows is the same."""
         self.at += after * SECOND
         self.world.hear(list(facts))
-        quick, whole = (driver.feed(self.at, facts) for driver in (self.quick, self.whole))
-        assert quick.problems == whole.problems == []
-        assert acted(quick) == acted(whole)
-        assert quick.wakes_at == whole.wakes_at
-        assert records(self.quick) == records(self.whole)
+        # As if nodes or queues had changed: nobody may go on from what it worked out before.
+        self.anew.state.journal.reshaped += self.works_out_anew
+        quick, whole, anew = (driver.feed(self.at, facts) for driver in (self.quick, self.whole, self.anew))
+        assert quick.problems == whole.problems == anew.problems == []
+        assert acted(quick) == acted(whole) == acted(anew)
+        assert quick.wakes_at == whole.wakes_at == anew.wakes_at
+        assert records(self.quick) == records(self.whole) == records(self.anew)
         self.world.obey(quick)
         return quick
 
     def look(self) -> None:
         """The moment is the same as a document; looking brings the columns of the quick one up to date."""
-        quick, whole = (document_of(driver) for driver in (self.quick, self.whole))
-        assert quick == whole
+        quick, whole, anew = (document_of(driver) for driver in (self.quick, self.whole, self.anew))
+        assert quick == whole == anew
 
     def restore(self) -> None:
-        """Both are made again from what is kept of them."""
+        """All are made again from what is kept of them."""
         drivers = []
-        for driver, ways in zip((self.quick, self.whole), self.ways, strict=True):
+        for driver, ways in zip((self.quick, self.whole, self.anew), self.ways, strict=True):
             moment = driver.snapshot()
             states: dict[str, str] = {each.name: each.state for each in moment.nodes}
             drivers.append(
@@ -132,7 +136,7 @@ class Twins:
                     ways=ways,
                 )
             )
-        self.quick, self.whole = drivers
+        self.quick, self.whole, self.anew = drivers
 
 
 def acted(step: Step) -> tuple[Any, ...]:

@@ -134,7 +134,7 @@ def test_why_tells_what_came_nearest(call: Call) -> None:
     told = " ".join(call("why", "waits").out.split())
 
     assert "Now: no node has room for it" in told
-    assert "first would have made room, but backendai.lower-priority-only protects it" in told
+    assert "What would let it run: candidate: first leaves, or may be preempted (first: its priority 5 is not" in told
 
 
 @pytest.mark.usefixtures("gave_way")

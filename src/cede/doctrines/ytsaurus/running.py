@@ -16,8 +16,8 @@ from cede.state.columns import DOWN, Bools, Rows
 Sizes = dict[int, tuple[Floats, Floats]]
 
 
-Place = tuple[bool, int, str, int]
-"""An operation among those of its pool: those that hold room first, then the earlier ones, then by name."""
+Place = tuple[bool, int, str, str, int]
+"""An operation among those of its pool: those that hold room first, then the earlier ones, then by name and pool."""
 
 
 class RunningOperations:
@@ -60,7 +60,7 @@ class RunningOperations:
         for pool, times in moved.items():
             for limit in {self._most[pool], self._known[pool]}:
                 near = self._lines[pool][max(0, limit - times) : limit + times]
-                asked.update(place[3] for place in near)
+                asked.update(place[-1] for place in near)
         return {number for number in asked if self._answer(number)}
 
     def _grow(self) -> None:
@@ -76,16 +76,17 @@ class RunningOperations:
         counts = standing.counts[number].tolist()
         if any(counts) or standing.operations.is_listed(number):
             holds = bool(counts[HOLDS] or counts[LEAVES])
-            place = (not holds, standing.submitted[number], standing.operations.names[number], number)
+            pool = standing.pools.name(standing.operations.pool[number])
+            place = (not holds, standing.submitted[number], standing.operations.names[number], pool, number)
         if place == before:
             return
-        for pool in standing.pools.paths[standing.operations.pool[number]]:
-            line = self._lines[pool]
+        for one in standing.pools.paths[standing.operations.pool[number]]:
+            line = self._lines[one]
             if before is not None:
                 del line[bisect_left(line, before)]
             if place is not None:
                 insort(line, place)
-            moved[pool] = moved.get(pool, 0) + 1
+            moved[one] = moved.get(one, 0) + 1
         if place is None:
             del self._places[number]
         else:
