@@ -20,7 +20,7 @@ from tests.properties.twins import node
 
 pytestmark = pytest.mark.slow
 
-LIVES = 60
+LIVES = 24
 
 
 def terms(dice: Random) -> Terms:
