@@ -43,9 +43,9 @@ def test_two_who_evict_each_other_for_ever_are_slowed_down_and_everybody_is_told
     assert "detect" in held["why"]
     assert "asr" in held["why"]
     assert "cede settle" in held["why"]
-    health = live.client.health()
-    assert (health["status"], health["alarms"]) == ("impaired", 1)
-    assert "cede_breaker_held_back 1.0" in live.client.metrics()
+    # What is committed is told to health and metrics a moment later.
+    until(lambda: (live.client.health()["status"], live.client.health()["alarms"]) == ("impaired", 1))
+    until(lambda: "cede_breaker_held_back 1.0" in live.client.metrics())
     why = live.client.why(held["name"])
     assert any("live.breaker" in line["rule"] for line in why["story"])
 
