@@ -9,7 +9,7 @@ from tests.live.serving import Live, until
 pytestmark = pytest.mark.slow
 
 LEAVES = "trap 'sleep 3; exit 0' TERM; while :; do sleep 0.1; done"
-"""It takes three seconds to go, so that others come while it does, on a busy machine too: else nothing goes in circles."""
+"""It takes three seconds to go: others come while it does, on a busy machine too, or nothing goes in circles."""
 QUEUE = {
     "parent": "lab",
     "guaranteed": {"cpu": 0},
