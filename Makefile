@@ -8,7 +8,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PYTEST := $(BIN)/python -m pytest -q -n 3
+PYTEST := $(BIN)/python -m pytest -q
+# What only computes keeps both cores busy; what starts servers mostly waits, and waits better without that beside it.
+COMPUTING := -n 2 --ignore=tests/live --ignore=tests/browser
+SERVING := -n 3 tests/live tests/browser
 
 export PYTHON
 
@@ -24,12 +27,14 @@ tour: $(STAMP) ## take the tour: plans made from the examples, each explained
 	@$(BIN)/python -m cede.cli.tour
 
 test: static chromium ## every static check and every test
-	@echo "  pytest"
-	@$(PYTEST)
+	@echo "  pytest, what only computes"
+	@failed=0; $(PYTEST) $(COMPUTING) || failed=1; \
+	echo "  pytest, real servers and processes"; \
+	$(PYTEST) $(SERVING) || failed=1; exit $$failed
 
 check: static chromium ## every static check and the quick tests
 	@echo "  pytest, quick tests"
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -n 3 -m "not slow"
 
 bench: $(STAMP) ## measure how long a plan takes
 	@$(BIN)/cede bench plan
