@@ -44,10 +44,15 @@ def test_a_fault_breaks_no_promise(fault: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("doctrine", CONTENTIONS)
 def test_jobs_preempt_each_other_under_every_doctrine(doctrine: str) -> None:
-    report = run(Plan(kills=12, seed=6, doctrines=[doctrine]))
+    victims = 0
+    for kills in (12, 48):  # on a busy machine a server that is killed all the time may not come to preempt anybody
+        report = run(Plan(kills=kills, seed=6, doctrines=[doctrine]))
+        assert report["violations"] == []
+        victims += report["runs"][doctrine]["preemptions"]["victims"]
+        if victims:
+            break
 
-    assert report["violations"] == []
-    assert report["runs"][doctrine]["preemptions"]["victims"] > 0
+    assert victims
 
 
 @pytest.mark.parametrize(("option", "name"), [("--faults", "flood"), ("--doctrine", "slurm")])
@@ -116,12 +121,18 @@ class TestARestoredStore:
     def test_whose_orphan_was_killed_is_noticed(self, scene: Scene, restored: tuple[Restore, Stream]) -> None:
         restore, stream = restored
         scene.client.end_orphan("after")
-        until(lambda: not list(guards(scene.data)))
-        for end in scene.data.glob("jobs/after/attempts/*/*/exit.json"):
-            end.unlink()
+        until(lambda: not any(one["running"] for one in scene.client.orphans()["orphans"]))
 
         said = list(restore.seen_to(scene.client, stream))
-        assert "after ran without a record, and was ended before an admin said so" in said
+        assert said == ["after ran without a record, and was ended before an admin said so"]
+
+    def test_whose_orphan_lost_its_supervisor_is_noticed(self, scene: Scene, restored: tuple[Restore, Stream]) -> None:
+        restore, stream = restored
+        scene.kill_supervisor("after")
+        until(lambda: not list(guards(scene.data)))
+
+        said = list(restore.seen_to(scene.client, stream))
+        assert said == ["after ran without a record, and was ended before an admin said so"]
 
     def test_whose_orphan_is_not_listed_is_noticed(self, scene: Scene, restored: tuple[Restore, Stream]) -> None:
         restore, stream = restored

@@ -48,6 +48,24 @@ def test_a_checkpoint_written_while_the_server_was_away_counts(scene: Scene) -> 
     assert len(until(lambda: len(got := scene.lines("victim", "resumed")) == 4 and got)) == 4
 
 
+def test_a_victim_that_saved_for_later_and_got_to_its_end_while_the_server_was_away_has_completed(scene: Scene) -> None:
+    scene.fill({"takes": scene.sign(), "steps": scene.sign()}, checkpoint=SAVES)
+    scene.client.checkpoint("victim")
+    until(lambda: len(scene.lines("victim", "hint")) == 4)
+    scene.claim()
+    scene.wait("claimant", "held")
+
+    def away() -> None:
+        scene.give_sign()
+        until(lambda: len(scene.lines("victim", "complete")) == 4)
+
+    scene.restart(away=away)
+
+    found = scene.wait("victim")
+    assert (found["state"], found["attempt"], found["preempted"]) == ("completed", 1, 0)
+    assert scene.wait("claimant")["state"] == "completed"
+
+
 def test_a_hold_outlives_the_server(scene: Scene) -> None:
     scene.fill({"lingers": scene.sign()})
     scene.claim()

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cede.engine.drive.facts import AskCheckpoint, Checkpointed, CheckpointFailed, Estimated, Heard
+from cede.engine.drive.facts import (
+    AskCheckpoint,
+    Cancel,
+    Checkpointed,
+    CheckpointFailed,
+    Estimated,
+    Fact,
+    Heard,
+    SetNode,
+    Suspend,
+)
 from cede.engine.drive.orders import Hint
 from cede.model.times import SECOND
 from tests.drive_world import World
@@ -97,6 +107,56 @@ def test_a_victim_that_is_saving_for_later_leaves_when_it_has_saved() -> None:
     world.exit("old")
 
     assert world.phases() == {"new": "starting", "old": "suspended"}
+
+
+@pytest.mark.parametrize(("code", "phase"), [(0, "completed"), (3, "failed")])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_victim_that_saved_for_later_and_ended_before_it_was_told_ended_by_itself(
+    code: int, phase: str, restarted: bool
+) -> None:
+    world = kueue(4, quota=4)
+    run_victim(world)
+    world.feed(AskCheckpoint("old"))
+    world.submit("new", cpu=4, priority=9, after=100)
+    if restarted:
+        survives_restart(world)
+    world.save("old")
+    world.exit("old", code, signal=None, told=False)
+
+    assert (world.phase("old"), world.job("old").preempted) == (phase, 0)
+    assert world.phase("new") == "starting"
+
+
+def test_a_victim_that_saved_for_later_and_was_lost_goes_on_from_there() -> None:
+    world = kueue(4, quota=4)
+    run_victim(world)
+    world.feed(AskCheckpoint("old"))
+    world.submit("new", cpu=4, priority=9, after=100)
+    world.save("old")
+    world.exit("old", None, signal=None, told=False, lost=True)
+
+    assert (world.phase("old"), world.phase("new")) == ("suspended", "starting")
+
+
+@pytest.mark.parametrize("also", [Cancel("old"), Suspend("old"), SetNode("n1", "cordoned", evict=True)])
+def test_one_that_saved_for_later_and_completes_before_it_hears_that_it_must_go_has_completed(also: Fact) -> None:
+    world = asked()
+    world.feed(also)
+    world.save("old")
+    world.exit("old", 0, signal=None, told=False)
+
+    assert world.phase("old") == "completed"
+
+
+def test_a_hint_keeps_its_meaning_though_the_room_is_wanted_too() -> None:
+    world = kueue(4, quota=4)
+    run_victim(world)
+    world.feed(AskCheckpoint("old"))
+    world.submit("new", cpu=4, priority=9, after=100)
+
+    assert [order.leaving for order in world.driver.outstanding() if isinstance(order, Hint)] == [False]
+    world.defer("old", 60)
+    assert [order.leaving for order in world.steps[-1].orders if isinstance(order, Hint)] == [False]
 
 
 def test_a_victim_that_does_not_finish_what_it_was_asked_for_before_is_forced() -> None:

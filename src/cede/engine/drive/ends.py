@@ -54,14 +54,16 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
     by_itself = not fact.told and not fact.lost
     cause = "" if leaving is None else leaving.cause
     saved = leaving is not None and leaving.saved
+    # Who saved for later, and ended by itself before it was told to go, had no reason to end but its own.
+    left = saved and (job.asked_to_leave or not by_itself)
     evicted = leaving is not None and cause in EVICTIONS and (saved or leaving.stage != "hinted")
-    if by_itself and fact.code == 0 and not fact.error and not saved:
+    if by_itself and fact.code == 0 and not fact.error and not left:
         roll.move(job, Signal.COMPLETE, rules.COMPLETED)
         evicted = False
     elif fact.walltime and cause != "cancel" and not saved:
         _over_walltime(roll, job)
         evicted = False
-    elif leaving is not None and (saved or _obeyed(job, leaving, fact)):
+    elif leaving is not None and (left or _obeyed(job, leaving, fact)):
         _left(roll, job, leaving)
         evicted = evicted or (cause == "walltime" and saved and leaving.claimant is not None)
     else:
@@ -108,6 +110,7 @@ def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
         elif job.leaving is None and fact.gave_way > job.hint and job.resumes:
             # It ended well, but in the midst of its work: it had saved in order to leave.
             job.leaving = Leaving("withdrawn", "told", saved=True)
+            job.asked_to_leave = True
             roll.move(job, Signal.EVICT, rules.TOLD_BEFORE, cause="it saved and left")
         return job.leaving
     if job.leaving is None:

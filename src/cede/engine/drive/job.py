@@ -66,6 +66,9 @@ class Job:
     hint: int = 0
     """Hints given in this attempt."""
     hinted: int | None = None
+    asked_to_leave: bool = True
+    """Whether the last hint asked for its room too, not for a checkpoint alone. A hint keeps its meaning whatever is
+    decided afterwards: only one that was asked to leave can have left by ending well."""
     withdrawn: int = 0
     """The hint of this attempt that asked it to leave for one who no longer needs its room."""
     leaves_until: int | None = None

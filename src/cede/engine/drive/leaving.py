@@ -55,6 +55,7 @@ def ask_for_checkpoint(roll: Roll, job: Job, rule: Rule = rules.HINTED, **facts:
     job.hint += 1
     job.hinted = roll.now
     leaving = job.leaving
+    job.asked_to_leave = leaving is not None
     if leaving is not None:
         leaving.stage, leaving.hinted = "hinted", roll.now
     roll.due_at(job, roll.now + job.terms.checkpoint_timeout)
@@ -64,8 +65,12 @@ def ask_for_checkpoint(roll: Roll, job: Job, rule: Rule = rules.HINTED, **facts:
 
 
 def hint_of(job: Job) -> Hint:
-    """What the application is asked for at present."""
-    return Hint(job.name, job.attempt, job.hint, job.leaving is not None, job.deadline)
+    """What the application is asked for at present.
+
+    One that is saving for later is not asked to leave by the same hint when its room is wanted: it may have answered
+    already, and nobody could tell which of the two it answered. It is told to go when it has saved.
+    """
+    return Hint(job.name, job.attempt, job.hint, job.leaving is not None and job.asked_to_leave, job.deadline)
 
 
 def in_force(job: Job) -> Iterator[Order]:

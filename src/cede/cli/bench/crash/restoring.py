@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cede.cli.bench.crash.evidence import read_life
 from cede.cli.bench.crash.job import started
-from cede.cli.bench.crash.serving import PATIENCE_S, guards
+from cede.cli.bench.crash.serving import PATIENCE_S, Guard, guards
 from cede.cli.bench.crash.stream import Stream
 from cede.live.client import Client
 from cede.live.executors.local.guard import files
@@ -47,7 +47,9 @@ class Restore:
             (data / name).unlink(missing_ok=True)
         shutil.copy(copy, data / "cede.db")
         time.sleep(SETTLES_S)
-        self._ran = {guard: began for guard in guards(data) if (began := started(guard.pid))}
+        self._ran = {
+            guard: began for guard in guards(data) if (began := started(guard.pid)) and not self._ordered(guard)
+        }
         self.since = time.monotonic_ns()
 
     def seen_to(self, client: Client, stream: Stream) -> Iterator[str]:
@@ -84,14 +86,25 @@ class Restore:
         stream.forget(missing, stale, self.since)
 
     def _killed(self, orphans: set[str]) -> Iterator[str]:
-        """Orphans that were told to go since, or whose supervisors ended without a word about their end."""
+        """Orphans that were told to go or killed since, or whose supervisors ended before them.
+
+        Nobody had ordered their end when the server stopped. So whoever did not end by itself was ended by the next
+        one, which writes the end of a member that has no supervisor down as lost.
+        """
         for guard, began in self._ran.items():
             if guard.name not in orphans or started(guard.pid) == began:
                 continue
-            folder = self._data / "jobs" / guard.name / "attempts" / str(guard.attempt) / str(guard.member)
+            end = files.get(str(self._folder(guard)), "exit.json")
             told = read_life(self._evidence, guard.name).of(guard.attempt, "told")
-            if files.get(str(folder), "exit.json") is None or any(line.at > self.since for line in told):
+            if not end or end["told"] or end["lost"] or any(line.at > self.since for line in told):
                 yield f"{guard.name} ran without a record, and was ended before an admin said so"
+
+    def _folder(self, guard: Guard) -> Path:
+        return self._data / "jobs" / guard.name / "attempts" / str(guard.attempt) / str(guard.member)
+
+    def _ordered(self, guard: Guard) -> bool:
+        """Whether a server had ordered its end: it may take its time over that."""
+        return any((self._folder(guard) / name).exists() for name in ("end.json", "kill.json"))
 
 
 def _version(store: sqlite3.Connection) -> int:
