@@ -189,3 +189,12 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "map.yaml: queue.from",
         "map.yaml: kind",
     ]
+
+
+@pytest.mark.parametrize("times", ["1e6", "1e300"])
+def test_a_time_that_would_be_none_is_refused_with_the_rule_and_the_job(times: str) -> None:
+    with pytest.raises(InputError) as error:
+        applied(f"walltime: {{from: duration, times: {times}}}", trace_of({"duration": HOUR}))
+
+    assert "walltime" in str(error.value)
+    assert "from 0 to 100 years" in str(error.value)

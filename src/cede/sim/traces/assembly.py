@@ -9,7 +9,9 @@ import polars as pl
 
 from cede.model.cluster import Node
 from cede.model.errors import InputError, Problem, shown
-from cede.sim.traces.table import ROW, Places
+from cede.model.times import LONGEST, show_duration
+from cede.sim.traces.derived import DURATIONS
+from cede.sim.traces.table import MOST_PROBLEMS, ROW, Faults, Places
 from cede.sim.traces.trace import COLUMNS, Shape, Trace
 
 LACKS = {
@@ -34,10 +36,11 @@ def assemble(
 ) -> Trace:
     """The trace of these jobs, of which `ROW` says where they stand; columns that are not there are null.
 
-    An InputError names the first jobs that have the same name.
+    An InputError names the first jobs that have the same name, or a time that is longer than the longest.
     """
     if not jobs.height:
         raise InputError([Problem(places.name, "holds no job that can be replayed", " ".join(notes) or None)])
+    _check_durations(jobs, places)
     twice = jobs["name"].is_duplicated()
     if twice.any():
         raise _same_names(jobs.filter(twice), places)
@@ -50,6 +53,16 @@ def assemble(
     told = list(notes)
     told += [note for note in lacks(ordered) if note not in told]
     return Trace(ordered, used, format_, tuple(told), origin, tuple(nodes))
+
+
+def _check_durations(jobs: pl.DataFrame, places: Places) -> None:
+    """Whatever a format calls its columns, and however it reckons what is in them."""
+    faults = Faults(places)
+    for column in DURATIONS:
+        if column in jobs.columns and (long := jobs[column].cast(pl.Int64) > LONGEST).any():
+            for row, value in jobs.filter(long.fill_null(False)).select(ROW, column).head(MOST_PROBLEMS).iter_rows():
+                faults.add(row, column, f"{show_duration(value)} is out of range; the longest is 100 years")
+    faults.check()
 
 
 def lacks(jobs: pl.DataFrame) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cede.model.errors import InputError, Problem, path_of, shown
-from cede.model.times import format_duration
+from cede.model.times import LONGEST, format_duration, show_duration
 from cede.sim.traces.assembly import LACKS, NO_CHECKPOINTS
 from cede.sim.traces.derived import DURATIONS, columns, kind_of
 from cede.sim.traces.mapping_file import Condition, Rule, parse_mapping, read_mapping
@@ -20,6 +20,8 @@ from cede.sim.traces.trace import COLUMNS, Trace
 __all__ = ["Rule", "mapped", "parse_mapping", "read_mapping"]
 
 MOST_TOLD = 6
+_BEYOND = 2.0**62
+"""More than any time may be, and still a number of 64 bits."""
 _LACKS = {**LACKS, "checkpoint": NO_CHECKPOINTS}
 
 
@@ -37,6 +39,8 @@ def mapped(trace: Trace, rules: Sequence[Rule]) -> Trace:
         mask = _holds(jobs, rule) & free
         values = _values(jobs, rule)
         mask &= values.is_not_null()
+        if rule.column in DURATIONS:
+            _check_durations(jobs, values, mask, rule)
         jobs = jobs.with_columns(values.zip_with(mask, before).alias(rule.column))
         decided[rule.column] = ~free | mask
         notes.append(_note(rule, int(mask.sum()), jobs.height))
@@ -44,6 +48,15 @@ def mapped(trace: Trace, rules: Sequence[Rule]) -> Trace:
     untrue = {note for column, note in _LACKS.items() if column in decided and decided[column].any()}
     kept = (note for note in trace.notes if note not in untrue)
     return replace(trace, jobs=jobs.select(*COLUMNS), notes=(*kept, *notes))
+
+
+def _check_durations(jobs: pl.DataFrame, values: pl.Series, mask: pl.Series, rule: Rule) -> None:
+    """An InputError names the first job that the rule would give a time that is none."""
+    wrong = mask & ((values < 0) | (values > LONGEST))
+    if wrong.any():
+        name, us = jobs["name"].filter(wrong)[0], values.filter(wrong)[0]
+        message = f"the job {shown(name)} would have {show_duration(us)} there"
+        raise InputError([Problem(path_of(rule.loc), message, "times are from 0 to 100 years")])
 
 
 def _holds(jobs: pl.DataFrame, rule: Rule) -> pl.Series:
@@ -106,7 +119,7 @@ def _copied(source: pl.Series, rule: Rule, dtype: pl.DataType) -> pl.Series:
     if rule.times is None and kind_of(rule.source or "") != "number":
         return source.cast(dtype)
     scaled = source.cast(pl.Float64()) * (1.0 if rule.times is None else rule.times)
-    return scaled.round().cast(dtype, strict=False)
+    return scaled.clip(-_BEYOND, _BEYOND).round().cast(dtype, strict=False)
 
 
 def _drawn(jobs: pl.DataFrame, rule: Rule, dtype: pl.DataType) -> pl.Series:

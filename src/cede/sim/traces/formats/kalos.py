@@ -6,7 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
+from cede.model.errors import shown
 from cede.model.quantities import NANO
+from cede.model.times import LONGEST
 from cede.sim.traces.assembly import assemble, shapes_of
 from cede.sim.traces.columns import seconds, text, whole
 from cede.sim.traces.source import source_of
@@ -44,12 +46,16 @@ def _shape(members: int, gpus: int) -> Shape:
 
 def _converted(rows: Rows) -> pl.DataFrame:
     pretraining = whole(rows, "profiled_network") == PRETRAINING
+    iterations, each = whole(rows, "num_iteration", least=0), seconds(rows, "iteration_computing_time")
+    # The product may be more than a number of 64 bits can hold.
+    long = iterations.cast(pl.Float64) * each.cast(pl.Float64) > LONGEST
+    rows.wrong("num_iteration", long, lambda value: f"{shown(value)} iterations take more than 100 years, the longest")
     return pl.DataFrame(
         {
             ROW: rows.frame[ROW],
             "name": text(rows, "job_id"),
             "submitted": seconds(rows, "arrival_time"),
-            "duration": whole(rows, "num_iteration", least=0) * seconds(rows, "iteration_computing_time"),
+            "duration": iterations * each,
             "members": whole(rows, "gpu_workers", least=1),
             "gpus": whole(rows, "gpu_per_worker", least=1),
         }
