@@ -402,7 +402,8 @@ class Controller:
         """One step: feed, commit, answer, act."""
         for _ in range(ATTEMPTS):
             aside = [_Ask(SetAside(name, why)) for name, why in sorted(self._aside.items())]
-            taken = [_Ask(Restarted()), *aside, *asks] if self._rebuilt else asks
+            filled = [_Ask(fills) for _, fills in sorted(self.reconciler.occupied.items())]
+            taken = [_Ask(Restarted()), *filled, *aside, *asks] if self._rebuilt else asks
             facts = [ask.fact for ask in taken]
             began = time.perf_counter()
             mark = self._clock.mark()

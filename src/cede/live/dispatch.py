@@ -62,11 +62,13 @@ class Dispatch:
     def _run(self) -> None:
         again = time.monotonic() + min(SOON_S, self._compare_s)
         while True:
-            try:
-                given = self._orders.get(timeout=max(0.0, again - time.monotonic()))
-            except queue.Empty:
+            if (left := again - time.monotonic()) <= 0:  # however many orders wait
                 self._try(self._compare, "records were not compared with what runs")
                 again = time.monotonic() + self._compare_s
+                continue
+            try:
+                given = self._orders.get(timeout=left)
+            except queue.Empty:
                 continue
             if given is None:
                 return

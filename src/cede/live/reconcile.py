@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from cede.engine.drive.facts import Exited, Fact
+from cede.engine.drive.facts import Exited, Fact, Occupied
 from cede.engine.drive.orders import Kill
 from cede.live.executors.executor import Executor, Trace
+from cede.live.store.errors import UnreadableError
 from cede.live.store.store import Store
 from cede.model.lifecycle import FINAL, PRESENT
 
@@ -36,6 +38,8 @@ class Orphan:
     why: str
     recorded: bool = False
     """There is a record of its workload, which knows nothing of this attempt."""
+    awaited: bool = False
+    """The record takes it over when it is given its room, in whose way it must not stand itself."""
 
 
 class Reconciler:
@@ -46,12 +50,16 @@ class Reconciler:
         self._executor = executor
         self._report = report
         self._lock = threading.Lock()
+        self._present: Mapping[str, Standing] = {}
         self.orphans: tuple[Orphan, ...] = ()
+        self.occupied: Mapping[str, Occupied] = {}
+        """By node, what orphans fill of it."""
         self.repaired = 0
         """How often a record differed from what was found, and was put right."""
 
     def compare(self, present: Mapping[str, Standing]) -> None:
         """Whatever is under way by these records is watched, or its end is reported; whatever else runs is judged."""
+        self._present = present
         without = self._executor.adopt({name: standing.attempt for name, standing in present.items()})
         for name in without:
             if present[name].began:
@@ -70,6 +78,10 @@ class Reconciler:
                 if orphan not in self.orphans:
                     log.warning("%s, attempt %d: %s", orphan.trace.name, orphan.trace.attempt, orphan.why)
             self.orphans = orphans
+            before, self.occupied = self.occupied, _occupied(orphans)
+            for node in sorted(before.keys() | self.occupied.keys()):
+                if before.get(node) != (fills := self.occupied.get(node, Occupied(node))):
+                    self._report(fills)
 
     def problem(self) -> str:
         """In a sentence; empty if there are no orphans."""
@@ -98,9 +110,11 @@ class Reconciler:
         """What is wrong with this attempt; none if nothing is, or no longer is."""
         try:
             record = self._store.workload(trace.name) if trace.name in names else None
-        except Exception:  # it is on record, however unreadable: that is told elsewhere
-            log.exception("%s: its record cannot be read, so that nothing is done about it", trace.name)
-            return None
+        except UnreadableError as error:
+            known = self._present.get(trace.name)  # it could be read when the scheduler was begun
+            if not trace.running or (known is not None and known.attempt == trace.attempt):
+                return None
+            return Orphan(trace, f"it runs, and {error}", recorded=True)
         lineage = self._store.lineage
         remembered = lineage.remembers(trace.stamp)
         if record is None:
@@ -118,11 +132,25 @@ class Reconciler:
         if job.attempt < trace.attempt:
             then = "it stays as it is" if job.phase in FINAL else "the record takes it over when it is given its room"
             words = f"it runs, and its record is {job.phase} and knows {job.attempt or 'no'} attempts; {then}"
-            return Orphan(trace, words, recorded=True)
+            return Orphan(trace, words, recorded=True, awaited=job.phase not in FINAL)
         log.warning("%s: attempt %d runs, and its record says that it is over: it is ended", trace.name, trace.attempt)
         self.repaired += 1
         self._executor.kill(Kill(trace.name, trace.attempt))
         return None
+
+
+def _occupied(orphans: Iterable[Orphan]) -> Mapping[str, Occupied]:
+    """What those that run fill of their nodes: nobody else can have that, though no record accounts for it."""
+    amounts: dict[str, Counter[str]] = {}
+    whole: set[str] = set()
+    for orphan in orphans:
+        trace = orphan.trace
+        if not trace.running or orphan.awaited:
+            continue
+        for node in trace.nodes:
+            amounts.setdefault(node, Counter()).update(trace.requests)
+        whole.update(trace.nodes if trace.exclusive else ())
+    return {node: Occupied(node, dict(filled), node in whole) for node, filled in amounts.items()}
 
 
 def _without_record(trace: Trace, remembered: bool) -> str:

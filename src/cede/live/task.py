@@ -32,5 +32,9 @@ class Task(BaseModel):
     """What one member asked for, for limits where the machine allows them."""
     memory: int | None = None
     gpus: int = 0
+    requests: dict[str, int] = Field(default_factory=dict)
+    """All that one member asked for, in billionths; of unequal members the most of each."""
+    exclusive: bool = False
+    """It has its nodes to itself."""
     walltime_us: int | None = None
     grace_us: int = 30_000_000

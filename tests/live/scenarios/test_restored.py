@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cede.live.client.errors import ClientError
+from tests.live.scenarios.twin import assert_replays
 from tests.live.serving import Live, alive, cluster_of, serving, until
 
 
@@ -183,3 +184,50 @@ def test_a_job_ended_when_it_did_though_the_server_was_away(tmp_path: Path) -> N
         assert datetime.fromisoformat(found["ended"]).timestamp() <= ended + 0.5
         last = live.events("job")[-1]
         assert (last["signal"], last["at"]) == ("complete", found["ended"])
+
+
+def test_room_that_work_without_a_record_fills_is_not_given_away(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1"), compare_every=0.2) as live:
+        live.shell("small", "true", cpu=1)
+        live.completed("small")
+        copy_store(data, copy)
+        live.shell("after", STAYS, cpu=3)
+        live.said("after", "pid ")
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        live.shell("large", "true", cpu=2)
+        live.shell("other", "true", cpu=1)
+        live.completed("other")
+        assert live.client.job("large")["state"] == "pending"
+        assert live.node("n1")["occupied"]["cpu"] == 3
+        live.client.end_orphan("after")
+        live.completed("large")
+        until(lambda: not live.node("n1")["occupied"].get("cpu"))
+    assert_replays(data)
+
+
+def test_a_record_that_cannot_be_read_is_said_to_be_so_and_what_runs_of_it_is_left_to_an_admin(tmp_path: Path) -> None:
+    with serving(tmp_path, cluster_of("n1"), compare_every=0.2) as live:
+        live.shell("bad", STAYS, cpu=3)
+        pid = pid_of(live, "bad")
+        live.stop()
+        with closing(sqlite3.connect(tmp_path / "cede.db")) as store, store:
+            store.execute("UPDATE workloads SET job = '{\"workload\": 1}' WHERE name = 'bad'")
+        live.start()
+
+        asks = (live.client.job, live.client.why, live.client.cancel, live.client.suspend, live.log)
+        for ask in (*asks, lambda name: list(live.client.events(workload=name))):
+            with pytest.raises(ClientError, match="the record of bad cannot be read") as caught:
+                ask("bad")
+            assert (caught.value.status, caught.value.rule) == (409, "live.unreadable-record")
+        assert "the record of bad cannot be read" in live.client.server()["problem"]
+        live.shell("large", "true", cpu=2)
+        assert [(one["name"], one["running"]) for one in live.client.orphans()["orphans"]] == [("bad", True)]
+        assert live.client.job("large")["state"] == "pending"
+        assert alive(pid)
+        live.client.end_orphan("bad")
+        live.completed("large")
+        assert not alive(pid)

@@ -7,6 +7,7 @@ from cede.engine.drive.checkpoint_times import saves
 from cede.engine.drive.facts import (
     AskCheckpoint,
     Cancel,
+    Occupied,
     PutNode,
     PutQueue,
     Resume,
@@ -33,7 +34,8 @@ from cede.model.errors import CedeError
 from cede.model.lifecycle import PRESENT, WAITING, Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import Instant, to_the_second
-from cede.state.columns import NODE_STATES
+from cede.state.columns import NEVER, NODE_STATES, NONE
+from cede.state.entry import CLOCKS
 
 
 class RefusedError(CedeError):
@@ -262,7 +264,45 @@ def put_node(roll: Roll, fact: PutNode) -> None:
     """A node joined, or changed."""
     _try(roll, NodePut(fact.node))
     roll.nodes[fact.node.name] = fact.node
+    if (filled := roll.occupied.get(fact.node.name)) is not None:
+        _fill(roll, filled)
     roll.open_lane()
+
+
+def occupy(roll: Roll, fact: Occupied) -> None:
+    """Room that work without a record fills is nobody else's; whoever has it already keeps it."""
+    if fact.node not in roll.nodes:
+        raise RefusedError(rules.UNKNOWN, unknown=True, what="node", name=fact.node)
+    roll.occupied[fact.node] = fact
+    _fill(roll, fact)
+    if not (fact.amounts or fact.whole):
+        del roll.occupied[fact.node]
+    roll.open_lane()
+
+
+def vacate(roll: Roll) -> None:
+    """Nothing is known of work without a record, until somebody says so."""
+    for name in sorted(roll.occupied):
+        occupy(roll, Occupied(name))
+
+
+def _fill(roll: Roll, fact: Occupied) -> None:
+    """The node as it stands, with so much more of it occupied than its entry says."""
+    node, state = roll.nodes[fact.node], roll.state
+    row, nodes = state.node_index[fact.node], state.nodes
+    occupied = dict(node.capacity if fact.whole else node.occupied)
+    for name, nano in fact.amounts.items() if not fact.whole else ():
+        occupied[name] = occupied.get(name, 0) + nano
+    holder, since = int(nodes.reserved_for[row]), int(nodes.reserved_since[row])
+    clocks = {clock: int(getattr(nodes, clock)[row]) for clock in CLOCKS}
+    stands: dict[str, object] = {
+        "occupied": occupied,
+        "state": NODE_STATES[nodes.state[row]],
+        "reserved_for": None if holder == NONE else state.work_names[holder],
+        "reserved_since": None if holder == NONE or since == NEVER else since,
+        **{clock: None if at == NEVER else at for clock, at in clocks.items()},
+    }
+    _try(roll, NodePut(node.model_copy(update=stands)))
 
 
 def put_queue(roll: Roll, fact: PutQueue) -> None:

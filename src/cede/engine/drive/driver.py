@@ -21,6 +21,7 @@ from cede.engine.drive.facts import (
     Exited,
     Fact,
     Heard,
+    Occupied,
     PutNode,
     PutQueue,
     Restarted,
@@ -203,8 +204,13 @@ class Driver:
             self._kept = self._roll.step.kept = kept
 
     def _turn_away(self, facts: Sequence[Fact]) -> None:
-        """Workloads of this step that can never run are not taken in; those that are refused only for now wait."""
+        """Workloads of this step that can never run are not taken in; those that are refused only for now wait.
+
+        What work without a record fills may be why one of them finds no room, and that does not stay: then all wait.
+        """
         roll = self._roll
+        if roll.occupied:
+            return
         not_taken = {refusal.fact for refusal in roll.step.refusals}
         for number, fact in enumerate(facts):
             if not isinstance(fact, Submit) or number in not_taken:
@@ -246,11 +252,14 @@ class Driver:
                 asks.set_node(roll, fact)
             case PutNode():
                 asks.put_node(roll, fact)
+            case Occupied():
+                asks.occupy(roll, fact)
             case PutQueue():
                 asks.put_queue(roll, fact)
             case SetAside():
                 asks.set_aside(roll, fact)
             case Restarted():
+                asks.vacate(roll)
                 recall(roll, kept_of(roll))
                 roll.dirty = True
                 look_again(roll)

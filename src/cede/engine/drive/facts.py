@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cede.engine.drive.caps import Cap
@@ -177,6 +178,16 @@ class PutNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Occupied:
+    """What runs on a node without a record fills so much of it, in billionths, or all of it: until this is said anew,
+    or the driver is made again."""
+
+    node: str
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PutQueue:
     queue: Queue
 
@@ -211,6 +222,7 @@ Fact = (
     | Estimated
     | SetNode
     | PutNode
+    | Occupied
     | PutQueue
     | SetAside
     | Restarted

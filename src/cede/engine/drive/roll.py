@@ -12,6 +12,7 @@ from cede.engine.drive.account import Account
 from cede.engine.drive.breaker import Breaker
 from cede.engine.drive.caps import Tally
 from cede.engine.drive.checkpoint_times import CheckpointTimes
+from cede.engine.drive.facts import Occupied
 from cede.engine.drive.job import Job
 from cede.engine.drive.lane import Lane
 from cede.engine.drive.orders import Order
@@ -52,6 +53,8 @@ class Roll:
         self.lane: Lane | None = None
         self.account = Account((), ())
         self.nodes = {node.name: node for node in bare.nodes}
+        self.occupied: dict[str, Occupied] = {}
+        """By node, what work without a record fills of it."""
         self.turned = True
         """Somebody came, or something changed, that the lane knows nothing of."""
         self._late: dict[str, Job] = {}

@@ -15,8 +15,9 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from cede.live.api.problems import refusal
-from cede.live.api.rules import NOT_VISIBLE, NOT_YOURS, ROLE
+from cede.live.api.rules import NO_RECORD, NOT_VISIBLE, NOT_YOURS, ROLE
 from cede.live.api.server import Here, Server
+from cede.live.store.errors import UnreadableError
 from cede.live.store.records import Asked, Record, Token
 from cede.live.store.store import Store
 
@@ -110,7 +111,12 @@ def found(server: Server, caller: Caller, name: str) -> Record | None:
     """The workload that the caller means, if it may see it: its own of this name, then one with this name, then
     OWNER.NAME. Who sees all sees names that are there once, and means those first."""
     for key in _meant(server.store, caller, name):
-        record = server.store.workload(key)
+        try:
+            record = server.store.workload(key)
+        except UnreadableError as error:
+            if any(caller.sees_what(one.owner, one.project) for one in server.store.named([key])):
+                raise refusal(409, NO_RECORD, why=str(error)) from error
+            continue
         if record is not None and caller.sees(record):
             return record
     return None

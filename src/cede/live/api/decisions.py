@@ -43,7 +43,7 @@ class Wanted(Numbered):
     workload: Label | None = Field(None, description="Only those with this claimant or victim.")
 
 
-@router.get("/decisions", responses=declared(401, 404, 422), summary="List decisions")
+@router.get("/decisions", responses=declared(401, 404, 409, 422), summary="List decisions")
 async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> DecisionList:
     """Oldest first. A caller sees those about workloads it may see; others that they name are hidden in them."""
     about = None if wanted.workload is None else (await visible(server, caller, wanted.workload)).job.name

@@ -60,7 +60,7 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/events",
     response_model=EventList,
-    responses=_STREAMED | declared(401, 404, 422, 429),
+    responses=_STREAMED | declared(401, 404, 409, 422, 429),
     summary="Read events, or follow them",
 )
 async def events(

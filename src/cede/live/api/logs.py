@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -17,6 +18,7 @@ from cede.live.api.rules import SENSITIVE_OUTPUT
 from cede.live.api.server import Here, Server
 from cede.live.api.workloads import Named
 from cede.live.executors.executor import LogPage, Piece
+from cede.live.store.errors import UnreadableError
 from cede.live.store.records import Record
 from cede.model.errors import Problem
 from cede.model.lifecycle import FINAL
@@ -67,7 +69,7 @@ _PAGE: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/workloads/{name}/logs",
     response_class=Response,
-    responses=_PAGE | declared(401, 403, 404, 422),
+    responses=_PAGE | declared(401, 403, 404, 409, 422),
     summary="Read what a workload wrote",
 )
 async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wanted, Query()]) -> Response:
@@ -112,7 +114,9 @@ def _framed(piece: Piece) -> bytes:
 async def _readable(server: Server, caller: Caller, name: str, wanted: Wanted) -> Record:
     """The workload, if the caller may read what it wrote; who else wants to read of sensitive work is on record."""
     record = await run_in_threadpool(found, server, caller, name)
-    record = record or await run_in_threadpool(server.store.workload, name)
+    if record is None:
+        with suppress(UnreadableError):  # whoever may see it was told so above
+            record = await run_in_threadpool(server.store.workload, name)
     if record is None or record.task.owner == caller.name or not server.ground.sensitive(record.job.workload):
         return await visible(server, caller, name)
     place = f"attempt {wanted.attempt or record.job.attempt}, member {wanted.member}, {wanted.stream}"

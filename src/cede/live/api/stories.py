@@ -64,7 +64,7 @@ class WhyView(View):
     not_asked: Literal["", "busy", "parked", "set aside"] = Field("", description="Why that could not be asked.")
 
 
-@router.get("/workloads/{name}/why", responses=declared(401, 404, 422), summary="Tell a workload's story")
+@router.get("/workloads/{name}/why", responses=declared(401, 404, 409, 422), summary="Tell a workload's story")
 async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
     key = (await visible(server, caller, name)).job.name
     sight = Sight(server, caller)

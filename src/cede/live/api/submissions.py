@@ -285,6 +285,8 @@ def _task(
         cpu=cpu / NANO if cpu else None,
         memory=memory // NANO or None,
         gpus=max(sum(-(-nano // NANO) for name, nano in part.items() if is_gpu(name)) for part in parts),
+        requests={name: max(part.get(name, 0) for part in parts) for part in parts for name in part},
+        exclusive=workload.exclusive,
         walltime_us=workload.walltime,
         grace_us=terms.grace_period,
     )

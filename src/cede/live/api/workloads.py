@@ -130,7 +130,7 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
     return WorkloadList(workloads=views, next=views[-1].name if len(records) > wanted.limit else None)
 
 
-@router.get("/workloads/{name}", responses=declared(401, 404, 422), summary="Look at a workload")
+@router.get("/workloads/{name}", responses=declared(401, 404, 409, 422), summary="Look at a workload")
 async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
     record = await visible(server, caller, name)
     view = await with_failure(server, caller, record, await _view(server, caller, record))

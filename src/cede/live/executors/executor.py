@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cede.engine.drive.facts import Fact
@@ -72,6 +72,9 @@ class Trace:
     account: str = ""
     at: int | None = None
     stamp: Stamp | None = None
+    requests: Mapping[str, int] = field(default_factory=dict)
+    """What each member fills of its node, in billionths."""
+    exclusive: bool = False
 
 
 class Executor(Protocol):

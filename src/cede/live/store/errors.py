@@ -37,6 +37,10 @@ class UnknownError(StoreError):
     """There is no such workload to go on from."""
 
 
+class UnreadableError(StoreError):
+    """What is stored of a workload is no record of one; the message says why."""
+
+
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN)
 _BROKEN = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from cede.engine.clock import Mark, Shift
 from cede.live.store import codec
-from cede.live.store.errors import UnknownError
+from cede.live.store.errors import UnknownError, UnreadableError
 from cede.live.store.records import Named, Record, Saved, SavedClock
 from cede.live.store.tables import (
     CLOCK_SHIFTS,
@@ -91,7 +91,13 @@ def configurations(connection: Connection) -> tuple[tuple[int, ClusterFile], ...
 
 def workload(connection: Connection, name: str) -> Record | None:
     row = connection.execute(_RECORD.where(WORKLOADS.c.name == column(name))).first()
-    return None if row is None else _record(row)
+    if row is None:
+        return None
+    try:
+        return _record(row)
+    except (ValueError, TypeError, LookupError) as error:
+        why = " ".join(str(error).split())[:300]
+        raise UnreadableError(f"the record of {name} cannot be read, and nothing is decided about it: {why}") from error
 
 
 def taken(connection: Connection, name: str) -> bool:

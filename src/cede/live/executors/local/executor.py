@@ -156,12 +156,20 @@ class LocalExecutor:
         with self._lock:
             keys = set(self._folders.active())
             for key in keys:
-                if self._underway.get(key) is None and self._underway.ended_before(key):
-                    with suppress(OSError):
-                        self._folders.settle(*key)
+                if self._underway.get(key) is None:
+                    self._look_after(key)
             unknown = sorted(set(self._folders.names()) - set(names))
             keys |= {(name, newest) for name in unknown if (newest := self._folders.newest(name))}
             return [self._trace(key) for key in sorted(keys)]
+
+    def _look_after(self, key: tuple[str, int]) -> None:
+        """One that nobody watches has its devices to itself until it has ended, and then its mark is removed."""
+        if self._underway.ended_before(key):
+            self._gpus.free(key)
+            with suppress(OSError):
+                self._folders.settle(*key)
+        elif (found := get_attempt(self._folders.attempt(*key))) is not None:
+            self._gpus.take(key, found.nodes, found.gpus)
 
     def _trace(self, key: tuple[str, int]) -> Trace:
         attempt = get_attempt(self._folders.attempt(*key))
@@ -174,6 +182,8 @@ class LocalExecutor:
             account=spec.get("account", ""),
             at=began.get("at"),
             stamp=None if attempt is None else attempt.stamp,
+            requests={} if attempt is None else attempt.requests,
+            exclusive=attempt is not None and attempt.exclusive,
         )
 
     def holds(self, name: str) -> bool:

@@ -8,7 +8,7 @@ import secrets
 import socket
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,9 @@ class Attempt:
     gpus: tuple[tuple[str, ...] | None, ...]
     stamp: Stamp | None = None
     """The store that ordered it; none of an attempt of an older Cede."""
+    requests: dict[str, int] = field(default_factory=dict)
+    """What each member fills of its node, in billionths."""
+    exclusive: bool = False
 
     @property
     def key(self) -> tuple[str, int]:
@@ -51,7 +54,17 @@ def new_attempt(order: Launch, task: Task, gpus: Sequence[Sequence[str] | None],
     port = _free_port(order) if len(order.nodes) > 1 else None
     devices = tuple(None if some is None else tuple(some) for some in gpus)
     return Attempt(
-        order.name, order.attempt, order.nodes, order.resume, task.protocol, task.grace_us, port, devices, stamp
+        order.name,
+        order.attempt,
+        order.nodes,
+        order.resume,
+        task.protocol,
+        task.grace_us,
+        port,
+        devices,
+        stamp,
+        dict(task.requests),
+        task.exclusive,
     )
 
 
