@@ -1,7 +1,10 @@
 """`cede bench crash --faults`: a short run of each fault, and what the audit says of one that went wrong."""
 
+import json
 import sqlite3
+import time
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +84,21 @@ def test_a_server_of_the_benchmark_reads_a_wall_clock_that_can_be_set(tmp_path: 
     assert abs(stepped.wall - real.wall - 3600e6) < 60e6
     assert 0 <= real.elapsed - stepped.elapsed < 60e6
     assert stepped.boot == real.boot
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hours", [-240, 240])
+def test_a_step_of_the_clock_is_one_for_supervisors_too(scene: Scene, hours: int) -> None:
+    scene.submit("job", {"steps": scene.sign()})
+    scene.wait("job", "running")
+    scene.servers.clock.step(3600 * hours)
+    scene.give_sign()
+    found = scene.wait("job")
+
+    [end] = scene.data.glob("jobs/job/attempts/1/0/exit.json")
+    assert abs(json.loads(end.read_text())["at"] / 1e6 - time.time() - 3600 * hours) < 600
+    began, ended = (datetime.fromisoformat(found[key] or "") for key in ("began", "ended"))
+    assert 0 <= (ended - began).total_seconds() < 600
 
 
 @pytest.mark.slow

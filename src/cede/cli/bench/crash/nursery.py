@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cede.cli.bench.crash.stepping import SteppedMachine
+from cede.cli.bench.crash.stepping import SteppedMachine, step_supervisors
 from cede.doctrines.document import parse_document
 from cede.live.config import ServerConfig
 from cede.live.server import LiveServer
@@ -51,6 +51,7 @@ def _serve(wanted: dict[str, Any]) -> None:
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         config = ServerConfig.model_validate(wanted["config"])
         machine = SteppedMachine(Path(wanted["clock"]))
+        step_supervisors(Path(wanted["clock"]))
         LiveServer(config, parse_document(wanted["cluster"]), machine=machine).run(lambda _: None)
         code = 0
     except BaseException:

@@ -1,6 +1,7 @@
-"""A wall clock that the benchmark sets on and back while a server reads it: by as much as a small file says.
+"""A wall clock that the benchmark sets on and back while servers and supervisors read it: by as much as a small file
+says.
 
-Only servers that the benchmark starts read the file; `cede serve` has no such way.
+Only servers that the benchmark starts read the file, and the supervisors they ask for; `cede serve` has no such way.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import struct
 from pathlib import Path
 
 from cede.engine.clock import Machine, Reading
+from cede.live.executors.local import zygote
 
 _FORMAT = "=q"
 _SIZE = struct.calcsize(_FORMAT)
@@ -44,3 +46,22 @@ class SteppedMachine(Machine):
     def read(self) -> Reading:
         real = super().read()
         return real._replace(wall=real.wall + self._off.us)
+
+
+_START = """
+import mmap, struct, sys, time, types
+sys.path.append(sys.argv[1])
+from guard import outcome
+with open({path!r}, "r+b") as file:
+    off = mmap.mmap(file.fileno(), struct.calcsize({format!r}))
+outcome.time = types.SimpleNamespace(**vars(time))
+outcome.time.time_ns = lambda: time.time_ns() + 1000 * struct.unpack({format!r}, off[:])[0]
+from guard.zygote import main
+main(*map(int, sys.argv[2:]))
+"""
+
+
+def step_supervisors(path: Path) -> None:
+    """Supervisors of servers in this process note moments by the same wall clock: what they note it with is replaced
+    before they are forked."""
+    zygote.START = _START.format(path=str(path), format=_FORMAT)
