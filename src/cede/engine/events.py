@@ -123,7 +123,7 @@ def apply(state: State, event: Event) -> None:
         case Entered(name):
             row = _row(state, name)
             _expect(name, int(state.work.state[row]) == RESERVED, "has no room that is held for it")
-            state.work.started[row] = state.now
+            state.begin(row, state.now)
             state.mark(row, RUNNING)
         case Marked(name, word):
             row = _row(state, name)

@@ -92,9 +92,12 @@ class Table:
 
     def drop(self, row: int) -> None:
         """Give a row back; it is blank until it is handed out again."""
+        self.blank(row)
+        self.unused.append(row)
+
+    def blank(self, row: int) -> None:
         for block, blank in zip(self.blocks, self._blanks, strict=True):
             block[:, row] = blank
-        self.unused.append(row)
 
     def image(self, row: int) -> list[npt.NDArray[Any]]:
         """All that stands in a row, for `lay`."""

@@ -8,25 +8,60 @@ from typing import TYPE_CHECKING, Any
 
 from cede.model.cluster import Workload
 from cede.model.workloads import PodSet
-from cede.state.columns import NEVER, Int64s
-from cede.state.entry import own_priority, uid_key
+from cede.state.columns import CHECKPOINTS, SYSTEM, Int64s
 
 if TYPE_CHECKING:
     from cede.state.admission import Ask
     from cede.state.state import State
 
-MOST = 128
+NO_CHECKPOINT = CHECKPOINTS.index("none")
+MOST = 256
 """Moulds that are kept; kinds of work are few."""
 
 Key = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mould:
-    """A row as `entry.enter` fills it, what it adds to all that is known."""
+    """A row as `entry.enter` fills it, what it adds to all that is known, and some of it in plain values.
+
+    `need` is what one member takes of a node, by column. `saves`: it says that it writes checkpoints.
+    """
 
     image: list[Any]
     load: Mapping[str, int]
+    need: tuple[tuple[int, int], ...]
+    members: int
+    queue: int
+    partition: int
+    placement: int
+    preemptible: bool
+    preempts: bool
+    system: bool
+    saves: bool
+    checkpoint_last: int
+    checkpoint_time: int
+
+
+def mould_of(state: State, row: int, load: Mapping[str, int]) -> Mould:
+    """The mould of which this row could have been cast."""
+    work = state.work
+    need = work.need[:, row].tolist()
+    return Mould(
+        work.image(row),
+        load,
+        tuple((column, count) for column, count in enumerate(need) if count),
+        int(work.members[row]),
+        int(work.queue[row]),
+        int(work.partition[row]),
+        int(work.placement[row]),
+        bool(work.preemptible[row]),
+        bool(work.preempts[row]),
+        bool(work.kind[row] == SYSTEM),
+        bool(work.checkpoint[row] != NO_CHECKPOINT),
+        int(work.checkpoint_last[row]),
+        int(work.checkpoint_time[row]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +129,3 @@ class Moulds:
         self.kept.clear()
         self.admissions.clear()
         self.parts.clear()
-
-
-def cast(state: State, mould: Mould, row: int, workload: Workload) -> None:
-    """Fill a blank row from the mould with what is this workload's own."""
-    work = state.work
-    work.lay(row, mould.image)
-    state.moulds.loads[row] = mould.load
-    work.submitted[row] = state.now if workload.submitted is None else workload.submitted
-    work.walltime[row] = NEVER if workload.walltime is None else workload.walltime
-    work.preempted[row] = workload.preempted
-    priority = workload.priority
-    if priority is None:
-        priority = own_priority(state.static, workload.user, workload.project)
-    work.priority[row] = priority
-    work.job_priority[row] = workload.job_priority or 0
-    work.user[row] = state.users.code(workload.user)
-    work.project[row] = state.projects.code(workload.project)
-    work.uid_first[row], work.uid_next[row] = uid_key(workload.uid or workload.name)

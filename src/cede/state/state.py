@@ -29,11 +29,12 @@ from cede.state.amounts import (
     taken,
 )
 from cede.state.columns import (
-    CHECKPOINTS,
+    GONE,
     NEVER,
     NODE_STATES,
     NONE,
     PENDING,
+    RESERVED,
     RUNNING,
     STATES,
     Int64s,
@@ -42,10 +43,10 @@ from cede.state.columns import (
     ResidentColumns,
     WorkloadColumns,
 )
-from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, partition_of
+from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, own_priority, partition_of
 from cede.state.journal import Journal
 from cede.state.labels import LabelSets
-from cede.state.moulds import Admission, Key, Mould, Moulds, cast, key_of
+from cede.state.moulds import NO_CHECKPOINT, Admission, Key, Mould, Moulds, key_of, mould_of
 from cede.state.refusals import (
     refuse_node,
     refuse_parts,
@@ -60,12 +61,15 @@ from cede.state.standing import OVERLAPPING, book, move_out, refresh, settle_in
 from cede.state.static import Static, holds
 from cede.state.tree import QueueTree
 from cede.state.units import FULL, WHOLE, Units
-
-NO_CHECKPOINT = CHECKPOINTS.index("none")
+from cede.state.write_behind import NodeRoom, Record, write
 
 
 class State:
-    """Everything a decision reads. Rows are workloads, nodes, residents (workload on node) and queues."""
+    """Everything a decision reads. Rows are workloads, nodes, residents (workload on node) and queues.
+
+    Workloads like others that came before are kept as `records`, and what happens to them is written into the columns
+    when somebody reads those. One that has no record is in the columns alone.
+    """
 
     def __init__(self, static: Static, *, now: int = 0, instant: bool = False) -> None:
         self.static = static
@@ -74,10 +78,13 @@ class State:
         self.version = 0
         self.units = Units()
         self.shared = Shared()
-        self.work = WorkloadColumns(1)
-        self.nodes = NodeColumns(1)
-        self.residents = ResidentColumns(1)
-        self.tree = QueueTree(1)
+        self.records: dict[int, Record] = {}
+        self._unwritten: dict[int, None] = {}
+        self._room: NodeRoom | None = None
+        self._work = WorkloadColumns(1)
+        self._nodes = NodeColumns(1)
+        self._residents = ResidentColumns(1)
+        self._tree = QueueTree(1)
         self.partitions = Names([DEFAULT_PARTITION])
         self.flavors = Names()
         self.users = Names()
@@ -93,7 +100,7 @@ class State:
         self.uids: list[str] = []
         self.node_names: list[str] = []
         self.node_index: dict[str, int] = {}
-        self.node_residents: list[list[int]] = []
+        self._node_residents: list[list[int]] = []
         self.reservations: dict[int, set[int]] = {}
         self.placed: dict[int, tuple[int, ...]] = {}
         self.booked_on: dict[int, tuple[int, ...]] = {}
@@ -111,6 +118,92 @@ class State:
         self.moulds = Moulds()
         self._node_rank: Int64s | None = None
 
+    # -- columns -----------------------------------------------------------------------------------------------
+
+    @property
+    def work(self) -> WorkloadColumns:
+        if self._unwritten:
+            self.write()
+        return self._work
+
+    @work.setter
+    def work(self, columns: WorkloadColumns) -> None:
+        self._work = columns
+
+    @property
+    def nodes(self) -> NodeColumns:
+        if self._unwritten:
+            self.write()
+        return self._nodes
+
+    @property
+    def residents(self) -> ResidentColumns:
+        if self._unwritten:
+            self.write()
+        return self._residents
+
+    @residents.setter
+    def residents(self, columns: ResidentColumns) -> None:
+        self._residents = columns
+
+    @property
+    def tree(self) -> QueueTree:
+        if self._unwritten:
+            self.write()
+        return self._tree
+
+    @property
+    def node_residents(self) -> list[list[int]]:
+        if self._unwritten:
+            self.write()
+        return self._node_residents
+
+    def write(self) -> None:
+        """The columns say what the records do."""
+        rows, self._unwritten = self._unwritten, {}
+        between = self.between  # records are counted when they change
+        write(self, rows)
+        self.between = between
+
+    def room(self) -> NodeRoom:
+        """What is free on each node, in plain numbers; not to be asked for inside a trial that has booked anything."""
+        if self._room is None:
+            self._room = NodeRoom(self)
+        elif self._room.stale:
+            self._room.refresh(self)
+        return self._room
+
+    def _in_columns(self, row: int) -> None:
+        """From now on this workload is in the columns alone."""
+        record = self.records.get(row)
+        if record is not None:
+            self.write()
+            del self.records[row]
+            self.moulds.loads[row] = record.mould.load
+
+    def _all_in_columns(self) -> None:
+        """Nodes, queues or units change: what was worked out of them holds no more."""
+        self.write()
+        for row, record in self.records.items():
+            self.moulds.loads[row] = record.mould.load
+        self.records.clear()
+        self.moulds.clear()
+        self._room = None
+
+    def _moved(self, row: int, record: Record, code: int) -> None:
+        """A record goes on to this state, with the nodes that it has."""
+        before = record.code
+        if self._room is not None and record.nodes:
+            self._room.move(record.nodes, record.mould.need, before, code)
+        self.between += (code in OVERLAPPING) - (before in OVERLAPPING)
+        record.code = code
+        self._unwritten[row] = None
+
+    def _touch(self, row: int) -> None:
+        """What is free where this workload stands changes in the columns."""
+        if self._room is not None:
+            self._room.stale.update(int(self.residents.node[resident]) for resident in self.residents_of(row))
+
     # -- resources ---------------------------------------------------------------------------------------------
 
     def learn(self, *entries: Mapping[str, int], more: Mapping[str, int]) -> None:
@@ -120,10 +213,10 @@ class State:
         """
         seen = [*entries, *(plain(entry) for entry in entries if flavored(entry))]
         finer = self.units.learn(seen, more)
-        if len(self.units) == self.work.resources and not finer:
+        if len(self.units) == self._work.resources and not finer:
             return
+        self._all_in_columns()
         self.tree.derived.clear()
-        self.moulds.clear()
         self.journal.reshaped += 1
         tables = (self.work, self.nodes, self.residents, self.tree)
         for table in tables:
@@ -144,41 +237,70 @@ class State:
         """Enter a workload; one that holds room is placed where its entry says."""
         key = key_of(workload)
         mould = None if key is None else self.moulds.kept.get(key)
-        if mould is None or workload.name in self.work_index:
-            row = self._enter(workload, key)
-        else:
+        name = workload.name
+        known = mould is not None and name not in self.work_index
+        if known:
+            assert mould is not None
             self.units.learn((), mould.load)
-            row = self.work.add()
-            cast(self, mould, row, workload)
-        self.work_index[workload.name] = row
+            row = self._work.add()
+        else:
+            row, mould = self._enter(workload, key)
+        uid = workload.uid or name
+        self.work_index[name] = row
         if row == len(self.work_names):
-            self.work_names.append(workload.name)
-            self.uids.append(workload.uid or workload.name)
+            self.work_names.append(name)
+            self.uids.append(uid)
         else:
-            self.work_names[row] = workload.name
-            self.uids[row] = workload.uid or workload.name
+            self.work_names[row] = name
+            self.uids[row] = uid
         self.journal.move(row)
-        state = STATES.index(workload.state)
-        if holds(state):
+        code = STATES.index(workload.state)
+        if holds(code):
+            if known:
+                self._record(row, workload, mould, PENDING, written=False)
+                self._in_columns(row)
             nodes = [self.node_index[name] for name in workload.nodes or ()]
-            settle_in(self, row, nodes, state)
+            settle_in(self, row, nodes, code)
+            self._touch(row)
         else:
-            self.work.state[row] = state
             self.pending.add(row)
+            if mould is None:
+                self.work.state[row] = code
+            else:
+                self._record(row, workload, mould, code, written=not known)
         self.version += 1
         return row
 
-    def _enter(self, workload: Workload, key: Key | None) -> int:
+    def _record(self, row: int, workload: Workload, mould: Mould | None, code: int, *, written: bool) -> None:
+        assert mould is not None
+        priority, submitted, walltime = workload.priority, workload.submitted, workload.walltime
+        record = self.records[row] = Record(
+            mould,
+            code,
+            own_priority(self.static, workload.user, workload.project) if priority is None else priority,
+            workload.job_priority or 0,
+            self.now if submitted is None else int(submitted),
+            NEVER if walltime is None else int(walltime),
+            self.users.code(workload.user),
+            self.projects.code(workload.project),
+            workload.preempted,
+        )
+        record.written = written
+        self._unwritten[row] = None
+
+    def _enter(self, workload: Workload, key: Key | None) -> tuple[int, Mould | None]:
         """A row filled from the entry, whatever it says; the next like it finds a mould."""
         refuse_workload(self, workload)
         requests = (requests for requests, _ in sizes_of_workload(workload))
-        load = load_of_workload(workload)
+        load = self.shared.amounts(load_of_workload(workload))
         self.learn(*requests, workload.usage or {}, more=load)
         row = self.work.add()
         enter(self, row, workload)
-        if key is not None and row not in self.odd_requests:
-            self.moulds.keep(key, Mould(self.work.image(row), load))
-        return row
+        if key is None or row in self.odd_requests:
+            return row, None
+        mould = mould_of(self, row, load)
+        self.moulds.keep(key, mould)
+        return row, mould
 
     def admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
         """A waiting workload's members become these: in flavors, or fewer. `asks_of` still says what it asks for."""
@@ -204,43 +326,68 @@ class State:
 
         With `parts` it is admitted first.
         """
-        members = int(self.work.members[row]) if parts is None else sum(part.count for part in parts)
-        refuse_places(self.work_names[row], members, len(nodes))
-        if parts is not None:
-            self._admit(row, parts)
+        record = self.records.get(row)
+        since = self.now if at is None else at
+        if record is not None and parts is None:
+            refuse_places(self.work_names[row], record.mould.members, len(nodes))
+            record.started, record.nodes = since, tuple(nodes)
+            self._moved(row, record, state)
+        else:
+            members = int(self.work.members[row]) if parts is None else sum(part.count for part in parts)
+            refuse_places(self.work_names[row], members, len(nodes))
+            if parts is not None:
+                self._admit(row, parts)
+            self.work.started[row] = since
+            settle_in(self, row, nodes, state)
+            self._touch(row)
         self.pending.discard(row)
-        self.work.started[row] = self.now if at is None else at
-        settle_in(self, row, nodes, state)
         self.journal.move(row)
         self.version += 1
 
     def begin(self, row: int, at: int | None) -> None:
         """A workload that has its room runs since this time, or has not begun to."""
-        self.work.started[row] = NEVER if at is None else at
+        record = self.records.get(row)
+        if record is None:
+            self.work.started[row] = NEVER if at is None else at
+        else:
+            record.started = NEVER if at is None else at
+            self._unwritten[row] = None
         self.journal.move(row)
         self.version += 1
 
     def mark(self, row: int, state: int) -> None:
         """Another state that holds room too: running, checkpointing, preempting."""
-        residents = self.residents_of(row)
-        before = int(self.work.state[row])
-        for resident in residents:
-            book(self, resident, before, -1)
-        self.between += (state in OVERLAPPING) - (before in OVERLAPPING)
-        self.work.state[row] = state
-        for resident in residents:
-            book(self, resident, state, 1)
+        record = self.records.get(row)
+        if record is None:
+            residents = self.residents_of(row)
+            before = int(self.work.state[row])
+            for resident in residents:
+                book(self, resident, before, -1)
+            self.between += (state in OVERLAPPING) - (before in OVERLAPPING)
+            self.work.state[row] = state
+            for resident in residents:
+                book(self, resident, state, 1)
+            self._touch(row)
+        else:
+            self._moved(row, record, state)
         self.journal.grown += 1
         self.journal.move(row)
         self.version += 1
 
     def requeue(self, row: int, *, state: int = PENDING, preempted: bool = False) -> None:
         """A workload gives its room back and waits again, for what it first asked for; its submission time stays."""
-        move_out(self, row)
-        self._ask_again(row)
-        self.work.state[row] = state
-        self.work.started[row] = NEVER
-        self.work.preempted[row] += preempted
+        record = self.records.get(row)
+        if record is None:
+            self._touch(row)
+            move_out(self, row)
+            self._ask_again(row)
+            self.work.state[row] = state
+            self.work.started[row] = NEVER
+            self.work.preempted[row] += preempted
+        else:
+            self._moved(row, record, state)
+            record.nodes, record.started = (), NEVER
+            record.preempted += preempted
         self.pending.add(row)
         self.journal.grown += 1
         self.journal.move(row)
@@ -248,19 +395,52 @@ class State:
 
     def save(self, row: int, at: int | None, takes: int | None = None) -> None:
         """A workload wrote a checkpoint it can resume from, or it is known how long that takes."""
-        work = self.work
+        record = self.records.get(row)
+        if record is None:
+            work = self.work
+            saves, known = bool(work.checkpoint[row] != NO_CHECKPOINT), int(work.checkpoint_time[row])
+            if at is not None:
+                work.checkpoint_last[row] = at
+            if takes is not None:
+                work.checkpoint_time[row] = takes
+        else:
+            saves, known = record.mould.saves, record.save(at, takes)
+            self._unwritten[row] = None
         if at is not None:
-            work.checkpoint_last[row] = at
             self.journal.saved += 1
-            if work.checkpoint[row] == NO_CHECKPOINT:
-                self.journal.move(row)
-        if takes is not None and takes != work.checkpoint_time[row]:
-            work.checkpoint_time[row] = takes
+        if (at is not None and not saves) or (takes is not None and takes != known):
             self.journal.move(row)
         self.version += 1
 
+    def protect(self, row: int, *, preemptible: bool) -> None:
+        """Whether a workload may be preempted from now on."""
+        record = self.records.get(row)
+        if record is None:
+            self.work.preemptible[row] = preemptible
+        elif record.preemptible != preemptible:
+            record.preemptible = preemptible
+            self._unwritten[row] = None
+
     def forget(self, row: int) -> None:
         """A workload ended: its room is free, its row may be used again."""
+        record = self.records.pop(row, None)
+        if record is None:
+            self._leave_columns(row)
+        else:
+            self.units.uncount(record.mould.load)
+            if record.code >= RESERVED:
+                self.journal.grown += 1
+            self._moved(row, record, GONE)
+            self._work.unused.append(row)
+        self.pending.discard(row)
+        self.journal.end(row)
+        for node in self.reservations.pop(row, ()):
+            self.nodes.reserved_for[node], self.nodes.reserved_since[node] = NONE, NEVER
+        del self.work_index[self.work_names[row]]
+        self.work_names[row] = self.uids[row] = ""
+        self.version += 1
+
+    def _leave_columns(self, row: int) -> None:
         load = self.moulds.loads.pop(row, None)
         admission = self.moulds.admitted.pop(row, None)
         if admission is not None:
@@ -269,23 +449,17 @@ class State:
             load = load_of_row(self, row)
         self.units.uncount(load)
         if holds(int(self.work.state[row])):
+            self._touch(row)
             move_out(self, row)
             self.journal.grown += 1
-        self.pending.discard(row)
-        self.journal.end(row)
-        name = self.work_names[row]
-        for node in self.reservations.pop(row, ()):
-            self.nodes.reserved_for[node], self.nodes.reserved_since[node] = NONE, NEVER
-        del self.work_index[name]
         sides: tuple[dict[int, Any], ...] = (self.parts, self.placed, self.constraints, self.admitted)
         for side in (*sides, self.odd_requests, self.odd_usages):
             if side:
                 side.pop(row, None)
-        self.work_names[row] = self.uids[row] = ""
         self.work.drop(row)
-        self.version += 1
 
     def _admit(self, row: int, parts: tuple[PodSet, ...]) -> None:
+        self._in_columns(row)
         plain = plain_key(self, row)
         key = None if plain is None else (plain, key_of_parts(parts))
         known = None if key is None else self.moulds.admissions.get(key)
@@ -336,13 +510,13 @@ class State:
             less = self.nodes.capacity[:, row] + self.nodes.occupied[:, row]
             more = difference(more, {"": FULL, **self.units.amounts(less.tolist())})
         self.learn(*columns_of_node(self.static, node), more=more)
+        self._all_in_columns()
         if row is None:
             row = self.node_index[node.name] = self.nodes.add()
             self.node_names.append(node.name)
             self.node_residents.append([])
             self._node_rank = None
         enter_node(self, row, node)
-        self.moulds.clear()
         holder = NONE if node.reserved_for is None else self.work_index[node.reserved_for]
         self.reserve(row, holder, NEVER if node.reserved_since is None else node.reserved_since)
         self.set_node_state(row, NODE_STATES.index(node.state))
@@ -372,6 +546,7 @@ class State:
         """A queue joins, or its entry changes: its usage follows it to another parent, its work to a partition."""
         refuse_queue(self, queue)
         self.learn(*columns_of_queue(self.static, queue), more={})
+        self._all_in_columns()
         row = self.tree.row(queue.name)
         usage = self.tree.usage[:, row].copy()
         for above in self.tree.path(row)[1:]:
@@ -384,7 +559,6 @@ class State:
         if partition_of(self, row) != partition:
             size = self.work.size
             self.work.partition[:size][self.work.queue[:size] == row] = partition_of(self, row)
-        self.moulds.clear()
         self.journal.reshaped += 1
         self.version += 1
         return row

@@ -120,7 +120,7 @@ class Driver:
         if job.phase not in WAITING:
             roll.settle_in(job, held=job.phase is Phase.HELD)
             if job.started is not None:
-                roll.state.work.started[roll.state.work_index[job.name]] = job.started
+                roll.state.begin(roll.state.work_index[job.name], job.started)
             if job.phase is not Phase.HELD:
                 roll.runs_since(job, job.began)
                 roll.mark(job)

@@ -315,7 +315,7 @@ class Roll:
         places = [state.node_index[node] for node in job.nodes]
         state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         self.dirty = True
-        state.work.preemptible[row] = job.workload.preemptible and not held
+        state.protect(row, preemptible=job.workload.preemptible and not held)
         if not held and self.awaits_start:
             self.state.begin(row, None)
         if held and self.lane is not None:
@@ -340,9 +340,9 @@ class Roll:
         self.state.submit(entry)
         self.settle_in(job, held=False)
         row = self.state.work_index[job.name]
-        self.state.work.preemptible[row] = entry.preemptible
+        self.state.protect(row, preemptible=entry.preemptible)
         if job.started is not None:
-            self.state.work.started[row] = job.started
+            self.state.begin(row, job.started)
         if self.lane is not None:
             self.open_lane()
 
@@ -423,7 +423,7 @@ class Roll:
     def _guard(self, job: Job) -> None:
         """Nobody takes room away that is held: no doctrine may choose a claimant whose victims leave as a victim."""
         row = self.state.work_index[job.name]
-        self.state.work.preemptible[row] = job.workload.preemptible and job.phase is not Phase.HELD
+        self.state.protect(row, preemptible=job.workload.preemptible and job.phase is not Phase.HELD)
 
     def forget(self, job: Job) -> None:
         """A workload of this step was not taken in after all: no word of it stays."""
