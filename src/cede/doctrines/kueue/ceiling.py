@@ -9,16 +9,15 @@ cohort: with an advantage it is there already, and without one every attempt tha
 
 from __future__ import annotations
 
-from cede.doctrines.kueue.book import Book
-from cede.doctrines.kueue.hosts import Claims, lets, may_hold, took
+from cede.doctrines.kueue.hosts import Amounts, Bounds, Claims, Gift, Members, Terms, changed, given, lets
 from cede.doctrines.kueue.kinds import Kind
-from cede.doctrines.kueue.settings import ANY, NEVER
+from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
-from cede.state.columns import NONE, Int64s
+from cede.state.columns import NONE
 
 Sums = list[int]
 Reachable = tuple[Sums, Sums, Sums]
-"""By pair: what the own queue keeps if all its candidates go, what is available then, and with other queues' gone."""
+"""By pair: what the own queue keeps if all its candidates go, what is available then, and with what others give."""
 
 
 class Ceiling:
@@ -26,20 +25,21 @@ class Ceiling:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self._known: dict[tuple[int, int, bool], Reachable] = {}
+        self.began = snapshot.moment == (0, 0)
+        self._known: dict[Claims, tuple[Bounds, Reachable]] = {}
         self._available: dict[int, Sums] = {}
-        self._hosts: dict[Claims, Int64s] = {}
-        self._all: dict[Claims, Int64s] = {}
+        self._gifts: dict[tuple[int, Terms], Gift] = {}
+        self._instead: dict[tuple[Claims, bool], Amounts] = {}
 
     def may_have_a_way(self, kind: Kind) -> bool:
         """False only if it certainly has none."""
         if kind.slots is None:
             return True
-        key = (kind.queue, kind.priority, kind.preempts)
-        reachable = self._known.get(key)
-        if reachable is None:
-            reachable = self._known[key] = self._reachable(kind)
-        keeps, alone, together = reachable
+        claims = Claims(kind.queue, kind.priority, kind.preempts)
+        known = self._known.get(claims)
+        if known is None:
+            known = self._known[claims] = self._reachable(kind, claims)
+        bounds, (keeps, alone, together) = known
         others = together is not alone
         if others and not self._reaches_far(kind):
             others = self._ends_within_quota(kind, keeps) and self._may_begin(kind)
@@ -53,7 +53,7 @@ class Ceiling:
                     break
             else:
                 return False
-        return kind.claim is None or self._has_hosts(kind, Claims(*key), others=others)
+        return kind.claim is None or self._has_hosts(kind, claims, bounds, others=others)
 
     def _ends_within_quota(self, kind: Kind, keeps: Sums) -> bool:
         """Whether its queue may, with all its own candidates gone."""
@@ -91,80 +91,93 @@ class Ceiling:
         snapshot = self.snapshot
         return kind.settings.borrow or snapshot.mode.fair or len(snapshot.quotas.path[kind.queue]) > 2
 
-    def _has_hosts(self, kind: Kind, claims: Claims, *, others: bool) -> bool:
+    def _has_hosts(self, kind: Kind, claims: Claims, bounds: Bounds, *, others: bool) -> bool:
         """Whether nodes may have room for it."""
+        assert kind.claim is not None
+        table = bounds.together if others else bounds.alone
+        members = kind.members.get(others)
+        if members is None or members.table is not table or members.claim is not kind.claim:
+            members = kind.members[others] = Members(kind.claim, table)
+        return members.enough({} if self.began else self._otherwise(claims, bounds, others=others))
+
+    def _otherwise(self, claims: Claims, bounds: Bounds, *, others: bool) -> Amounts:
+        """What nodes could have of which that is not what it was when the plan began."""
+        found = self._instead.get((claims, others))
+        if found is None:
+            snapshot = self.snapshot
+            more: dict[int, list[int]] = {}
+            for places in snapshot.booked:
+                for node, amounts, _ in places:
+                    _add(more, node, [-amount for amount in amounts.tolist()])
+            for held in snapshot.running.went:
+                if not bounds.lets_go(held):
+                    for node, amounts, _ in held.places:
+                        _add(more, node, amounts.tolist())
+            gifts: list[Gift] = []
+            if others and bounds.terms is not None:
+                for other in bounds.others:
+                    gift = self._gift(other, bounds)
+                    gifts.append(gift)
+                    if gift is not bounds.gifts[other]:
+                        for node in changed(bounds.gifts[other].nodes, gift.nodes):
+                            more.setdefault(node, [])
+            found = self._instead[claims, others] = {}
+            for node, amounts in more.items():
+                alone = bounds.alone_at(node)
+                if amounts:
+                    alone = [have + other for have, other in zip(alone, amounts, strict=True)]
+                found[node] = given(alone, gifts, node)
+        return found
+
+    def _gift(self, other: int, bounds: Bounds) -> Gift:
+        """What another queue gives now."""
+        assert bounds.terms is not None
+        if self.began:
+            return bounds.gifts[other]
+        key = (other, bounds.terms)
+        found = self._gifts.get(key)
+        if found is None:
+            snapshot, running = self.snapshot, self.snapshot.running
+            found = bounds.gifts[other]
+            used, began = snapshot.lasting.used, running.book.used
+            if running.gone or any(now[other] != before[other] for now, before in zip(used, began, strict=True)):
+                found = running.hosts.gift_at(other, bounds.terms, snapshot.lasting, running.gone)
+            self._gifts[key] = found
+        return found
+
+    def _terms(self, kind: Kind) -> Terms | None:
+        """How those of this kind take from other queues; none if they do not."""
+        settings = kind.settings
+        if not kind.preempts or settings.reclaim == NEVER or self.snapshot.quotas.parent[kind.queue] == NONE:
+            return None
+        in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
+        return Terms(settings.reclaim, 0 if settings.reclaim == ANY else kind.priority, in_order)
+
+    def _reachable(self, kind: Kind, claims: Claims) -> tuple[Bounds, Reachable]:
         snapshot = self.snapshot
-        claim, running = kind.claim, snapshot.running
-        assert claim is not None
-        if others:
-            return may_hold(claim, self._with_others(claims))
-        grown = running.hosts.grown(claims, running.holders)
-        if kind.homeless == grown:
-            return False
-        if may_hold(claim, self._most(claims)):
-            return True
-        if not snapshot.booked and not snapshot.left:
-            kind.homeless = grown
-        return False
-
-    def _most(self, claims: Claims) -> Int64s:
-        found = self._hosts.get(claims)
-        if found is None:
-            running = self.snapshot.running
-            leaving = running.those_leaving() if running.leaving else ()
-            found = running.hosts.most(claims, running.holders, leaving, running.went)
-            found = self._hosts[claims] = took(found, self.snapshot.booked)
-        return found
-
-    def _with_others(self, claims: Claims) -> Int64s:
-        """What each node could have if all went who may, of the own queue and of those above their quota."""
-        found = self._all.get(claims)
-        if found is None:
-            snapshot, running, quotas = self.snapshot, self.snapshot.running, self.snapshot.quotas
-            policy = quotas.settings(claims.queue).reclaim
-            below = 0 if policy == ANY else claims.priority
-            found = self._most(claims)
-            root = quotas.root[claims.queue]
-            others = (other for other, sums in enumerate(running.below) if sums and quotas.root[other] == root)
-            for other in others:
-                if other != claims.queue and _exceeds(snapshot.lasting, other):
-                    found = found + running.hosts.standing((other, policy, below), running.holders)
-            self._all[claims] = found
-        return found
-
-    def _reachable(self, kind: Kind) -> Reachable:
-        snapshot, settings = self.snapshot, kind.settings
-        quotas, below, book = snapshot.quotas, snapshot.running.below, snapshot.lasting
-        queue = kind.queue
+        book, running, queue = snapshot.lasting, snapshot.running, kind.queue
+        bounds = running.hosts.bounds(claims, self._terms(kind), running.book)
         available = self._available.get(queue)
         if available is None:
-            pairs = range(len(quotas.pairs))
-            available = self._available[queue] = [book.available(pair, queue) for pair in pairs]
+            available = self._available[queue] = [book.available(pair, queue) for pair in running.pairs]
         keeps = [row[queue] for row in book.used]
         if not kind.preempts:
-            return keeps, available, available
+            return bounds, (keeps, available, available)
         alone = available[:]
-        for priority, sums in below[queue].items():
-            if lets(settings.within, kind.priority, priority):
+        for priority, sums in running.below[queue].items():
+            if lets(kind.settings.within, kind.priority, priority):
                 for pair, amount in enumerate(sums):
                     alone[pair] += amount
                     keeps[pair] -= amount
         together = alone
-        if settings.reclaim != NEVER and quotas.parent[queue] != NONE:
+        if bounds.terms is not None:
             together = alone[:]
-            root = quotas.root[queue]
-            for other, of_queue in enumerate(below):
-                if of_queue and other != queue and quotas.root[other] == root and _exceeds(book, other):
-                    for priority, sums in of_queue.items():
-                        if lets(settings.reclaim, kind.priority, priority):
-                            for pair, amount in enumerate(sums):
-                                together[pair] += amount
-        return keeps, alone, together
+            for other in bounds.others:
+                for pair, amount in enumerate(self._gift(other, bounds).sums):
+                    together[pair] += amount
+        return bounds, (keeps, alone, together)
 
 
-def _exceeds(book: Book, queue: int) -> bool:
-    """Whether the queue is above its quota in anything."""
-    for used, subtree in zip(book.used, book.quotas.subtree, strict=True):  # noqa: SIM110 - any() takes longer
-        if used[queue] > subtree[queue]:
-            return True
-    return False
+def _add(amounts: Amounts, node: int, more: Sums) -> None:
+    have = amounts.get(node)
+    amounts[node] = more if have is None else [one + other for one, other in zip(have, more, strict=True)]

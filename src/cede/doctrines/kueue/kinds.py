@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from cede.doctrines.kueue.hosts import Members
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
 from cede.doctrines.parts.claim import Claim
@@ -33,8 +34,8 @@ class Kind:
     does not tell that it has no way. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
     `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
-    it is `homeless` as long as nodes have not more for it, as they had that often. `memo`: what else follows from what
-    it asks for.
+    `members`: how many of its members may have room there, without and with what other queues give. `memo`: what else
+    follows from what it asks for.
     """
 
     number: int
@@ -50,7 +51,7 @@ class Kind:
     asked: bool = False
     steady: bool = False
     claim: Claim | None = None
-    homeless: int = NOT_YET
+    members: dict[bool, Members] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict)
     refused: bool = False
 

@@ -64,7 +64,8 @@ class Running:
         self.below: list[dict[int, list[int]]] = [{} for _ in range(quotas.size)]
         self.codes = self._overlapping() if state.between else {}
         self.leaving = frozenset(row for row, code in self.codes.items() if code == PREEMPTING)
-        self.hosts = Hosts(state, quotas)
+        self._hosts: Hosts | None = None
+        self._aside: dict[int, Places] = {}
         self._held: dict[int, Holding] | None = None
         self._zeros: dict[int, frozenset[int]] | None = None
         self.went: list[Holding] = []
@@ -91,29 +92,36 @@ class Running:
 
     def watch(self) -> None:
         """From now on changes are told by `follow`."""
+        state, work = self.state, self.state.work
         self._held = {}
+        self._hosts = Hosts(state, self.quotas)
         _ = self.zeros
-        for row in holders_of(self.state, self.quotas).rows.tolist():
+        for row in holders_of(state, self.quotas).rows.tolist():
             held = self._held[row] = self._holding(row)
             self._count(held, 1)
+            self._hosts.move(held, 1)
+        aside = np.flatnonzero((work.state[: work.size] >= RESERVED) & (work.queue[: work.size] == NONE))
+        self._aside = {row: places_of(state, row) for row in aside.tolist()}
 
     def follow(self, rows: Iterable[int]) -> None:
         """These came, moved or ended."""
         assert self._held is not None
         assert self._zeros is not None
-        state, book, codes = self.state, self.book, self.codes
+        state, book, codes, hosts = self.state, self.book, self.codes, self.hosts
         states, queues = state.work.state, state.work.queue
         self.holdings.changed()
         for row in rows:
             before = self._held.pop(row, None)
             holds = states[row] >= RESERVED and queues[row] != NONE
             if before is None and not holds:
+                if row in self._aside:  # work of no queue holds nodes too
+                    hosts.look_at([place.node for place in self._aside.pop(row)])
                 continue
             self.changes += 1
             if before is not None:
                 book.remove_all(before.queue, before.amounts, before.code)
                 self._count(before, -1)
-                self.hosts.move(before, -1)
+                hosts.move(before, -1)
                 codes.pop(row, None)
                 self._zeros.pop(row, None)
             if holds:
@@ -122,7 +130,7 @@ class Running:
                     codes[row] = held.code
                 book.add_all(held.queue, held.amounts, held.code)
                 self._count(held, 1)
-                self.hosts.move(held, 1)
+                hosts.move(held, 1)
                 zeros = zeros_of(state, self.quotas, row)
                 if zeros:
                     self._zeros[row] = zeros
@@ -149,11 +157,18 @@ class Running:
             book.moments = None
 
     def _holding(self, row: int) -> Holding:
-        work = self.state.work
-        queue, code = int(work.queue[row]), int(work.state[row])
-        amounts = self.holdings.amounts(row, self.pairs)
-        priority, preemptible = int(work.priority[row]), bool(work.preemptible[row])
-        return Holding(queue, priority, preemptible, amounts, code, places_of(self.state, row))
+        state, work = self.state, self.state.work
+        code, priority = int(work.state[row]), int(work.priority[row])
+        return Holding(
+            row=row,
+            queue=int(work.queue[row]),
+            priority=priority,
+            preemptible=bool(work.preemptible[row]),
+            amounts=self.holdings.amounts(row, self.pairs),
+            code=code,
+            places=places_of(state, row),
+            turn=(code != PREEMPTING, priority, -int(work.started[row]), state.uids[row], state.work_names[row]),
+        )
 
     def _count(self, held: Holding, sign: int) -> None:
         if not held.preemptible:
@@ -180,15 +195,10 @@ class Running:
         return places_of(self.state, row) if held is None else held.places
 
     @property
-    def holders(self) -> Iterable[Holding]:
-        """Everybody that holds room, as last followed."""
-        assert self._held is not None
-        return self._held.values()
-
-    def those_leaving(self) -> list[Holding]:
-        """Those of them that are being preempted."""
-        assert self._held is not None
-        return [self._held[row] for row in self.leaving if row not in self.gone]
+    def hosts(self) -> Hosts:
+        """The most that nodes and queues could give, as last followed."""
+        assert self._hosts is not None
+        return self._hosts
 
     # -- within one plan -----------------------------------------------------------------------------------------
 
