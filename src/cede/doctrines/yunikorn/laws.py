@@ -19,7 +19,7 @@ from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
-from cede.doctrines.yunikorn.line import Family, Key, Kind, line_of
+from cede.doctrines.yunikorn.line import MAYBE, NO_SET, TOO_LITTLE, Family, Form, Key, Kind, line_of
 from cede.doctrines.yunikorn.queues import queues_of
 from cede.doctrines.yunikorn.search import best_set
 from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
@@ -28,7 +28,7 @@ from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NONE, RUNNING, SUSPENDED
+from cede.state.columns import NONE, SUSPENDED
 from cede.state.state import State
 
 Agenda = list[tuple[Key, int]]
@@ -42,8 +42,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
 
     Where one workload is asked for, those ahead of it are decided too, so that it finds what they leave.
     """
-    plan = _Plan(cycle)
-    return plan.everybody() if cycle.words else plan.what_acts()
+    return _Plan(cycle).decisions()
 
 
 class _Plan:
@@ -58,24 +57,42 @@ class _Plan:
         self.line = line_of(cycle, self.queues)
         self.known: dict[Any, Decision] = {}
         self.mark = -1
+        self.agenda: Agenda = []
         self._owed: dict[Family, bool] = {}
         """Whether the guarantee that a family may claim is not used up, as long as nothing is booked."""
 
-    # -- everybody, with words ---------------------------------------------------------------------------------
-
-    def everybody(self) -> Iterator[Decision]:
-        cycle = self.cycle
-        self.line.forget_room()
-        self.line.newcomers()
-        for *_, row in self.line.in_order():
+    def decisions(self) -> Iterator[Decision]:
+        """With words everybody is told; without, what acts, up to the first preemption, and who can never run."""
+        cycle, line = self.cycle, self.line
+        if cycle.words:
+            line.forget_room()
+        else:
+            line.watch_room(cycle.state)
+        came = line.newcomers()
+        for row in () if cycle.words else came:
+            never = line.refusal(cycle.state, row)
+            if never is not None:
+                yield never
+        for key, kind in self._everybody() if cycle.words else self._woken():
+            row = key[4]
             asked = cycle.only in (None, row)
-            made = self.answer(row, asked)
+            made = self._tell(row, asked) if cycle.words else self._ask(kind, key)
+            if made is None:
+                continue
             if asked:
                 yield made
-            if row == cycle.only:
-                break
+            if row == cycle.only or (made.victims and not cycle.words):
+                return
+            if not cycle.words:
+                self._started(kind, key, made)
 
-    def answer(self, row: int, asked: bool) -> Decision:
+    # -- everybody, with words ---------------------------------------------------------------------------------
+
+    def _everybody(self) -> Iterator[tuple[Key, Kind]]:
+        for key in self.line.in_order():
+            yield key, self.line.kind_of(key[4])
+
+    def _tell(self, row: int, asked: bool) -> Decision:
         cycle = self.cycle
         if cycle.trial.mark() != self.mark:
             self.known.clear()
@@ -91,57 +108,51 @@ class _Plan:
             self.wake(row)
         return about(found, cycle.state.work_names[row]) if found.workload != cycle.state.work_names[row] else found
 
-    # -- what acts, up to the first preemption -----------------------------------------------------------------
+    # -- who may have a way ------------------------------------------------------------------------------------
 
-    def what_acts(self) -> Iterator[Decision]:
+    def _woken(self) -> Iterator[tuple[Key, Kind]]:
         """Of each kind the first is asked, where something changed that may give it a way; while that has none, the
         others of its kind have none either.
 
         Room on nodes and limits only shrink by a start, so that who found none finds none. But the queue that started
         somebody holds more, and what it holds beyond its guarantee may be taken: who may preempt is asked again.
         """
-        state, line = self.cycle.state, self.line
-        line.watch_room(state)
-        for row in line.newcomers():
-            never = line.refusal(state, row)
-            if never is not None:
-                yield never
-        if any(kind.hopeless for kind in line.live.values()):
-            self._give_hope(line.risen, line.grown)
-        agenda: list[tuple[Key, int]] = []
-        self._line_up(agenda)
+        line, agenda = self.line, self.agenda
+        self._forget_searches(line.risen, line.grown)
+        self._line_up()
         while agenda:
             key, number = heappop(agenda)
-            made = self._ask(line.live[number], key)
-            if made is None or made.action == "wait":
-                continue
-            yield made
-            if made.action == "preempt":
-                return
-            line.booked(state, {state.node_index[node] for node in made.nodes})
-            self._owed.clear()
-            self._give_hope({int(state.work.queue[key[4]])}, ())
-            self._line_up(agenda, line.live[number], key)
+            yield key, line.live[number]
 
-    def _line_up(self, agenda: Agenda, started: Kind | None = None, after: Key | None = None) -> None:
+    def _started(self, kind: Kind, key: Key, made: Decision) -> None:
+        """What was started is booked, and those after it are asked again who may have a way by that."""
+        state, line = self.cycle.state, self.line
+        queue = int(state.work.queue[key[4]])
+        line.booked(state, queue, {state.node_index[node] for node in made.nodes})
+        self._owed.clear()
+        self._forget_searches({queue}, ())
+        self._line_up(kind, key)
+
+    def _line_up(self, started: Kind | None = None, after: Key | None = None) -> None:
         """Of each kind that may have a way the first, of those after this one."""
         line = self.line
         for form in line.forms.values():
             if form.kinds and form.refusal is None and (form.general or (started is None and not form.roomless)):
                 for kind in form.kinds:
-                    self._line_up_kind(agenda, kind, after)
+                    self._line_up_kind(kind, after)
         if started is not None and not started.form.general and not started.form.roomless:
-            self._line_up_kind(agenda, started, after)
+            self._line_up_kind(started, after)
         if not self.mode.enabled:
             return
         for family, forms in line.families.items():
-            claiming = [form for form in forms if form.kinds and form.roomless and form.may_claim]
+            claiming = [form for form in forms if form.roomless and form.kinds and form.may_claim]
             if claiming and self._is_owed(family):
                 for form in claiming:
                     for kind in form.kinds:
-                        self._line_up_kind(agenda, kind, after)
+                        if kind.preempts:
+                            self._line_up_kind(kind, after)
 
-    def _line_up_kind(self, agenda: Agenda, kind: Kind, after: Key | None) -> None:
+    def _line_up_kind(self, kind: Kind, after: Key | None) -> None:
         """The first of a kind, of those after this one, unless it is known to have no way; and the first that is too
         young to preempt, for the time at which it will be old enough.
         """
@@ -149,55 +160,90 @@ class _Plan:
         at = 0 if after is None else bisect_right(entries, after)
         if at == len(entries):
             return
-        first = entries[at]
-        edge = bisect_right(entries, (first[0], self.cycle.state.now - self._delay(kind.form.ask.leaf), LAST), at)
+        first, edge = entries[at], len(entries)
+        since = self.cycle.state.now - self._delay(kind.form.ask.leaf)
+        if entries[-1][1] > since:
+            edge = bisect_right(entries, (first[0], since, LAST), at)
         if edge == at or not self._is_known(kind):
-            heappush(agenda, (first, kind.number))
+            heappush(self.agenda, (first, kind.number))
         if at < edge < len(entries):
-            heappush(agenda, (entries[edge], kind.number))
+            heappush(self.agenda, (entries[edge], kind.number))
 
     def _ask(self, kind: Kind, key: Key) -> Decision | None:
-        """The answer to this one, if it may be another than the last one of its kind."""
-        state, line, form = self.cycle.state, self.line, kind.form
-        row = key[4]
+        """What this one does, if that may be another thing than to wait."""
+        cycle, line, form = self.cycle, self.line, kind.form
+        state, row = cycle.state, key[4]
         if state.work.state[row] > SUSPENDED:
             return None  # it was lined up twice, and starts
         young = state.now - key[1] < self._delay(form.ask.leaf)
         if not young and self._is_known(kind):
             return None
-        if not form.general and not form.roomless:
-            form.roomless = not form.may_fit(line.free)
-        if form.roomless:
-            if not self._may_claim(kind):
-                return None
+        if not form.general:
+            made = self._begin(form, row)
+            if made is not None or not self._may_claim(kind):
+                return made
             if young:
                 self.wake(row)
                 return None
-        made = self._decide(self.cycle, row)
-        if made.action == "wait" and not young:
+            if not self._may_suffice(kind):
+                return None
+        made = self._decide(cycle, row)
+        if made.action != "wait":
+            return made
+        if not young:
             kind.looked = line.changes
-            kind.hopeless = made.rule == rules.NO_SET.id and not form.general
+            kind.victims = NO_SET if made.rule == rules.NO_SET.id and not form.general else MAYBE
+        return None
+
+    def _begin(self, form: Form, row: int) -> Decision | None:
+        """It starts, unless it is known, or turns out, that no node has room for those of this form."""
+        if not form.roomless:
+            form.roomless = not form.may_fit(self.line.free)
+        if form.roomless:
+            return None
+        made = begun(self.cycle, self.line.ask(self.cycle.state, row))
+        form.roomless = made is None
         return made
 
     def _is_known(self, kind: Kind) -> bool:
         """Whether it is known that those of this kind who are old enough have no way."""
-        return kind.looked == self.line.changes or (kind.hopeless and kind.form.roomless)
+        return kind.looked == self.line.changes or (kind.form.roomless and not self._may_suffice(kind))
 
-    def _give_hope(self, risen: Iterable[int], grown: Iterable[int]) -> None:
-        """Who found no victims may find some where a queue holds more than before, and by that more than it must keep;
-        or on a node where more is free than before, with those who may go there. Nothing else adds to what victims
-        give: who ends takes its own share with it, and leaves its queue with less to lose.
+    def _may_suffice(self, kind: Kind) -> bool:
+        """False only if no victims make room for one of this kind: a search found none, or on no node is there enough
+        though everybody left who may, and nothing has happened since that could change that.
+
+        Where the bounds of all nodes were too small, only a node whose bound has grown can have become large enough.
         """
-        hopeless = [kind for kind in self.line.live.values() if kind.hopeless]
-        if any(self._may_give(queue) for queue in risen):
-            for kind in hopeless:
-                kind.hopeless = False
+        line, bound = self.line, kind.bound
+        assert line.freeable is not None
+        if bound is None:
+            bound = kind.bound = line.freeable.bound(kind.form.ask.leaf, -kind.entries[0][0])
+            bound.kinds.append(kind)
+        grown = line.freeable.refresh(bound, line.free)
+        if grown:
+            for each in bound.kinds:
+                if each.victims == TOO_LITTLE and each.form.fits_any(bound.most, grown):
+                    each.victims = MAYBE
+        if kind.victims == MAYBE and not kind.form.fits_any(bound.most, range(len(bound.most))):
+            kind.victims = TOO_LITTLE
+        return kind.victims == MAYBE
+
+    def _forget_searches(self, risen: Iterable[int], grown: Iterable[int]) -> None:
+        """Where a search found no victims there may be some if a queue holds more than before, and by that more than it
+        must keep; or on a node where more is free than before, with those who may go there. Nothing else adds to what
+        victims give: who ends takes its own share with it, and leaves its queue with less to lose.
+        """
+        searched = [kind for kind in self.line.live.values() if kind.victims == NO_SET]
+        if not searched:
             return
-        for node in grown:
-            there = self._standing_on(node)
-            for kind in hopeless:
-                if kind.hopeless and kind.form.nodes[node]:
-                    kind.hopeless = not self._may_suffice(kind, there, self.line.free[node])
+        gives = any(self._may_give(queue) for queue in risen)
+        for kind in searched:
+            bound = kind.bound
+            kind.victims = MAYBE if gives or bound is None else NO_SET
+            if grown and bound is not None and kind.victims == NO_SET:
+                self._may_suffice(kind)
+                kind.victims = MAYBE if kind.form.fits_any(bound.most, grown) else NO_SET
 
     def _may_give(self, queue: int) -> bool:
         """False only if nobody of this queue, nor of those beside it, may be taken by what they are guaranteed."""
@@ -206,26 +252,6 @@ class _Plan:
             return True
         used = self.line.used(self.cycle.state, queue)
         return all(used[column] >= amount for column, amount in self.queues.guarantee(queue).items())
-
-    def _standing_on(self, node: int) -> list[tuple[int, int, list[int]]]:
-        """Queue, priority and room of each that runs there and whose queue may give somebody."""
-        state = self.cycle.state
-        found = []
-        for resident in state.node_residents[node]:
-            row = int(state.residents.work[resident])
-            queue = int(state.work.queue[row])
-            if state.work.state[row] == RUNNING and self._may_give(queue):
-                found.append((queue, int(state.work.priority[row]), state.residents.amount[:, resident].tolist()))
-        return found
-
-    def _may_suffice(self, kind: Kind, there: list[tuple[int, int, list[int]]], free: list[int]) -> bool:
-        """False only if what is free and what all these leave is not enough for one of this kind."""
-        leaf, priority = kind.form.ask.leaf, -kind.entries[0][0]
-        room = list(free)
-        for queue, own, amounts in there:
-            if queue != leaf and own <= priority:
-                room = [have + amount for have, amount in zip(room, amounts, strict=True)]
-        return kind.form.fits_one(room)
 
     def _may_claim(self, kind: Kind) -> bool:
         """Whether this kind may preempt once it is old enough."""
@@ -253,14 +279,10 @@ class _Plan:
 
     def _decide(self, cycle: Cycle, row: int) -> Decision:
         state = cycle.state
-        kind = self.line.kind_of(row)
-        ask, form = self.line.ask(state, row), kind.form
+        ask, form = self.line.ask(state, row), self.line.kind_of(row).form
         made = barred(cycle, self.line.refusal(state, row), ask)
         if made is None and not ask.short_limits and not form.roomless:
             made = begun(cycle, ask)
-            form.roomless = made is None and not cycle.words and not form.general
-            if form.roomless and not self._may_claim(kind):
-                return waiting(cycle, ask, rules.LAW_4)
         if made is not None:
             return made
         if state.nodes.size and not ask.claim.allowed.any():

@@ -17,6 +17,7 @@ from cede.doctrines.parts.limits import limits_of, used_quota
 from cede.doctrines.parts.shapes import Shapes, about
 from cede.doctrines.yunikorn.answers import refused
 from cede.doctrines.yunikorn.ask import Ask, ask_of
+from cede.doctrines.yunikorn.freeable import Bound, Freeable
 from cede.doctrines.yunikorn.queues import Queues
 from cede.doctrines.yunikorn.snapshot import Leaving, leaving_of
 from cede.model.plan import Decision
@@ -80,18 +81,26 @@ class Form:
         self.kinds: list[Kind] = []
         """Those that somebody waits with."""
 
-    def fits_one(self, free: list[int]) -> bool:
-        """Whether one member fits where so much is free."""
-        for column, amount in self.needs:  # noqa: SIM110 - any() takes three times as long
-            if free[column] < amount:
-                return False
-        return True
+    def fits_any(self, free: list[list[int]], nodes: Iterable[int]) -> bool:
+        """Whether one member fits one of these nodes that it may use, where so much is free on each."""
+        usable, needs = self.nodes, self.needs
+        for node in nodes:
+            if usable[node]:
+                there = free[node]
+                for column, amount in needs:
+                    if there[column] < amount:
+                        break
+                else:
+                    return True
+        return False
 
     def may_fit(self, free: list[list[int]]) -> bool:
         """False only if the members certainly do not all fit where so much is free."""
         if not self.needs or len(free) > FEW:
             return True
         left = self.ask.claim.members
+        if left == 1:
+            return self.fits_any(free, range(len(free)))
         (first, least), *others = self.needs
         for usable, there in zip(self.nodes, free, strict=True):
             if usable and there[first] >= least:
@@ -105,10 +114,14 @@ class Form:
         return False
 
 
+MAYBE, TOO_LITTLE, NO_SET = range(3)
+"""What is known of victims for a kind: nothing; that on no node the bound is enough; that a search found none."""
+
+
 class Kind:
     """`entries` are those that wait, in order; `looked` is the change up to which it is known that it has no way."""
 
-    __slots__ = ("entries", "form", "hopeless", "looked", "number", "preempts", "rule")
+    __slots__ = ("bound", "entries", "form", "looked", "number", "preempts", "rule", "victims")
 
     def __init__(self, number: int, form: Form, preempts: bool) -> None:
         self.number = number
@@ -116,8 +129,10 @@ class Kind:
         self.preempts = preempts
         self.entries: list[Key] = []
         self.looked = -1
-        self.hopeless = False
-        """No victims make room for it, and nothing has happened since that could change that."""
+        self.victims = MAYBE
+        """What was found of victims, as long as nothing has happened since that could change it."""
+        self.bound: Bound | None = None
+        """What could be free on each node for one of this kind, once somebody asked."""
         self.rule = ""
         """By which rule it had none."""
 
@@ -169,8 +184,11 @@ class Line:
         """Counts what changed but arrivals, in the cluster or by a booking."""
         self._followed = 0
         self._numbers = 0
-        self._places: dict[int, tuple[int, ...]] | None = None
-        """The nodes of those that hold room, once room is watched."""
+        self._places: dict[int, tuple[int, tuple[int, ...]]] | None = None
+        """The queue and the nodes of those that hold room, once room is watched."""
+        self.freeable: Freeable | None = None
+        self._shifted: set[int] = set()
+        """Queues that may use more or less than `freeable` knows."""
         self.free: list[list[int]] = []
         self._stale: set[int] = set()
         """Nodes of which `free` must be read again."""
@@ -217,6 +235,9 @@ class Line:
             self.changes += 1
         if self._stale:
             self._read_free(state)
+        if self.freeable is not None:
+            self.freeable.trim()
+            self._tell_usage(state)
         if self.changes != self._followed:
             self._followed = self.changes
             for form in self.forms.values():
@@ -253,12 +274,14 @@ class Line:
                 free[node] = now
                 if any(map(int.__gt__, now, before)):
                     grown.append(node)
+        if self.freeable is not None:
+            self.freeable.log += self._stale
         self._stale.clear()
         if not grown:
             return
         for form in self.forms.values():
-            if form.roomless and any(form.nodes[node] and form.fits_one(free[node]) for node in grown):
-                form.roomless = not form.may_fit(free)
+            if form.roomless and form.fits_any(free, grown):
+                form.roomless = not (form.ask.claim.single or form.may_fit(free))
 
     def _free_on(self, state: State, node: int) -> list[int]:
         """What is free there; to release 1.9 nothing, where room is held for somebody."""
@@ -282,26 +305,45 @@ class Line:
         if GONE < code <= SUSPENDED:
             self._join(state, row)
         elif code != GONE:
-            self._stand(state, row)
+            self._stand(state, row, code)
 
-    def _stand(self, state: State, row: int) -> None:
+    def _stand(self, state: State, row: int, code: int) -> None:
+        queue = int(state.work.queue[row])
         self._leaving = None
         self.changes += 1
-        self.risen.add(int(state.work.queue[row]))
+        self.risen.add(queue)
         if self._places is not None:
-            residents = state.residents
-            places = tuple([int(residents.node[resident]) for resident in state.residents_of(row)])
-            self._places[row] = places
+            node, held = state.residents.node, state.residents_of(row)
+            places = tuple([int(node[resident]) for resident in held])
+            self._places[row] = queue, places
             self._stale.update(places)
+            self._shifted.add(queue)
+            if self.freeable is not None and len(held) == 1:
+                self.freeable.stand(state, row, code, held[0])
 
     def _go(self, row: int) -> None:
         """It may have held room."""
-        places = None if self._places is None else self._places.pop(row, None)
-        if places is not None:
-            self._stale.update(places)
-        if places is not None or self._places is None:
+        if self._places is None:
             self._leaving = None
             self.changes += 1
+        elif (held := self._places.pop(row, None)) is not None:
+            queue, places = held
+            self._leaving = None
+            self.changes += 1
+            self._stale.update(places)
+            self._shifted.add(queue)
+            if self.freeable is not None:
+                self.freeable.go(row)
+
+    def _tell_usage(self, state: State) -> None:
+        """`freeable` knows what queues use."""
+        assert self.freeable is not None
+        guaranteed = self.queues.guaranteed
+        for queue in self._shifted:
+            for above in self.queues.path_of(queue):
+                if guaranteed[above] is not None:
+                    self.freeable.hold(above, self.used(state, above))
+        self._shifted.clear()
 
     def _join(self, state: State, row: int) -> None:
         kind = self._kind(state, row)
@@ -311,7 +353,7 @@ class Line:
         self.waiting[row] = known
         if not kind.entries:
             self.live[kind.number] = kind
-            kind.looked, kind.hopeless = -1, False
+            kind.looked, kind.victims = -1, MAYBE
             kind.form.kinds.append(kind)
         insort(kind.entries, known.key)
         kind.form.count += 1
@@ -345,6 +387,8 @@ class Line:
     def _drop_unused(self) -> None:
         self.kinds = {shape: kind for shape, kind in self.kinds.items() if kind.entries}
         self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
+        if self.freeable is not None:
+            self.freeable.drop_unused()
         self.families.clear()
         self.leaves.clear()
         for form in self.forms.values():
@@ -362,19 +406,29 @@ class Line:
             return
         self._places = {}
         self.free = [self._free_on(state, node) for node in range(state.nodes.size)]
+        if not self._shipped:
+            self.freeable = Freeable(state, self.queues)
         for name, row in state.work_index.items():
             self._names[row] = name
-            if state.work.state[row] > SUSPENDED:
-                self._stand(state, row)
+            code = int(state.work.state[row])
+            if code > SUSPENDED:
+                self._stand(state, row, code)
         self._stale.clear()
+        if self.freeable is not None:
+            self._tell_usage(state)
 
-    def booked(self, state: State, nodes: Iterable[int]) -> None:
-        """Something was booked on these nodes; they are read again in the next cycle, when that was undone."""
+    def booked(self, state: State, queue: int, nodes: Iterable[int]) -> None:
+        """One of this queue was booked on these nodes; they are read again in the next cycle, when that was undone."""
         self.changes += 1
         self._booked = True
         for node in nodes:
             self.free[node] = self._free_on(state, node)
             self._stale.add(node)
+        if self.freeable is not None:
+            self.freeable.log += nodes
+            self._shifted.add(queue)
+            self._tell_usage(state)
+            self._shifted.add(queue)
         for form in self.forms.values():
             form.roomless = form.roomless and not form.volatile
 
@@ -384,7 +438,7 @@ class Line:
         for form in self.forms.values():
             form.roomless = False
         for kind in self.live.values():
-            kind.hopeless = False
+            kind.victims = MAYBE
 
     def newcomers(self) -> list[int]:
         """Rows that joined since this was asked last, and still wait."""

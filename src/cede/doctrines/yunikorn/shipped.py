@@ -196,7 +196,7 @@ class _Plan:
             nodes = {state.node_index[node] for node in made.nodes}
             for victim in made.victims:
                 nodes.update(state.residents.node[state.residents_of(state.work_index[victim.workload])].tolist())
-            line.booked(state, nodes)
+            line.booked(state, int(state.work.queue[row]), nodes)
             if made.victims:
                 line.forget_room()
             order.changed(self.queues.path_of(int(state.work.queue[row])), preempted=bool(made.victims))
