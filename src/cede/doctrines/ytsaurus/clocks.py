@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -201,6 +202,11 @@ class Timers:
         self.level: Int8s = np.zeros(0, np.int8)
         self.ticking: set[int] = set()
         """Those whose clock runs."""
+        self.raised: set[int] = set()
+        """Those who starve."""
+        self._due: list[tuple[int, int]] = []
+        self._due_at: dict[int, int] = {}
+        """When each one's level may change next; what `_due` has beside is out of date."""
 
     def extend(self, keys: list[Key], given: list[int | None]) -> None:
         """These too: with the clocks that memory has of them, or, if it never saw them, those of the file."""
@@ -217,6 +223,8 @@ class Timers:
             if clock != UNSET_CLOCK:
                 memory.since[key] = clock
                 self.ticking.add(at)
+            if self.level[at] != NOT:
+                self.raised.add(at)
         memory.known.update(keys)
 
     def step(self, below: Bools, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools) -> None:
@@ -254,7 +262,39 @@ class Timers:
             times.append(since + floor(aggressive_timeout) + 1)
         return min((time for time in times if time > now), default=None)
 
+    def watch(self, at: int, time: int | None) -> None:
+        """The level of this one may change at this time, and not before."""
+        if time is None:
+            self._due_at.pop(at, None)
+        elif self._due_at.get(at) != time:
+            self._due_at[at] = time
+            heappush(self._due, (time, at))
+
+    def watch_nobody(self) -> None:
+        self._due.clear()
+        self._due_at.clear()
+
+    def next_due(self) -> int | None:
+        """When the first level may change."""
+        due = self._due
+        while due and self._due_at.get(due[0][1]) != due[0][0]:
+            heappop(due)
+        return due[0][0] if due else None
+
+    def due(self, now: int) -> list[int]:
+        """Those whose level may have changed by now."""
+        found: list[int] = []
+        while (time := self.next_due()) is not None and time <= now:
+            at = heappop(self._due)[1]
+            del self._due_at[at]
+            found.append(at)
+        return found
+
     def _tell(self, at: int) -> None:
+        if self.level[at] != NOT:
+            self.raised.add(at)
+        else:
+            self.raised.discard(at)
         key, memory = self.keys[at], self.memory
         if self.since[at] == UNSET_CLOCK:
             self.ticking.discard(at)

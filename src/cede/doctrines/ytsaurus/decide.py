@@ -201,6 +201,11 @@ class _Plan:
     def _wake_for_clocks(self) -> None:
         """The next time at which somebody begins to starve, or to starve aggressively."""
         update, now = self.update, self.state.now
+        if update.short is not None:
+            for due in (update.op_clocks.next_due(), update.pool_clocks.next_due()):
+                if due is not None:
+                    self.cycle.wake(due)
+            return
         for clocks, timeouts in ((update.op_clocks, update.timeouts), (update.pool_clocks, update.pool_timeouts)):
             for at in clocks.ticking:
                 time = clocks.next_level_at(at, now, *timeouts(at))

@@ -59,7 +59,7 @@ def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) ->
     tree = update.pools.tree
     counted = after if tree.bound_is_preemptible else before
     total = update.totals[operation]
-    fair, demand = update.op_fair[operation], update.op_demand[operation]
+    fair, demand = update.fair_and_demand(operation)
     share = shares_of(counted.astype(np.float64), total)
     small: Bools = np.all(across(counted < update.op_threshold[operation]), axis=0) & update.with_threshold[operation]
     found = np.full(len(operation), PREEMPTIBLE, np.int8)

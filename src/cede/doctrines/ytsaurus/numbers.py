@@ -7,7 +7,7 @@ import numpy as np
 from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.groups import Cut, cut, groups_of
 from cede.doctrines.ytsaurus.guarantees import counted, counts_of, shares_of
-from cede.doctrines.ytsaurus.status import satisfaction
+from cede.doctrines.ytsaurus.status import INFINITE, satisfaction
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import NONE, UNLIMITED, Int8s, Int64s, Rows
 
@@ -93,6 +93,10 @@ class Numbers:
             misses_all = update.short is not None and update.short.issuperset(operations.tolist())
             if misses_all and not self.usage[operations].any():  # what each asks for is its share, and it has nothing
                 return np.zeros(len(operations))
+            if update.by_fifo and not self.usage[operations].any():  # whoever has no share is not to be satisfied
+                shared = [update.fifo.has_share(operation) for operation in operations.tolist()]
+                if None not in shared:
+                    return np.where(np.array(shared, np.bool_), 0.0, INFINITE)
             self._satisfaction = np.round(update.op_local, DECIMALS)
         for operation in self._moved:
             one = slice(operation, operation + 1)

@@ -40,7 +40,7 @@ class Plenty:
         count, resources = len(pools.settings), range(len(pools.columns))
         self.used: list[Counts] = [[0 for _ in resources] for _ in range(count)]
         """What pools use, all below them included."""
-        self._asked: list[Counts] = [[0 for _ in resources] for _ in range(count)]
+        self.asked: list[Counts] = [[0 for _ in resources] for _ in range(count)]
         self._own: dict[int, tuple[Counts, Counts]] = {}
         self._totals: list[Counts] = [pools.total[tree].tolist() for tree in pools.tree_of]
         self._most: list[list[float]] = [[min(most, FULL) for most in row] for row in limits.tolist()]
@@ -66,14 +66,14 @@ class Plenty:
             odd = self._is_odd(number, asked)
             self._odd.add(number) if odd else self._odd.discard(number)
         for pool in changed:
-            shares = self._shares(pool, self._asked[pool])
+            shares = self._shares(pool, self.asked[pool])
             tight = any(share > most for share, most in zip(shares, self._most[pool], strict=True))
             self._tight.add(pool) if tight else self._tight.discard(pool)
 
     def _add(self, number: int, before: tuple[Counts, Counts] | None, used: Counts, asked: Counts) -> list[int]:
         path = self.standing.pools.paths[self.standing.operations.pool[number]]
         for pool in path:
-            sums, more = self.used[pool], self._asked[pool]
+            sums, more = self.used[pool], self.asked[pool]
             for at, count in enumerate(used):
                 sums[at] += count
                 more[at] += asked[at]
@@ -85,6 +85,20 @@ class Plenty:
         else:
             self._own.pop(number, None)
         return path
+
+    def own(self, number: int) -> tuple[Counts, Counts] | None:
+        """What an operation uses and asks for; none, if that is nothing."""
+        return self._own.get(number)
+
+    @property
+    def serves_sums(self) -> bool:
+        """Whether every share follows from sums of what is used and asked for, and from nothing else."""
+        return self.alone and not self._odd
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is plenty: no pool is asked for more than it may have."""
+        return self.serves_sums and not self._tight
 
     def _is_odd(self, number: int, asked: Counts) -> bool:
         settings = self.standing.operations.settings[number]
@@ -118,7 +132,7 @@ class Plenty:
         for pool in asked if pools.tree.pool_starvation else ():
             if pool < pools.size:
                 part = min(pools.settings[pool].tolerance, 1.0)
-                demand, usage = self._shares(pool, self._asked[pool]), self._shares(pool, self.used[pool])
+                demand, usage = self._shares(pool, self.asked[pool]), self._shares(pool, self.used[pool])
                 missing = max((part * a - b for a, b in zip(demand, usage, strict=True)), default=0.0)
                 if abs(missing - EPSILON) <= NEAR:
                     return None

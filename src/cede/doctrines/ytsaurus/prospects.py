@@ -23,7 +23,7 @@ def nobody_goes(update: Update) -> bool:
     nothing beside what fits anyway.
     """
     tree = update.pools.tree
-    if update.short is None or update.strongest == AGGRESSIVE or tree.ssd.enable or tree.full_host.enable:
+    if not update.plenty.is_there or update.short is None or update.strongest == AGGRESSIVE or tree.ssd.enable or tree.full_host.enable:
         return False
     return update.strongest == NOT or not (tree.infinite_overcommit or bool(update.pool_limits[1].any()))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Timers
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.fair import FairShare
+from cede.doctrines.ytsaurus.fifo import FifoShares
 from cede.doctrines.ytsaurus.guarantees import limits_in_counts, limits_of, shares_of, strong, weights_of
 from cede.doctrines.ytsaurus.integral import Integrals
 from cede.doctrines.ytsaurus.operation_columns import COLUMNS, OperationColumns
@@ -77,6 +78,14 @@ class Update:
         self._memory_sizes = memory_sizes(self.pools)
         self.who_runs = RunningOperations(self.standing)
         self.plenty = Plenty(self.standing, self.who_runs, self.limits, alone=self._alone())
+        self.fifo = FifoShares(self.standing, self.plenty, self.strong, self.limits, self.weights)
+        self._served_by_fifo = self.plenty.alone and bool(self.fifo.lines) and not self.pools.tree.absolute_tolerance
+        self.by_fifo = False
+        """Whether the shares of this update are those of `fifo`."""
+        self.touched: set[int] = set()
+        """Operations that something happened to since the update before."""
+        self._low: set[int] | None = None
+        """Pools below their share by the update before, if that was by sums."""
         self.op_clocks = Timers(memory)
         self.pool_clocks = Timers(memory)
         self.pool_clocks.extend(self.pool_keys(), [one.since for one in self.pools.settings])
@@ -122,19 +131,30 @@ class Update:
         touched |= self.who_runs.follow(touched)
         self._again |= touched
         self.plenty.follow(touched)
+        self.touched = touched
         self._priority = self._schedulable = None
         if "op_fair" in self.__dict__:
             for name in SHARES:
                 del self.__dict__[name]
-        below = self.plenty.below()
+        self.by_fifo = self._served_by_fifo and self.fifo.follow(touched) and self.plenty.serves_sums
+        below = (self.fifo.short, self.fifo.low) if self.by_fifo else self.plenty.below()
         if below is None:
-            self.short = None
+            self.short = self._low = None
             self._work_out(memory)
             self._judge()
         else:
             self.short = below[0]
             self._judge_by_sums(*below)
         memory.updated = self.state.now
+
+    def fair_and_demand(self, operations: Rows) -> tuple[Floats, Floats]:
+        """Fair share and demand share of each of these operations."""
+        if self.by_fifo and "op_fair" not in self.__dict__:
+            numbers = operations.tolist()
+            shape = len(numbers), len(self.pools.columns)
+            fair = np.array([self.fifo.fair(number) for number in numbers], np.float64).reshape(shape)
+            return fair, np.array([self.fifo.demand(number) for number in numbers], np.float64).reshape(shape)
+        return self.op_fair[operations], self.op_demand[operations]
 
     def __getattr__(self, name: str) -> Any:
         """Shares and what follows from them, once somebody asks."""
@@ -287,18 +307,41 @@ class Update:
         self.pool_below[self.pools.size :] = False
 
     def _judge_by_sums(self, operations: set[int], pools: set[int]) -> None:
-        """The clocks with these below their share, of those alone that are or were; and who may preempt."""
-        now, clocks = self.state.now, self.op_clocks
-        for at in clocks.ticking | operations:
-            timeout, aggressive = self.timeouts(at)
-            clocks.step_one(at, below=at in operations, now=now, timeout=timeout, aggressive_timeout=aggressive)
-        clocks = self.pool_clocks
-        for at in clocks.ticking | pools:
-            timeout, aggressive = self.pool_timeouts(at)
-            clocks.step_one(at, below=at in pools, now=now, timeout=timeout, aggressive_timeout=aggressive)
-        self.strongest = NOT
-        if any(int(one.level[at]) for one in (self.op_clocks, self.pool_clocks) for at in one.ticking):
-            self.strongest = int(self.op_priority.max(initial=NOT))
+        """The clocks with these below their share, of those alone that are or were; and who may preempt.
+
+        A clock goes on as long as its element is below its share, and its level changes at times known before: only
+        those are looked at that something happened to, whose share changed, or whose time has come.
+        """
+        if not self.pools.tree.pool_starvation:
+            pools = set()
+        some = self._low is not None and self.by_fifo and not self.fifo.anew
+        if not some:
+            self.op_clocks.watch_nobody()
+            self.pool_clocks.watch_nobody()
+        changed = self.fifo.changed if some else self.op_clocks.ticking | operations
+        self._step(self.op_clocks, changed, operations, self.timeouts)
+        changed = self._low ^ pools if some and self._low is not None else self.pool_clocks.ticking | pools
+        self._step(self.pool_clocks, changed, pools, self.pool_timeouts)
+        self._low = set(pools)
+        levels = [int(self.op_clocks.level[at]) for at in self.op_clocks.raised]
+        if not self.pools.tree.scope_only_operation:  # in a pool below its share somebody waits, who has its level
+            levels += [int(self.pool_clocks.level[at]) for at in self.pool_clocks.raised]
+        self.strongest = max(levels, default=NOT)
+
+    def _step(
+        self,
+        clocks: Timers,
+        changed: Iterable[int],
+        below: set[int],
+        timeouts: Callable[[int], tuple[float, float | None]],
+    ) -> None:
+        now = self.state.now
+        for at in {*changed, *clocks.due(now)}:
+            if at in below or at in clocks.ticking:
+                timeout, aggressive = timeouts(at)
+                clocks.step_one(at, below=at in below, now=now, timeout=timeout, aggressive_timeout=aggressive)
+                time = clocks.next_level_at(at, now, timeout, aggressive) if at in below else None
+                clocks.watch(at, time)
 
     def timeouts(self, operation: int) -> tuple[float, float | None]:
         """How long this one is below its share until it starves, and starves aggressively, if it may."""

@@ -1,0 +1,373 @@
+"""Fair shares where all work is in FIFO pools below the root: by sums in the order of service, without share curves.
+
+A FIFO pool serves its operations one after another. Under a suggestion `s` it goes as far as no resource exceeds
+`min(limit, guarantee + s)`: some operations at the front have all they ask for, the next one a part of it (the
+*frontier*), the others nothing. What the page calls the clamps of guarantee and limit changes nothing about that: a bound
+above all that is asked for is never reached. The root suggests to every pool its fit factor by weight, and the
+fit factor is the largest with which the pools' shares fit the cluster. Each pool's share rises with it piece by piece
+in straight lines, so that Newton's steps end on the piece that crosses the bound.
+
+Nothing behind a frontier counts for any share, and of what is before it only the sum does: what happens there without a
+change of a sum changes no share. The curves would say the same but for rounding, so that whoever is nearer to a bound
+than that might carry it is left to them, and so is a crossing at a jump.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import Any
+
+from cede.doctrines.ytsaurus.curves import EPSILON, OVER, Floats
+from cede.doctrines.ytsaurus.plenty import Counts, Plenty
+from cede.doctrines.ytsaurus.standing import WAITS, Standing
+from cede.doctrines.ytsaurus.status import LARGE
+from cede.state.columns import NONE
+
+NEAR = 1e-10
+"""Whoever is nearer than this to a bound is left to the curves."""
+EXACT = 1e-13
+"""A fit factor is found where the cluster is full but for this part."""
+STEPS = 24
+
+Place = tuple[Any, ...]
+"""An operation in the order of its pool: what it is sorted by, its name, its number."""
+Shares = list[float]
+
+
+class Line:
+    """One FIFO pool: its operations in order, sums of what they ask for, and how far it gets."""
+
+    __slots__ = ("asked", "frontier", "guarantee", "limits", "order", "part", "scale", "sums", "totals", "used")
+
+    def __init__(self, guarantee: Shares, limits: Shares, totals: Counts, scale: float) -> None:
+        self.guarantee, self.limits, self.totals, self.scale = guarantee, limits, totals, scale
+        self.order: list[Place] = []
+        self.used: dict[int, Counts] = {}
+        self.asked: dict[int, Counts] = {}
+        self.sums: list[list[int]] = [[] for _ in totals]
+        """By resource what the first ones ask for together, as far as somebody wanted to know."""
+        self.frontier: Place | None = None
+        """The first operation that does not get all it asks for; none: everybody does."""
+        self.part: Shares = []
+        """What that one gets."""
+
+    def put(self, number: int, before: Place | None, place: Place | None, used: Counts, asked: Counts) -> bool:
+        """This operation is there, or not any more; whether that may change a share."""
+        frontier, same = self.frontier, before == place and self.asked.get(number) == asked
+        matters = frontier is None or any(one is not None and one <= frontier for one in (before, place))
+        if same:
+            self.used[number] = used
+            return before is not None and before == frontier
+        if before is not None:
+            at = bisect_left(self.order, before)
+            del self.order[at]
+            self._shift(at, self.asked.pop(number), -1)
+            del self.used[number]
+        if place is not None:
+            at = bisect_left(self.order, place)
+            self.order.insert(at, place)
+            self._shift(at, asked, 1)
+            self.used[number], self.asked[number] = used, asked
+        return matters
+
+    def _shift(self, at: int, asked: Counts, sign: int) -> None:
+        for sums, amount in zip(self.sums, asked, strict=True):
+            if at > len(sums) or (at == len(sums) and sign < 0):
+                continue
+            if sign > 0:
+                first = (sums[at - 1] if at else 0) + amount
+                sums[at:] = [first, *([one + amount for one in sums[at:]] if amount else sums[at:])]
+            else:
+                sums[at:] = [one - amount for one in sums[at + 1 :]] if amount else sums[at + 1 :]
+
+    def _extend(self, bounds: Shares) -> None:
+        """Sums up to the first that is above a bound."""
+        sums, order = self.sums, self.order
+        at = len(sums[0])
+        last = [one[-1] if at else 0 for one in sums]
+        while at < len(order) and all(one <= bound for one, bound in zip(last, bounds, strict=True)):
+            asked = self.asked[order[at][-1]]
+            last = [a + b for a, b in zip(last, asked, strict=True)]
+            for one, value in zip(sums, last, strict=True):
+                one.append(value)
+            at += 1
+
+    def at(self, suggestion: float) -> tuple[int, Shares, Shares, Shares]:
+        """Under a suggestion: how many are served, what the next one gets, the share of all, and how that grows."""
+        bounds = [min(most, own + suggestion) for own, most in zip(self.guarantee, self.limits, strict=True)]
+        counts = [(bound + OVER) * total for bound, total in zip(bounds, self.totals, strict=True)]
+        self._extend(counts)
+        end = min(bisect_right(sums, count) for sums, count in zip(self.sums, counts, strict=True))
+        sums = [one[end - 1] if end else 0 for one in self.sums]
+        totals = self.totals
+        share = [one / total if total else 0.0 for one, total in zip(sums, totals, strict=True)]
+        if end == len(self.order):
+            return end, [], share, [0.0] * len(share)
+        number = self.order[end][-1]
+        rest = [max(bound - own, 0.0) for bound, own in zip(bounds, share, strict=True)]
+        free = [own + suggestion < most for own, most in zip(self.guarantee, self.limits, strict=True)]
+        part, slope = self._part(number, rest, free)
+        return end, part, [a + b for a, b in zip(share, part, strict=True)], slope
+
+    def _part(self, number: int, rest: Shares, free: list[bool]) -> tuple[Shares, Shares]:
+        """What an operation gets of what is left: what it uses, evenly, then more towards its demand. And how that
+        grows with a bound that is `free` to."""
+        used = [one / total if total else 0.0 for one, total in zip(self.used[number], self.totals, strict=True)]
+        asked = [one / total if total else 0.0 for one, total in zip(self.asked[number], self.totals, strict=True)]
+        level, by = min(
+            ((left, at) for at, (own, left) in enumerate(zip(used, rest, strict=True)) if own > left + OVER),
+            default=(0.0, NONE),
+        )
+        if by != NONE:
+            grows = 1.0 if free[by] else 0.0
+            return [min(own, level) for own in used], [grows if own > level else 0.0 for own in used]
+        part, by = min(
+            (
+                (max(rest[at] - used[at], 0.0) / (asked[at] - used[at]), at)
+                for at in range(len(used))
+                if asked[at] > rest[at] + OVER and asked[at] > used[at]
+            ),
+            default=(1.0, NONE),
+        )
+        if by == NONE:
+            return asked, [0.0] * len(asked)
+        wide = asked[by] - used[by]
+        grows = 1.0 / wide if free[by] else 0.0
+        found = [own + part * (most - own) for own, most in zip(used, asked, strict=True)]
+        return found, [grows * (most - own) for own, most in zip(used, asked, strict=True)]
+
+
+class FifoShares:
+    """The FIFO pools of every tree, kept as operations change; `short` and `low` are who is below its share.
+
+    `usable`: whether all that counts is of this kind, with nothing that shares depend on beside.
+    """
+
+    def __init__(self, standing: Standing, plenty: Plenty, guarantee: Floats, limits: Floats, weights: Floats) -> None:
+        self.standing, self.plenty = standing, plenty
+        pools = standing.pools
+        self.lines: dict[int, Line] = {}
+        self._roots: dict[int, list[int]] = {}
+        self._most: dict[int, Shares] = {}
+        self._fit: dict[int, float] = {}
+        for root in range(pools.size, len(pools.settings)):
+            inner = pools.children[root]
+            lightest = min((float(weights[pool]) for pool in inner), default=1.0)
+            totals = pools.total[pools.tree_of[root]].tolist()
+            self._most[root] = limits[root].tolist()
+            self._roots[root] = [pool for pool in inner if pools.settings[pool].fifo]
+            for pool in self._roots[root]:
+                scale = float(weights[pool]) / lightest
+                self.lines[pool] = Line(guarantee[pool].tolist(), limits[pool].tolist(), totals, scale)
+        self._places: dict[int, Place] = {}
+        self._others: set[int] = set()
+        """Operations that ask for something elsewhere, or for more than there is."""
+        self._stale: set[int] = set(self._roots)
+        """Trees whose shares are not known."""
+        self._unsure: set[int] = set()
+        """Operations and pools (as negative numbers) that are too near to a bound."""
+        self.short: set[int] = set()
+        self.low: set[int] = set()
+        self.changed: set[int] = set()
+        """Operations whose share, or what they use or ask for, changed in the last update."""
+        self._lost = True
+        """Whether who is below is not known of everybody."""
+        self.anew = True
+        """Whether everybody was looked at in the last update."""
+
+    def follow(self, touched: Iterable[int]) -> bool:
+        """After something happened to these operations; whether all shares follow from sums."""
+        changed = set(touched)
+        pools: set[int] = set()
+        for number in changed:
+            pool = self.standing.operations.pool[number]
+            pools.add(pool)
+            line = self.lines.get(pool)
+            own = self.plenty.own(number)
+            odd = own is not None and (line is None or any(a > b > 0 for a, b in zip(own[1], line.totals, strict=True)))
+            self._others.add(number) if odd else self._others.discard(number)
+            if line is None:
+                continue
+            before, place = self._places.get(number), None
+            used: Counts = []
+            asked: Counts = []
+            if own is not None:
+                used, asked = own
+                place = self._place(number, pool)
+                self._places[number] = place
+            elif before is not None:
+                del self._places[number]
+            if (before is not None or place is not None) and line.put(number, before, place, used, asked):
+                self._stale.add(self.standing.pools.paths[pool][-1])
+        if self._others or not self.lines:
+            self._lost = True
+            return False
+        for root in list(self._stale):
+            moved = self._solve(root)
+            if moved is None:
+                self._lost = True
+                return False
+            changed |= moved
+            pools.update(self._roots[root])
+        self.anew, self._lost = self._lost, False
+        if self.anew:
+            changed.update(self._places)
+            pools.update(self.lines)
+            self.short.clear()
+            self.low.clear()
+            self._unsure.clear()
+        for number in changed:
+            self._judge(number)
+        for pool in pools:
+            self._judge_pool(pool)
+        self.changed = changed
+        return not self._unsure
+
+    def _place(self, number: int, pool: int) -> Place:
+        operations, standing = self.standing.operations, self.standing
+        weight = operations.settings[number].weight
+        values: dict[str, float] = {
+            "weight": -(1.0 if weight is None else weight),
+            "start_time": float(standing.submitted[number]),
+            "pending_job_count": float(standing.counts[number, WAITS]),
+        }
+        sort = standing.pools.settings[pool].fifo_sort
+        return (*[values[name] for name in sort], operations.names[number], number)
+
+    # -- what everybody gets -------------------------------------------------------------------------------------------
+
+    def _solve(self, root: int) -> set[int] | None:
+        """The shares of a tree; the operations of which they changed, none where sums do not tell."""
+        lines = [line for pool in self._roots[root] if (line := self.lines[pool]).order]
+        fit = self._crossing(root, lines)
+        if fit is None:
+            return None
+        self._fit[root] = fit
+        self._stale.discard(root)
+        moved: set[int] = set()
+        for pool in self._roots[root]:
+            line = self.lines[pool]
+            end, part, _, _ = line.at(min(1.0, fit * line.scale))
+            place = line.order[end] if end < len(line.order) else None
+            before = line.frontier
+            line.frontier, line.part = place, part
+            low = len(line.order) if before is None else bisect_left(line.order, before)
+            for one in line.order[min(low, end) : max(low, end) + 1]:
+                moved.add(one[-1])
+        return moved
+
+    def _crossing(self, root: int, lines: list[Line]) -> float | None:
+        """The largest fit factor with which all that the pools of this tree get fits."""
+        most = self._most[root]
+        low, high, fit = 0.0, 2.0, self._fit.get(root, 1.0)
+        for _ in range(STEPS):
+            over = [-one for one in most]
+            slopes = [0.0] * len(most)
+            for line in lines:
+                suggested = fit * line.scale
+                _, _, share, slope = line.at(min(1.0, suggested))
+                over = [a + b for a, b in zip(over, share, strict=True)]
+                if suggested < 1.0:
+                    slopes = [a + b * line.scale for a, b in zip(slopes, slope, strict=True)]
+            if any(one > EXACT for one in over):
+                high = fit
+                step = max(
+                    (a / b if b > 0 else 0.0 for a, b in zip(over, slopes, strict=True) if a > EXACT), default=0.0
+                )
+                fit = fit - step
+                if step <= 0 or fit <= low:
+                    fit = (low + high) / 2
+                continue
+            steps = [-a / b for a, b in zip(over, slopes, strict=True) if b > 0]
+            if fit >= 1.0 or any(a >= -EXACT for a, b in zip(over, slopes, strict=True) if b > 0):
+                return min(fit, 1.0)
+            low = fit
+            fit = min(fit + min(steps), 1.0) if steps else 1.0
+            if fit >= high:
+                fit = (low + high) / 2
+        return None
+
+    def fair(self, number: int) -> Shares:
+        """The fair share of an operation."""
+        line, stands = self.lines[self.standing.operations.pool[number]], self.stands(number)
+        if stands > 0:
+            return [0.0] * len(line.totals)
+        found = line.part if stands == 0 else _shares(line.asked[number], line.totals)
+        return [one if one >= EPSILON else 0.0 for one in found]
+
+    def has_share(self, number: int) -> bool | None:
+        """Whether an operation has any share to speak of; none where that is too near to tell."""
+        most = max(self.fair(number), default=0.0)
+        return None if abs(most - EPSILON) < NEAR else most > EPSILON
+
+    def stands(self, number: int) -> int:
+        """Whether an operation has all it asks for (-1), a part of it (0), or nothing (1)."""
+        place = self._places.get(number)
+        frontier = self.lines[self.standing.operations.pool[number]].frontier
+        if place is None:
+            return 1
+        return -1 if frontier is None or place < frontier else int(place > frontier)
+
+    def demand(self, number: int) -> Shares:
+        """The demand share of an operation."""
+        line = self.lines[self.standing.operations.pool[number]]
+        return _shares(line.asked.get(number, [0] * len(line.totals)), line.totals)
+
+    # -- who is below --------------------------------------------------------------------------------------------------
+
+    def _judge(self, number: int) -> None:
+        """Whether an operation is below its share."""
+        self.short.discard(number)
+        self._unsure.discard(number)
+        stands = self.stands(number)
+        if number not in self.plenty.asking or stands > 0:
+            return
+        line = self.lines[self.standing.operations.pool[number]]
+        used, asked = _shares(line.used[number], line.totals), _shares(line.asked[number], line.totals)
+        fair = asked if stands < 0 else self.fair(number)
+        tolerance = float(self.standing.operations.settings[number].tolerance)
+        gap = min(a + LARGE - b for a, b in zip(fair, asked, strict=True))
+        if abs(gap) < NEAR:
+            self._unsure.add(number)
+            return
+        below = _below(used, fair, asked, 1.0 if gap > 0 else tolerance)
+        if below is None:
+            self._unsure.add(number)
+        elif below:
+            self.short.add(number)
+
+    def _judge_pool(self, pool: int) -> None:
+        self.low.discard(pool)
+        self._unsure.discard(-1 - pool)
+        line = self.lines.get(pool)
+        if line is None or not line.order:
+            return
+        asked = _shares(self.plenty.asked[pool], line.totals)
+        used = _shares(self.plenty.used[pool], line.totals)
+        fair = asked
+        if line.frontier is not None:
+            end = bisect_left(line.order, line.frontier)
+            sums = [one[end - 1] if end else 0 for one in line.sums]
+            fair = [a + b for a, b in zip(_shares(sums, line.totals), line.part, strict=True)]
+            fair = [one if one >= EPSILON else 0.0 for one in fair]
+        below = _below(used, fair, asked, float(self.standing.pools.settings[pool].tolerance))
+        if below is None:
+            self._unsure.add(-1 - pool)
+        elif below:
+            self.low.add(pool)
+
+
+def _shares(counts: Counts, totals: Counts) -> Shares:
+    return [count / total if total else 0.0 for count, total in zip(counts, totals, strict=True)]
+
+
+def _below(used: Shares, fair: Shares, asked: Shares, tolerance: float) -> bool | None:
+    """What `status.below_share` says of one element; none where that is too near to tell."""
+    blocked = [a - (b - EPSILON) for a, b in zip(fair, asked, strict=True)]
+    above = [min(a * tolerance, b) - (c + EPSILON) for a, b, c in zip(fair, asked, used, strict=True)]
+    if any(abs(one) < NEAR for one in (*blocked, *above)):
+        return None
+    if all(one >= 0 for one in blocked):
+        return any(one > 0 for one in above)
+    return all(a > 0 or b >= 0 for a, b in zip(above, blocked, strict=True))
