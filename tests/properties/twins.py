@@ -7,13 +7,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from cede.doctrines.document import parse_document
+from cede.doctrines.parts.doctrine import BRISK
+from cede.engine.cycle import choice_of, plan_state
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Checkpointed, Exited, Fact
+from cede.engine.drive.facts import AskWhy, Checkpointed, Exited, Fact
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Hint, Launch
-from cede.engine.drive.step import Step
+from cede.engine.drive.rules import NEXT_CYCLE, STILL_LEFT
+from cede.engine.drive.step import Step, Transition
 from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Workload
+from cede.model.lifecycle import WAITING
 from cede.model.plan import Victim
 from cede.model.times import SECOND
 
@@ -92,12 +96,15 @@ class World:
 
 class Twins:
     """`quick` goes the short ways, `whole` makes whole plans, and so does `anew`, which works everything out again from
-    the state as it is, in every step (if it is asked to). Whatever they do is compared."""
+    the state as it is, in every step (if it is asked to). `told` goes the short ways, tells reasons as a server does,
+    and is asked now and then why those wait that do. Whatever they do is compared."""
 
     def __init__(self, document: ClusterFile, ways: Ways, *, anew: bool = True) -> None:
         self.works_out_anew = anew
-        self.ways = (replace(ways, reasons=False), replace(ways, reasons=True), replace(ways, reasons=True))
-        self.quick, self.whole, self.anew = (Driver(document, 0, each) for each in self.ways)
+        words, live = replace(ways, reasons=True, words=True), replace(ways, reasons=True)
+        self.ways = (replace(ways, reasons=False), words, words, live)
+        self.quick, self.whole, self.anew, self.told = (Driver(document, 0, each) for each in self.ways)
+        self.steps = 0
         self.world = World()
         self.at = 0
 
@@ -112,8 +119,24 @@ class Twins:
         assert acted(quick) == acted(whole) == acted(anew)
         assert quick.wakes_at == whole.wakes_at == anew.wakes_at
         assert records(self.quick) == records(self.whole) == records(self.anew)
+        self.tell(facts, whole)
         self.world.obey(quick)
         return quick
+
+    def tell(self, facts: tuple[Fact, ...], whole: Step) -> None:
+        """The one that is asked did the same, with the same decisions and reasons for all that moved."""
+        self.steps += 1
+        asks = self.steps % 3 == 0
+        step = self.told.feed(self.at, [*facts, AskWhy()] if asks else facts)
+        assert step.problems == []
+        assert step.decisions == whole.decisions
+        assert (step.orders, step.refusals, step.granted) == (whole.orders, whole.refusals, whole.granted)
+        assert step.wakes_at == whole.wakes_at
+        assert moves(step) == moves(whole)
+        assert records(self.told) == records(self.whole)
+        if asks and step.plans:
+            assert not self.told.untold
+            assert reasons(self.told) == now_waits(self.whole)
 
     def look(self) -> None:
         """The moment is the same as a document; looking brings the columns of the quick one up to date."""
@@ -123,7 +146,7 @@ class Twins:
     def restore(self) -> None:
         """All are made again from what is kept of them."""
         drivers = []
-        for driver, ways in zip((self.quick, self.whole, self.anew), self.ways, strict=True):
+        for driver, ways in zip((self.quick, self.whole, self.anew, self.told), self.ways, strict=True):
             moment = driver.snapshot()
             states: dict[str, str] = {each.name: each.state for each in moment.nodes}
             drivers.append(
@@ -136,7 +159,7 @@ class Twins:
                     ways=ways,
                 )
             )
-        self.quick, self.whole, self.anew = drivers
+        self.quick, self.whole, self.anew, self.told = drivers
 
 
 def acted(step: Step) -> tuple[Any, ...]:
@@ -154,6 +177,35 @@ def acted(step: Step) -> tuple[Any, ...]:
 
 def unpriced(victim: Victim) -> Victim:
     return replace(victim, cost=None, lost_gpu_hours=None, saving="")
+
+
+def moves(step: Step) -> list[Transition]:
+    """All that was told but why those wait that do."""
+    return [told for told in step.transitions if told.signal not in ("wait", "refuse")]
+
+
+def reasons(driver: Driver) -> dict[str, tuple[str, str]]:
+    """Why those wait that a plan decides about, by name."""
+    waits = (job for job in driver.jobs.values() if job.phase in WAITING and not job.out_of_line)
+    return {job.name: (job.rule, job.why) for job in waits if job.evicts_after is None}
+
+
+def now_waits(driver: Driver) -> dict[str, tuple[str, str]]:
+    """The same, as a whole plan of this moment has it."""
+    roll, found = driver._roll, reasons(driver)
+    memory = roll.doctrine.copied(roll.memory)
+    whole = choice_of(roll.state).edition in roll.doctrine.traits.transactional
+    journal, roll.state.journal = roll.state.journal, roll.state.journal.aside()
+    made = plan_state(roll.state, roll.doctrine, misses=False, memory=memory, effort=BRISK, carried_out=whole)
+    roll.state.journal = journal
+    for one in made.decisions:
+        if one.workload not in found:
+            continue
+        if one.action in ("wait", "refuse"):
+            found[one.workload] = one.rule, one.why
+        elif found[one.workload][0] != STILL_LEFT.id:  # it would act, and nobody asked for another plan
+            found[one.workload] = NEXT_CYCLE.id, NEXT_CYCLE.because(why=one.why)
+    return found
 
 
 def records(driver: Driver) -> dict[str, dict[str, Any]]:

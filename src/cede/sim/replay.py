@@ -52,6 +52,7 @@ class Replay:
         """How often backoff and breaker acted, or would have, by rule."""
         ways = Ways(
             reasons=wishes.reasons,
+            words=wishes.reasons,
             at_once=not wishes.habits.start_delay,
             walltimes=False,
             instants=origin is not None,

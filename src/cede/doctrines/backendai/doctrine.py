@@ -15,7 +15,7 @@ from cede.doctrines.backendai.rules import RULES
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, settings_of
 from cede.doctrines.backendai.shares import shares
 from cede.doctrines.backendai.starter import starter
-from cede.doctrines.backendai.strategies import kept, recalled
+from cede.doctrines.backendai.strategies import copied, kept, recalled
 from cede.doctrines.parts.doctrine import Cycle, Doctrine, Plain, Traits
 from cede.model.plan import Decision
 from cede.state.columns import NONE
@@ -69,6 +69,7 @@ DOCTRINE = Doctrine(
     question=question,
     kept=kept,
     recalled=recalled,
+    copied=copied,
     incremental=frozenset({SHIPPED}),
     starter=starter,
 )

@@ -78,6 +78,11 @@ def recalled(state: State, told: Mapping[str, Any]) -> dict[str, Any]:
     return {ROUNDROBIN: {known[name]: turn for name, turn in told.get(ROUNDROBIN, {}).items() if name in known}}
 
 
+def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """The picks once more."""
+    return {ROUNDROBIN: dict(memory[ROUNDROBIN])} if ROUNDROBIN in memory else {}
+
+
 def one_key(keys: list[Int64s], count: int) -> Int64s:
     """One number for each of so many that sorts like all these keys, the first key first."""
     place = np.zeros(count, np.int64)

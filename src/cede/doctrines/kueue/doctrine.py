@@ -6,6 +6,7 @@ from cede.doctrines.kueue.check import HOLDING, Audit
 from cede.doctrines.kueue.decide import decide
 from cede.doctrines.kueue.dialect import DIALECT
 from cede.doctrines.kueue.lint import lint
+from cede.doctrines.kueue.memory import copied
 from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.rules import AWAITS, RULES
 from cede.doctrines.kueue.settings import EDITION
@@ -35,6 +36,7 @@ DOCTRINE = Doctrine(
     shares=shares,
     lint=lint,
     incremental=frozenset({EDITION}),
+    copied=copied,
     question=question,
     starter=starter,
 )

@@ -3,7 +3,9 @@ and runs, as far as somebody follows that."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from cede.doctrines.kueue.flavors import Tried
 from cede.doctrines.kueue.nominate import Entry
@@ -55,6 +57,11 @@ class Memory:
         places.add(place)
         self.rounds[name] = (version, places)
 
+    def copy(self) -> Memory:
+        """The same, for somebody who only asks what would be."""
+        rounds = {name: (version, set(places)) for name, (version, places) in self.rounds.items()}
+        return Memory(set(self.sticky), dict(self.tried), rounds)
+
 
 @dataclass(slots=True)
 class Following:
@@ -98,6 +105,12 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
     journal.rows.clear()
     memory.following = found
     return found
+
+
+def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Who waits for its victims, and where searches go on, once more."""
+    found = memory.get("kueue")
+    return {"kueue": found.copy()} if isinstance(found, Memory) else {}
 
 
 def memory_of(cycle: Cycle) -> Memory:

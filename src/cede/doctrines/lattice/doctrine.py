@@ -10,7 +10,7 @@ from cede.doctrines.lattice.check import objections
 from cede.doctrines.lattice.dialect import DIALECT
 from cede.doctrines.lattice.lending import claims_nodes, open_to
 from cede.doctrines.lattice.lint import lint
-from cede.doctrines.lattice.memory import kept, lasting, recalled
+from cede.doctrines.lattice.memory import copied, kept, lasting, recalled
 from cede.doctrines.lattice.question import question
 from cede.doctrines.lattice.rules import NO_GAIN, QUOTA, RULES
 from cede.doctrines.lattice.saving import saves
@@ -63,4 +63,5 @@ DOCTRINE = Doctrine(
     lasting=lasting,
     kept=kept,
     recalled=recalled,
+    copied=copied,
 )

@@ -70,6 +70,11 @@ def lasting(memory: Mapping[str, Any]) -> Hashable:
     return frozenset(sent | short)
 
 
+def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Who was sent away, and from where, once more."""
+    return {key: {name: set(of) for name, of in memory[key].items()} for key in (KEY, SHORT) if key in memory}
+
+
 def kept(state: State, memory: Mapping[str, Any], _at: int | None) -> dict[str, Any]:
     """What outlives a restart: of workloads that are still there."""
     said: dict[str, Any] = {}

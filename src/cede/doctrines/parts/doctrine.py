@@ -174,6 +174,9 @@ class Doctrine:
     says too."""
     recalled: Callable[[State, Mapping[str, Any]], dict[str, Any]] | None = None
     """The memory of which this was kept."""
+    copied: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _memory: {}
+    """What of its memory a plan from nothing would not know, once more: for a plan that is only asked for, and of which
+    nothing may be remembered."""
     question: Callable[[State, str, Decision, Mapping[str, Any]], Question | None] | None = None
     """What a victim set of this decision had to do and is judged by, by what the doctrine remembered; the state is as
     it was before. None: nothing to ask."""

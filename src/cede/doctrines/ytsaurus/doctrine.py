@@ -6,7 +6,7 @@ from cede.doctrines.parts.doctrine import Doctrine, Traits
 from cede.doctrines.ytsaurus.check import Audit, tolerated
 from cede.doctrines.ytsaurus.decide import decide
 from cede.doctrines.ytsaurus.dialect import DIALECT
-from cede.doctrines.ytsaurus.keeping import kept, recalled
+from cede.doctrines.ytsaurus.keeping import copied, kept, recalled
 from cede.doctrines.ytsaurus.lint import lint
 from cede.doctrines.ytsaurus.plotting import share_curves
 from cede.doctrines.ytsaurus.question import question
@@ -42,6 +42,7 @@ DOCTRINE = Doctrine(
     tolerates=tolerated,
     kept=kept,
     recalled=recalled,
+    copied=copied,
     question=question,
     starter=starter,
     incremental=frozenset(EDITIONS),

@@ -8,6 +8,8 @@ unless the timeout became longer in the meantime.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,14 @@ def kept(state: State, memory: Mapping[str, Any], at: int | None) -> dict[str, A
         found |= {"volumes": dict(own.volumes), "spent": dict(own.spent), "resources": dict(own.resources)}
         found["updated"] = own.updated
     return {key: value for key, value in found.items() if value or key == "updated"}
+
+
+def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """The clocks once more; shares are worked out from the state."""
+    own = memory.get(NAME)
+    if not isinstance(own, Memory):
+        return {}
+    return {NAME: replace(own.copy(), nodes=deepcopy(own.nodes), update=None, following=False)}
 
 
 def recalled(state: State, told: Mapping[str, Any]) -> dict[str, Any]:

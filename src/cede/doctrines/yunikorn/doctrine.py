@@ -9,7 +9,7 @@ from cede.doctrines.yunikorn import laws, shipped
 from cede.doctrines.yunikorn.check import Audit
 from cede.doctrines.yunikorn.dialect import DIALECT
 from cede.doctrines.yunikorn.lint import lint
-from cede.doctrines.yunikorn.memory import lasting
+from cede.doctrines.yunikorn.memory import copied, lasting
 from cede.doctrines.yunikorn.question import question
 from cede.doctrines.yunikorn.reservations import may_be_cancelled
 from cede.doctrines.yunikorn.rules import NO_GAIN, RULES
@@ -51,6 +51,7 @@ DOCTRINE = Doctrine(
     incremental=frozenset(EDITIONS),
     lint=lint,
     lasting=lasting,
+    copied=copied,
     cancels=lambda state, edition, node, claimant: edition == SHIPPED and may_be_cancelled(state, node, claimant),
     takes_cordoned=takes_cordoned,
     question=question,

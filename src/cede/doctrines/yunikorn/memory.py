@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.yunikorn.quota_timer import TIMERS, Timers
 from cede.state.columns import PENDING, RESERVED, RUNNING, SUSPENDED
 from cede.state.state import State
 
@@ -52,6 +53,17 @@ def _waits(state: State, name: str) -> bool:
 def _runs(state: State, name: str) -> bool:
     row = state.work_index.get(name)
     return row is not None and bool(state.work.state[row] == RUNNING)
+
+
+def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Asks that preempted or were looked at, and timers of quotas, once more."""
+    asks, timers = memory.get("yunikorn"), memory.get(TIMERS)
+    found: dict[str, Any] = {}
+    if isinstance(asks, Memory):
+        found["yunikorn"] = Memory(set(asks.triggered), dict(asks.meant), dict(asks.checked))
+    if isinstance(timers, Timers):
+        found[TIMERS] = Timers(dict(timers.by_queue))
+    return found
 
 
 def lasting(memory: Mapping[str, Any]) -> Hashable:

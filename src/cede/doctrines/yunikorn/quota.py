@@ -8,7 +8,7 @@ from dataclasses import replace
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.yunikorn.queues import Queues
 from cede.doctrines.yunikorn.quota_cut import Scales, cut_of
-from cede.doctrines.yunikorn.quota_timer import Timer, Timers, advanced, fires, first_seen
+from cede.doctrines.yunikorn.quota_timer import TIMERS, Timer, Timers, advanced, fires, first_seen
 from cede.doctrines.yunikorn.quota_words import decision_of
 from cede.doctrines.yunikorn.settings import mode_of
 from cede.model.plan import Decision
@@ -16,7 +16,6 @@ from cede.model.times import SECOND
 from cede.state.columns import NEVER, RUNNING
 from cede.state.state import State
 
-MEMORY = "yunikorn-quota"
 INTERVAL = SECOND
 """YuniKorn looks at the quotas once a second."""
 
@@ -55,9 +54,9 @@ def cut_back(cycle: Cycle, queues: Queues) -> Iterator[Decision]:
 
 def _timers_of(cycle: Cycle) -> dict[str, Timer]:
     """The timers of a run of cycles; of a single plan, none yet."""
-    found = cycle.memory.get(MEMORY)
+    found = cycle.memory.get(TIMERS)
     if not isinstance(found, Timers):
-        found = cycle.memory[MEMORY] = Timers()
+        found = cycle.memory[TIMERS] = Timers()
     return found.by_queue
 
 

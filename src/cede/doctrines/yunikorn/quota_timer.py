@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from cede.doctrines.yunikorn.vectors import Vector, within
 
 Limits = Mapping[str, int]
+TIMERS = "yunikorn-quota"
+"""Where they are in the memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.backfill import Head, Heads, restrain
@@ -87,22 +88,46 @@ def _problems(roll: Roll, made: Plan) -> list[str]:
 
 def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
     """The next plan, and whether another must follow; none if it is only asked for what acts, and nothing does."""
-    ways = roll.ways
-    if not ways.reasons:
+    roll.untold = not roll.ways.words
+    if roll.untold:
         trial = roll.trial
         trial.state = roll.state
-        done, made = plan_acts(trial, roll.doctrine, roll.memory, ways.backfill)
+        done, made = plan_acts(trial, roll.doctrine, roll.memory, roll.ways.backfill)
         if done:
             return made, False
-    made = plan_state(
-        roll.state, roll.doctrine, misses=False, memory=roll.memory, effort=BRISK, carried_out=_is_whole(roll)
-    )
-    if ways.backfill == "off":
+        roll.untold = False
+    return _whole_plan(roll, heads, roll.memory)
+
+
+def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan, bool]:
+    """What becomes of everybody, with words, and whether another plan must follow."""
+    made = plan_state(roll.state, roll.doctrine, misses=False, memory=memory, effort=BRISK, carried_out=_is_whole(roll))
+    if roll.ways.backfill == "off":
         return made, False
-    kept = restrain(roll.state, roll.doctrine, made, ways.backfill, heads, roll.memory)
+    kept = restrain(roll.state, roll.doctrine, made, roll.ways.backfill, heads, memory)
     for decision, head in kept.held_back:
         _hold_back(roll, decision, head)
     return replace(made, decisions=tuple(kept.decisions)), kept.again
+
+
+def tell_why(roll: Roll) -> None:
+    """Those that wait are told why, by a whole plan of which nothing is carried out and nothing remembered."""
+    state = roll.state
+    journal, state.journal = state.journal, state.journal.aside()
+    try:
+        made, _ = _whole_plan(roll, {}, roll.doctrine.copied(roll.memory))
+    finally:
+        state.journal = journal
+    for decision in made.decisions:
+        job = None if decision.workload is None else roll.jobs[decision.workload]
+        if job is None:
+            continue
+        if decision.action in ("wait", "refuse"):
+            _wait(roll, job, decision)
+        elif job.rule != rules.STILL_LEFT.id:  # by a plan that nobody has asked for yet
+            why = rules.NEXT_CYCLE.because(why=decision.why)
+            _wait(roll, job, replace(decision, action="wait", rule=rules.NEXT_CYCLE.id, why=why))
+    roll.untold = False
 
 
 def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
@@ -111,8 +136,10 @@ def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
     reservation = head.reservation
     rule = rules.BEHIND if reservation is None else rules.DELAYS
     at = "" if reservation is None else about(max(0, reservation.at - roll.now))
-    job.rule, job.why = rule.id, rule.because(head=head.name, at=at)
-    roll.touch(job)
+    before, job.rule = job.rule, rule.id
+    job.why = rule.because(head=head.name, at=at)
+    if job.rule != before:
+        roll.touch(job)
 
 
 def _carry_out(roll: Roll, made: Plan) -> bool:

@@ -8,10 +8,11 @@ from typing import Any
 
 from cede.engine.drive import asks, rules
 from cede.engine.drive.asks import RefusedError
-from cede.engine.drive.deciding import decide
+from cede.engine.drive.deciding import decide, tell_why
 from cede.engine.drive.ends import exited
 from cede.engine.drive.facts import (
     AskCheckpoint,
+    AskWhy,
     Began,
     Cancel,
     Checkpointed,
@@ -138,6 +139,11 @@ class Driver:
         """The columns. To look at, not to change."""
         return self._roll.state
 
+    @property
+    def untold(self) -> bool:
+        """Whether somebody waits of whom nobody said why since the last decision (`AskWhy`)."""
+        return self._roll.untold and bool(self._roll.state.pending)
+
     def snapshot(self, at: int | None = None) -> ClusterFile:
         """This moment as a cluster file; with a later time, nothing else having happened."""
         return self.moment(at)[0]
@@ -192,6 +198,8 @@ class Driver:
                 self._turn_away(facts)
             if roll.ways.keeps:
                 self._keep()
+        if roll.untold and any(isinstance(fact, AskWhy) for fact in facts):
+            tell_why(roll)
         looks_at = ask_for_what_is_worth(roll, before)
         times = [time for time in (roll.next_due(), self._wakes_at, looks_at) if time is not None]
         roll.step.wakes_at = min(times, default=None)
@@ -258,6 +266,8 @@ class Driver:
                 asks.put_queue(roll, fact)
             case SetAside():
                 asks.set_aside(roll, fact)
+            case AskWhy():
+                pass  # they are told when all is decided
             case Restarted():
                 asks.vacate(roll)
                 recall(roll, kept_of(roll))

@@ -205,6 +205,11 @@ class Restarted:
     """The driver was made again from its records: of what its doctrine remembered only that is left which it keeps."""
 
 
+@dataclass(frozen=True, slots=True)
+class AskWhy:
+    """Somebody wants to know why those that wait do."""
+
+
 Fact = (
     Submit
     | Cancel
@@ -226,4 +231,5 @@ Fact = (
     | PutQueue
     | SetAside
     | Restarted
+    | AskWhy
 )

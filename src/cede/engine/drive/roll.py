@@ -67,6 +67,8 @@ class Roll:
         self.next_decision = 1
         self.verified = 0
         self.dirty = True
+        self.untold = False
+        """Something was decided since those that wait were told why."""
         self.step = Step(now)
         self.happened: int | None = None
         """When that was which is being told now, of what is told late."""

@@ -28,6 +28,7 @@ ASIDE = RULES.waits(
     "the scheduler failed because of it ({why}): nothing is decided about it until it is resumed or cancelled",
 )
 STILL_LEFT = RULES.waits("still-left", "its room on {nodes} is still being left by {who}")
+NEXT_CYCLE = RULES.waits("next-cycle", "the next cycle decides about it once more: {why}")
 BEHIND = RULES.waits("behind-the-head", "{head} waits for room ahead of it, and nobody may pass")
 DELAYS = RULES.waits("would-delay", "it would delay {head}, which is to have its room in {at}")
 HELD = RULES.waits("held", "its room on {nodes} is held for it until {who} left")

@@ -31,7 +31,9 @@ class Ways:
     """The defaults are those of a live server."""
 
     reasons: bool = True
-    """Those that wait are told why with every step. Without, nothing is worked out but what acts."""
+    """Whatever happens to a workload is told with its reason, and why it waits when somebody asks (`AskWhy`)."""
+    words: bool = False
+    """Every plan is made whole, with why each of those waits that do: slow, and for checks."""
     at_once: bool = False
     """The executor starts what it is told to at once, and says no more about it."""
     walltimes: bool = True
