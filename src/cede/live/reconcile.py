@@ -71,8 +71,7 @@ class Reconciler:
     def look(self) -> None:
         """`orphans` are those that there are now."""
         with self._lock:
-            names = self._store.names()
-            found = [self._judge(trace, names) for trace in self._executor.survey(names)]
+            found = [self._judge(trace) for trace in self._executor.survey(self._store.known)]
             orphans = tuple(orphan for orphan in found if orphan is not None)
             for orphan in orphans:
                 if orphan not in self.orphans:
@@ -106,10 +105,10 @@ class Reconciler:
         self._executor.forget(orphan.trace.name)
         self.look()
 
-    def _judge(self, trace: Trace, names: frozenset[str]) -> Orphan | None:
+    def _judge(self, trace: Trace) -> Orphan | None:
         """What is wrong with this attempt; none if nothing is, or no longer is."""
         try:
-            record = self._store.workload(trace.name) if trace.name in names else None
+            record = self._store.workload(trace.name)
         except UnreadableError as error:
             known = self._present.get(trace.name)  # it could be read when the scheduler was begun
             if not trace.running or (known is not None and known.attempt == trace.attempt):

@@ -77,6 +77,10 @@ class Trace:
     exclusive: bool = False
 
 
+Known = Callable[[Collection[str]], Collection[str]]
+"""Those of some workloads, a few hundred at most, that are on record."""
+
+
 class Executor(Protocol):
     """Every order may come twice: then nothing happens. One for an attempt that has ended has its end reported again.
 
@@ -91,8 +95,8 @@ class Executor(Protocol):
         missed meanwhile are reported. The names of those of which there is no trace are returned, and they are left
         alone (the Launch comes again); so is whatever is not listed."""
 
-    def survey(self, names: Collection[str]) -> Sequence[Trace]:
-        """Every attempt that is not settled, and the newest one of every workload that is none of these."""
+    def survey(self, known: Known) -> Sequence[Trace]:
+        """Every attempt that is not settled, and the newest one of every workload that is not known."""
 
     def holds(self, name: str) -> bool:
         """Whether there are files of a workload of this name."""

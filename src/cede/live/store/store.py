@@ -140,10 +140,10 @@ class Store:
         """This store, as far as it has come."""
         return self.lineage.stamp
 
-    def names(self) -> frozenset[str]:
-        """Of all workloads on record."""
+    def known(self, names: Collection[str]) -> frozenset[str]:
+        """Those of these workloads, a few hundred at most, that are on record, ended or not."""
         with self._reads() as connection:
-            return reading.names(connection)
+            return reading.known(connection, names)
 
     def _came_to(self, version: int) -> int:
         self.lineage = replace(self.lineage, stamp=self.lineage.stamp._replace(version=version))

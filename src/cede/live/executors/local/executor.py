@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import resource
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
-from cede.live.executors.executor import Failure, LogPage, OutputPage, Report, Trace
+from cede.live.executors.executor import Failure, Known, LogPage, OutputPage, Report, Trace
 from cede.live.executors.local.folders import NAME, Folders
 from cede.live.executors.local.gang import Member, When, by_the_wall, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
@@ -38,6 +39,8 @@ from cede.live.stamp import Stamp
 from cede.live.task import Task
 
 STILLBORN = 5
+AT_ONCE = 500
+"""Workloads that are asked about together."""
 
 
 class LocalExecutor:
@@ -152,13 +155,17 @@ class LocalExecutor:
                     self._recall(*key)
         return without
 
-    def survey(self, names: Collection[str]) -> Sequence[Trace]:
+    def survey(self, known: Known) -> Sequence[Trace]:
+        unknown: list[str] = []
+        names = self._folders.names()
+        # In parts, for there may be very many; and whatever has a folder was on record before it had one.
+        while some := list(islice(names, AT_ONCE)):
+            unknown += set(some).difference(known(some))
         with self._lock:
             keys = set(self._folders.active())
             for key in keys:
                 if self._underway.get(key) is None:
                     self._look_after(key)
-            unknown = sorted(set(self._folders.names()) - set(names))
             keys |= {(name, newest) for name in unknown if (newest := self._folders.newest(name))}
             return [self._trace(key) for key in sorted(keys)]
 

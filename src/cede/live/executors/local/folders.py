@@ -73,7 +73,8 @@ class Folders:
 
     def names(self) -> Iterator[str]:
         """Workloads that have a folder."""
-        return (path.name for path in (self.data / "jobs").iterdir() if NAME.fullmatch(path.name))
+        with os.scandir(self.data / "jobs") as found:
+            yield from (entry.name for entry in found if NAME.fullmatch(entry.name))
 
     def newest(self, name: str) -> int:
         """The newest attempt of which there is a folder, 0 if there is none."""
