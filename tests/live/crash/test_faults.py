@@ -185,3 +185,18 @@ def test_a_job_of_a_restored_store_that_ran_to_its_end_twice_is_counted_as_doubl
 
     assert found.violations == ["job got to its end in attempt 1, and ran again"]
     assert found.kinds == {"doubled": 1}
+
+
+@pytest.mark.parametrize(("members", "harmed", "faulted"), [(2, True, False), (2, False, True), (1, True, True)])
+def test_a_gang_that_lost_a_supervisor_by_our_hand_is_told_to_go_and_nobody_else(
+    members: int, harmed: bool, faulted: bool
+) -> None:
+    lines = [*(line(1, 1, "begin", 0, member=one) for one in range(members)), line(5, 1, "told"), line(6, 1, "left")]
+    lines += [line(7 + one, 2, what, 0, member=one) for one in range(members) for what in ("begin", "complete")]
+    job: Any = {"name": "job", "state": "completed", "attempt": 2, "members": members, "preempted": 0, "why": ""}
+    ledger = Ledger(tried={"job": Wish("job", {}, {"members": members})}, taken={"job"}, stale={"job": 3})
+    lost = {("job", 1)} if harmed else set()
+    found = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, lost, [])
+
+    said = "job, attempt 1 ran when the store was set back, and was told to go by nobody"
+    assert found.violations == ([said] if faulted else [])

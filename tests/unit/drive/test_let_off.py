@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.engine.drive.facts import AskCheckpoint, Cancel, Checkpointed
+from cede.engine.drive.facts import AskCheckpoint, Cancel, Checkpointed, Suspend
 from cede.model.times import SECOND
 from tests.drive_world import World
 from tests.unit.drive.worlds import claimed, kueue, nodes, run_victim, survives_restart
@@ -124,3 +124,31 @@ def test_a_claimant_that_comes_and_goes_does_not_extend_the_time_twice() -> None
     world.wait(299)
 
     assert world.phase("old") == "preempting"
+
+
+def wanted_too() -> World:
+    """`old` is on its way out because somebody suspended it; now `new` waits for its room."""
+    world = kueue(4, quota=4)
+    run_victim(world)
+    world.feed(Suspend("old", "ann"), after=1)
+    world.submit("new", cpu=4, priority=9)
+    assert world.phase("new") == "held"
+    return world
+
+
+def test_one_that_leaves_anyway_and_makes_way_for_somebody_says_by_which_decision() -> None:
+    world = wanted_too()
+    step = world.save("old", after=1)
+
+    [made] = [made for one in world.steps for made in one.decisions if made.decision.victims]
+    told = {(one.signal, one.claimant, one.decision) for one in step.transitions if one.name == "old"}
+    assert told == {("saved", "new", made.number), ("evict", "new", made.number)}
+
+
+def test_one_that_leaves_anyway_says_so_no_longer_when_that_one_is_gone() -> None:
+    world = wanted_too()
+    world.feed(Cancel("new"), after=1)
+    step = world.save("old", after=1)
+
+    told = {(one.signal, one.claimant, one.decision) for one in step.transitions if one.name == "old"}
+    assert told == {("saved", None, None), ("evict", None, None)}

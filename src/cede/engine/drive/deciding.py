@@ -222,7 +222,7 @@ def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment
         if victim.leaving is not None:
             if not makes_way(roll, victim):
                 victim.leaving.claimant = None if job is None else job.name
-                if job is None:
+                if job is None or victim.leaving.decision is None:  # who is named was named by some decision
                     victim.leaving.decision = number
                 roll.touch(victim)
             roll.mark(victim)

@@ -250,6 +250,8 @@ def withdraw(roll: Roll, job: Job, claimant: str) -> None:
         return
     if job.phase is Phase.CHECKPOINTING and not leaving.saved:
         leaving.claimant = None
+        if leaving.cause != "preempt" or job.parked:  # it leaves all the same, and no longer because of a decision
+            leaving.decision = None
         if leaving.cause == "preempt" and job.parked:
             leaving.cause, leaving.by = "suspend", job.parked
         elif leaving.cause == "preempt":

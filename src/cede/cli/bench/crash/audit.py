@@ -103,6 +103,7 @@ def _set_back(
     name = wish.name
     found.attempts += job["attempt"]
     found.set_back += 1
+    found.lost += len(lost)
     found.note("lost", _end(wish, job, cancelled=name in ledger.cancelled))
     if job["state"] == "completed" and not any(
         life.completed(attempt, wish.members, COMPLETE, FINISHED) for attempt in life.attempts()
@@ -113,7 +114,7 @@ def _set_back(
     def excused(attempt: int) -> bool:
         return attempt in lost or (name, attempt) in records.signalled
 
-    told = after_a_restore(life, wish, ledger.stale[name], lambda attempt: records.told(name, attempt), excused)
+    told = after_a_restore(life, wish, ledger.stale[name], lost, lambda attempt: records.told(name, attempt), excused)
     found.note("doubled", told)
 
 

@@ -27,11 +27,13 @@ def forgotten(life: Life, job: Workload, wish: Wish, lost: set[int]) -> Iterator
 
 
 def after_a_restore(
-    life: Life, wish: Wish, since: int, told: Callable[[int], bool], excused: Callable[[int], bool]
+    life: Life, wish: Wish, since: int, lost: set[int], told: Callable[[int], bool], excused: Callable[[int], bool]
 ) -> Iterator[str]:
     """What must hold of a job though its records were set back: it ended once, and nobody ended it without a record.
 
     `told` says of an attempt whether a record has it told to go, `excused` whether it may have got to its end unseen.
+    Of a gang that `lost` a supervisor by our hand the other members are told to go, for it cannot be whole any more:
+    that is a failure on record, and no decision about anybody. One without other members has nobody to be told.
     """
     attempts = life.attempts()
     for attempt in attempts[:-1]:
@@ -39,7 +41,7 @@ def after_a_restore(
             yield f"{life.name} got to its end in attempt {attempt}, and ran again"
     for attempt in attempts:
         late = [line for line in life.of(attempt, "told") if line.at > since]
-        if late and not told(attempt):
+        if late and not told(attempt) and not (wish.members > 1 and attempt in lost):
             yield f"{life.name}, attempt {attempt} ran when the store was set back, and was told to go by nobody"
 
 
