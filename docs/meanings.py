@@ -26,6 +26,7 @@ LIMITS = {
 CAPS = {
     "pending": "the most workloads that wait",
     "workloads": "the most that wait or run",
+    "running": "the most that have room at once; one more waits for one of them to end. Without it: no cap",
     "requests": "the most of each resource that all of them ask for together. Without it: no cap",
 }
 

@@ -70,6 +70,7 @@ class Caps(Part):
     pending: Most | None = None
     workloads: Most | None = None
     """Pending and running."""
+    running: Annotated[Most, Field(ge=1)] | None = None
     requests: Amounts = Field(default_factory=dict)
     """Over all members of all of them."""
 

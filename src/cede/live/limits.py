@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cede.engine.drive.caps import Cap, Owner
+from cede.engine.drive.caps import Cap, Owner, running_of
 from cede.engine.drive.facts import SetTerms
 from cede.engine.drive.job import Job
 from cede.engine.drive.terms import Terms
@@ -128,7 +128,8 @@ def check_limits(document: ClusterFile, config: ServerConfig) -> None:
 
 
 def exceeding(config: ServerConfig, document: ClusterFile, jobs: Iterable[Job]) -> Iterator[SetTerms]:
-    """The terms to go on with, of those workloads under way that have more than the limits allow now.
+    """The terms to go on with, of those workloads under way that have more than the limits allow now, or whose owners
+    may have more or fewer running than when they were submitted.
 
     What the administrator gives to who asks for nothing is no excess, whatever the maximum.
     """
@@ -144,7 +145,9 @@ def exceeding(config: ServerConfig, document: ClusterFile, jobs: Iterable[Job]) 
             if had > most:
                 terms = _within(terms, name, most)
                 told.append(f"{name} {format_duration(had)} is {format_duration(most)} from now on ({bound.key})")
-        if told:
+        running = running_of(caps_of(config, job.workload.user or "", job.workload.project))
+        if told or running != terms.running:
+            terms = replace(terms, running=running)
             yield SetTerms(job.name, terms, ", ".join(told))
 
 

@@ -370,6 +370,8 @@ def _clamp(controller: Controller, store: Store, config: ServerConfig) -> tuple[
     found = list(exceeding(config, controller.ground, store.load().jobs))
     for fact in found:
         controller.report(fact)
+    found = [fact for fact in found if fact.why]
+    for fact in found:
         log.warning("%s goes on with less than it was submitted with: %s", fact.name, fact.why)
     told = tuple(f"{fact.name} was submitted with more than the limits allow: {fact.why}" for fact in found[:_SHOWN])
     return (*told, f"and so were {len(found) - _SHOWN} others") if len(found) > _SHOWN else told

@@ -12,7 +12,7 @@ from cede.engine.drive.ways import Backoff, Ways
 from cede.live.config import ServerConfig, Times
 from cede.model.cluster import ClusterFile
 
-_KEYS = tuple(part.name for part in fields(Terms) if part.name not in ("answers", "gone_within"))
+_KEYS = tuple(part.name for part in fields(Terms) if part.name not in ("answers", "gone_within", "running"))
 
 
 def terms_of(

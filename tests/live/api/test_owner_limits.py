@@ -171,6 +171,19 @@ def test_a_cap_counts_what_has_not_ended_and_waiting_work_alone_if_it_says_so(tm
         until(lambda: running.submit("alice", **sleeps).status_code == 201)
 
 
+def test_how_many_run_at_once_is_capped_and_the_next_waits_for_one_of_them(tmp_path: Path) -> None:
+    with serving(tmp_path, caps={"users": {"alice": {"running": 2}}}) as running:
+        sleeps = {"command": ["sleep", "300"], "requests": {"cpu": 1}}
+        names = [running.submit("alice", **sleeps).json()["name"] for _ in range(3)]
+        until(lambda: [running.client().job(name)["state"] for name in names[:2]] == ["running"] * 2)
+        waits = running.client().job(names[2])
+        assert (waits["state"], waits["rule"]) == ("pending", "live.running-cap")
+        assert "2 workloads of the user alice may run at once (caps.users[alice].running)" in waits["why"]
+
+        running.client().cancel(names[0], now=True)
+        until(lambda: running.client().job(names[2])["state"] == "running")
+
+
 def test_requested_resources_are_capped_over_all_members(tmp_path: Path) -> None:
     with serving(tmp_path, caps={"user": {"requests": {"cpu": 6}}}) as running:
         sleeps = {"command": ["sleep", "300"], "requests": {"cpu": 2}, "members": 2}

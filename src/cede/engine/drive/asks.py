@@ -149,9 +149,13 @@ def _take_away(roll: Roll, job: Job, by: str) -> None:
 def set_terms(roll: Roll, fact: SetTerms) -> None:
     """It goes on under these terms: also one that is on its way out gets no more time than they allow."""
     job = known(roll, fact.name)
-    job.terms = fact.terms
+    roll.recount(job)
+    capped, job.terms, job.capped = job.capped, fact.terms, ""
+    if capped and job.phase in WAITING and not job.out_of_line:
+        roll.enter(job)  # unless it is still one too many, which is seen before anything is decided
     roll.saved(job, None)  # nobody is taken to need longer for a checkpoint than its timeout
-    roll.note(job, "clamp", rules.CLAMPED, why=fact.why)
+    if fact.why:
+        roll.note(job, "clamp", rules.CLAMPED, why=fact.why)
     if not job.aside:
         allow_less(roll, job)
 

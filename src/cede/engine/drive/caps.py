@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cede.engine.drive.job import Job
+from cede.engine.drive.terms import RunningCap
 from cede.model.cluster import Workload
 from cede.model.lifecycle import FINAL, PRESENT, Phase
 from cede.model.quantities import format_quantity
@@ -25,8 +26,15 @@ class Cap:
     pending: int | None = None
     workloads: int | None = None
     """Pending and running."""
+    running: int | None = None
+    """Of these no submission is refused for: see `running_caps`."""
     requests: Mapping[str, int] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+
+
+def running_of(caps: Iterable[Cap]) -> tuple[RunningCap, ...]:
+    """Those of the caps that bound how many workloads run."""
+    return tuple(RunningCap(cap.owner, cap.running, cap.keys["running"]) for cap in caps if cap.running is not None)
 
 
 @dataclass(slots=True)

@@ -49,6 +49,7 @@ from cede.engine.drive.leaving import (
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.orders import Order
 from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
+from cede.engine.drive.running_caps import settle
 from cede.engine.drive.slowing import as_the_doctrine_sees, wait_is_over
 from cede.engine.drive.step import Refusal, Step
 from cede.engine.drive.ways import LIVE, Ways
@@ -97,6 +98,7 @@ class Driver:
         for job in under_way:
             roll.jobs[job.name] = job
             roll.unsettled += job.phase in UNSETTLED
+            roll.recount(job)
             if job.phase is Phase.HELD and not job.aside:
                 roll.held[job.name] = job
         for job in under_way:
@@ -192,6 +194,8 @@ class Driver:
         if roll.is_due():
             for job in roll.due():
                 self._look(job)
+        if roll.recounted:
+            settle(roll)
         if roll.dirty or (self._wakes_at is not None and self._wakes_at <= roll.now):
             self._wakes_at = decide(roll)
             if roll.step.refused:

@@ -52,7 +52,8 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class SetTerms:
-    """The administrator allows less than this workload was submitted with; `why` says what changed."""
+    """The administrator allows less than this workload was submitted with; `why` says what changed. Without it only how
+    much its owners may have running did."""
 
     name: str
     terms: Terms

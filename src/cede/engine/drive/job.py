@@ -82,6 +82,8 @@ class Job:
     """Who asked to keep it from running, until `Resume`."""
     aside: str = ""
     """How a step failed because of it: nothing is decided about it, until `Resume`."""
+    capped: str = ""
+    """Why it does not stand in the line: its owner has as much running as it may."""
     retry_at: int | None = None
     """Its last attempt failed, and it does not queue again before this time."""
     evicts_after: int | None = None
@@ -109,8 +111,9 @@ class Job:
 
     @property
     def out_of_line(self) -> bool:
-        """Whether it waits without standing in the line: parked, set aside, or not to be tried again yet."""
-        return bool(self.parked or self.aside) or self.retry_at is not None
+        """Whether it waits without standing in the line: parked, set aside, one too many of its owner's, or not to be
+        tried again yet."""
+        return bool(self.parked or self.aside or self.capped) or self.retry_at is not None
 
     @property
     def resumes(self) -> bool:

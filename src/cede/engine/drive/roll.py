@@ -64,6 +64,9 @@ class Roll:
         self.jobs: dict[str, Job] = {}
         self.held: dict[str, Job] = {}
         self._tally: Tally | None = None
+        self.owned: dict[tuple[str, str], set[str]] = {}
+        """By owner, the workloads under a cap on how many may run; `recounted`: the owners whose workloads changed."""
+        self.recounted: set[tuple[str, str]] = set()
         self.next_decision = 1
         self.verified = 0
         self.dirty = True
@@ -224,6 +227,15 @@ class Roll:
     def touch(self, job: Job) -> None:
         """The workload's record changed and must be stored."""
         self.step.changed[job.name] = job
+        if job.terms.running:
+            self.recount(job)
+
+    def recount(self, job: Job) -> None:
+        """It is to be seen whether its owners have more running, or fewer."""
+        for cap in job.terms.running:
+            owner = cap.owner, (job.workload.user if cap.owner == "user" else job.workload.project) or ""
+            self.owned.setdefault(owner, set()).add(job.name)
+            self.recounted.add(owner)
 
     def released(self, job: Job) -> None:
         """It gives its nodes back, or what was held for it there."""

@@ -13,6 +13,7 @@ IMPOSSIBLE = RULES.refuses("impossible", "{why}")
 NO_CHECKPOINT = RULES.refuses(
     "would-lose-work", "{name} writes no checkpoint, so that suspending it would lose its work since {since}"
 )
+RUNNING_CAP = RULES.waits("running-cap", "{why}, and as many do or are next; it waits for one of them to end")
 CAP = RULES.refuses("cap", "{why}")
 FAULT = RULES.refuses("fault", "the scheduler cannot take it in: {why}")
 UNLAWFUL = RULES.warns("unlawful-plan", "a plan broke a rule and was not carried out: {problems}")

@@ -66,7 +66,9 @@ def as_the_doctrine_sees(document: ClusterFile, jobs: Iterable[Job]) -> ClusterF
     slowed = {
         job.name: as_entered(job, job.takes).like(preempts=job.workload.preempts)
         for job in jobs
-        if job.phase in WAITING and not (job.parked or job.aside) and (job.retry_at, job.evicts_after) != (None, None)
+        if job.phase in WAITING
+        and not (job.parked or job.aside or job.capped)
+        and (job.retry_at, job.evicts_after) != (None, None)
     }
     if not slowed:
         return document

@@ -13,6 +13,15 @@ RECLAIM = "reclaim"
 
 
 @dataclass(frozen=True, slots=True)
+class RunningCap:
+    """The most workloads of one owner that may have room at once. `key` says where the number is written."""
+
+    owner: Literal["user", "project"]
+    most: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """All times in microseconds. Whoever submits works them out from cluster, queue and workload."""
 
@@ -31,6 +40,9 @@ class Terms:
     max_requeues: int = 3
     answers: bool = False
     """Whether something answers a hint: a protocol of the application, or a dump of its processes."""
+
+    running: tuple[RunningCap, ...] = ()
+    """What its owners may have running; who is one too many waits outside the line."""
 
     def grace(self, reason: str = "") -> int:
         """From SIGTERM to SIGKILL, of one that leaves for this reason."""

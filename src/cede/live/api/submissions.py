@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from pydantic import ValidationError
 
+from cede.engine.drive.caps import running_of
 from cede.engine.drive.facts import Submit
 from cede.engine.drive.terms import Terms
 from cede.live.api.access import Caller
@@ -76,8 +77,9 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, ke
     protocol, answers, warnings = _protocol(server, body.checkpoint)
     workload, terms = _within(server, ground, limits, workload, body, answers, warnings)
     task = _task(server, caller, body, workload, terms, protocol, account, name)
+    caps = caps_of(server.config, caller.name, workload.project)
     return Order(
-        Submit(workload, terms, caps_of(server.config, caller.name, workload.project)),
+        Submit(workload, replace(terms, running=running_of(caps)), caps),
         task,
         (*warnings, *ground.warnings(workload, gpus=server.gpus)),
         ground.meant(workload),
