@@ -52,7 +52,7 @@ def test_no_more_run_than_the_cap_says_and_the_next_one_follows() -> None:
 @pytest.mark.parametrize("which", sorted(WORLDS_OF_ALL))
 def test_under_every_doctrine_several_that_come_at_once_are_no_more_than_that(which: str) -> None:
     world = WORLDS_OF_ALL[which]()
-    queue = {"queue": "a"} if which == "ytsaurus" else {}
+    queue: dict[str, Any] = {"queue": "a"} if which == "ytsaurus" else {}
     submit(world, *(f"job-{number}" for number in range(5)), **queue)
     world.wait(60)
 
