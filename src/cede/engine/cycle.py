@@ -16,7 +16,7 @@ from cede.engine.costs import priced
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
 from cede.model.garbage import collecting_no_garbage
-from cede.model.plan import Decision, Plan
+from cede.model.plan import Plan
 from cede.model.times import format_time
 from cede.state.columns import PENDING, STATES, SUSPENDED
 from cede.state.state import State
@@ -115,16 +115,11 @@ def plan_acts(
     """
     state = trial.state
     choice = choice_of(state)
+    if choice.edition not in (doctrine.incremental if backfill == "off" else doctrine.traits.backfills):
+        return False, None
     made = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill, effort=BRISK, words=False)
-    decisions: tuple[Decision, ...]
     try:
-        if backfill == "off" and choice.edition in doctrine.incremental:
-            decisions = tuple(doctrine.decide(made))
-        else:
-            found = None if doctrine.swift is None else doctrine.swift(made)
-            if found is None:
-                return False, None
-            decisions = tuple(found)
+        decisions = tuple(doctrine.decide(made))
     finally:
         trial.undo()
     if not decisions and made.wakes_at is None:

@@ -37,7 +37,7 @@ class Cycle:
     whole: bool = True
     """Whether everybody is asked for who waits; if not, what it remembers of those who are not asked for stays."""
     backfill: str = "off"
-    """Who may pass a head that waits for room; a doctrine's `decide` knows nothing of it, its `swift` must."""
+    """Who may pass a head that waits for room, where an edition sees to that itself when it goes without words."""
     effort: int = EFFORT
     """How far a search for the proven best victims may branch before it is given up; no clock, so that the same file
     has the same plan."""
@@ -72,19 +72,6 @@ class Cycle:
         self.wakes_at = at if self.wakes_at is None else min(self.wakes_at, at)
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """How a doctrine treats workloads of which nothing but priority, submission and size matters.
-
-    They wait by priority, the highest first, then by submission; who fits starts. The first that does not is the head.
-    `passes`: those behind it may start. `threshold`: of a claimant in this queue, the highest priority that it may
-    preempt, if that is below its own.
-    """
-
-    passes: bool
-    threshold: Callable[[str | None], int]
-
-
 Audit = Callable[[Decision], Iterable[str]]
 """Follows a plan decision by decision, and says what is wrong with each."""
 
@@ -106,6 +93,9 @@ class Traits:
     """Editions that take more than one group for a tight gang where no single one has room."""
     by_job_priority: frozenset[str] = frozenset()
     """Editions in which a workload's job priority says whom it may preempt, and its priority does not."""
+    backfills: frozenset[str] = frozenset()
+    """Editions that see to it themselves, without words, that nobody passes a head that waits for room but as a replay
+    asks. Of the others the engine restrains the whole plan."""
     one_node: bool = False
     """Whether all members of a workload start on one node."""
     leaving_counts: bool = True
@@ -155,9 +145,6 @@ class Doctrine:
     """Its shares as curves that can be drawn; none: there is nothing to draw."""
     incremental: frozenset[str] = frozenset()
     """Editions whose `decide` goes without words too."""
-    swift: Callable[[Cycle], Iterator[Decision] | None] | None = None
-    """The decisions of `decide` that act, up to the first preemption, and refusals of those that just came, at a cost
-    that follows what changed since the cycle before; none where that cannot be had."""
     lasting: Callable[[Mapping[str, Any]], Hashable] | None = None
     """What of its memory decides for ever, not for a time: a state comes back only if this does too."""
     cancels: Callable[[State, str, int, int], bool] | None = None
@@ -166,8 +153,6 @@ class Doctrine:
     """Whether a workload starts on a cordoned node all the same."""
     tolerates: Callable[[State, int, int], int] | None = None
     """By how much a queue's limit of a resource column may be exceeded by a start, in counts."""
-    plain: Callable[[State, str], Plain | None] | None = None
-    """How plain workloads are treated under this edition on this cluster; none where more than that matters."""
     kept: Callable[[State, Mapping[str, Any], int | None], dict[str, Any]] | None = None
     """What of its memory outlives a restart, as plain JSON, empty if nothing does; with a time, as a plan at that time
     would find it. What it says under `apps`, `queues` and `nodes` in the words of a cluster file, a file of the moment

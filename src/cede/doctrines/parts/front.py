@@ -1,4 +1,8 @@
-"""Who waits, in order and by form, and who may be a victim: kept from cycle to cycle by following the journal."""
+"""Who waits, in order and by form, and who may be a victim: kept from cycle to cycle by following the journal.
+
+A form that found no room finds none until room grows on a node where one of its members fits: only then it is looked at
+again, and nobody is looked at whose form is `shut`.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from cede.doctrines.parts.best_fit import Need, NodeIndex, Shape
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.limits import limits_of
-from cede.state.columns import GONE, NEVER, NONE, RUNNING, SUSPENDED, SYSTEM
+from cede.state.columns import ANY, GONE, NEVER, NONE, RUNNING, SUSPENDED, SYSTEM
 from cede.state.state import State
+from cede.state.write_behind import NodeRoom, Record
 
 Key = tuple[int, int, str, str, int]
 """The place of a waiting workload: two keys of the doctrine's order, uid, name; then its row."""
 
-End = tuple[int, int, tuple[tuple[int, int], ...]]
+Totals = tuple[tuple[int, int], ...]
+End = tuple[int, int, Totals]
 """When one that holds room is expected to end, its row, and what it holds of each column."""
 
-Order = Callable[[State, int], tuple[int, int]]
+Order = Callable[[int, int], tuple[int, int]]
+"""The doctrine's order by priority and submission."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,13 +39,15 @@ class Form:
     limited: bool
     needs: tuple[tuple[int, int, int], ...]
     """Column, what one member needs of it, and what all do."""
-    totals: tuple[tuple[int, int], ...]
+    totals: Totals
     """Column, and what all members need of it."""
-    only_node: int | None
-    """The one node that it may use, if there is just one."""
+    shape: Shape | None
+    """Of members that are alike and may use every node of the partition that takes work: what one takes."""
     entries: list[Key] = field(default_factory=list)
     answer: Any = None
     """What a doctrine has worked out of it once and for all."""
+    shut: bool = False
+    """It found no room, and none has grown since that one of its members fits in."""
 
 
 @dataclass(slots=True)
@@ -51,16 +61,33 @@ class Standing:
 class Front:
     """One partition's waiting workloads, and its running ones that no rule but their priority protects."""
 
-    __slots__ = ("changes", "ends", "failed", "forms", "fresh", "heads", "line", "live", "seen", "standing")
+    __slots__ = (
+        "changes",
+        "ends",
+        "failed",
+        "forms",
+        "fresh",
+        "heads",
+        "index",
+        "line",
+        "live",
+        "seen",
+        "standing",
+        "standing_on",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, index: NodeIndex) -> None:
+        self.index = index
         self.line: list[Key] = []
-        self.forms: dict[tuple[object, ...], Form] = {}
+        self.forms: dict[object, Form] = {}
+        """By what makes them alike, and by the mould that their records share."""
         self.live: list[Form] = []
         """Those forms that somebody waits with."""
         self.fresh: list[Key] = []
         """Those that joined since the last pass that was completed."""
         self.standing: dict[int, Standing] = {}
+        self.standing_on: dict[int, dict[int, list[int]]] = {}
+        """By node, and by priority: how much of each column may be preempted there."""
         self.changes = 0
         """Counts the changes of `standing`."""
         self.ends: list[End] = []
@@ -71,21 +98,33 @@ class Front:
         self.failed: object = None
         """The head that found no victims, and everything that answer depends on."""
 
+    def wake(self, node: int) -> None:
+        """Room grew on this node."""
+        index = self.index
+        for form in self.live:
+            if form.shut and (form.shape is None or index.fits_on(node, form.shape.need)):
+                form.shut = False
+
+    def wake_all(self) -> None:
+        for form in self.live:
+            form.shut = False
+
 
 class Row:
     """What is kept of a workload: as it waits, or as it stands. `walltime` is NEVER where it does not say."""
 
-    __slots__ = ("end", "form", "front", "key", "name", "open", "priority", "waits", "walltime")
+    __slots__ = ("end", "form", "front", "key", "open", "priority", "stands", "waits", "walltime")
 
-    def __init__(self, name: str, front: Front, form: Form, key: Key, walltime: int) -> None:
+    def __init__(self, front: Front, form: Form, key: Key, walltime: int, priority: int) -> None:
         self.walltime = walltime
-        self.name = name
         self.front = front
         self.form = form
         self.key = key
         self.waits = False
         self.open = False
-        self.priority = 0
+        self.priority = priority
+        self.stands: list[tuple[int, Need]] = []
+        """Of one that may be preempted: each node it stands on, and what it takes there."""
         self.end: End | None = None
 
 
@@ -97,23 +136,40 @@ class Fronts:
         self.by_partition: dict[int, Front] = {}
         self.rows: dict[int, Row] = {}
         self._reshaped = state.journal.reshaped
-        state.journal.follows = True
-        state.journal.rows.clear()
+        self._room: NodeRoom = state.room()
+        self._room.changed.clear()
+        state.journal.begin(self)
         for row in sorted(state.work_index.values()):
             self._look(state, row)
 
     def follow(self, state: State) -> bool:
         """Take in what changed; whether it could: after a change of nodes or queues a new one must be made."""
         journal = state.journal
-        if journal.reshaped != self._reshaped:
+        if journal.reshaped != self._reshaped or journal.reader is not self:
+            return False
+        room = state.room()
+        if room is not self._room:
             return False
         rows = journal.rows
-        for row in rows:
-            if row < 0:
-                self._forget(~row)
-            else:
-                self._look(state, row)
-        rows.clear()
+        if rows:
+            for row in rows:
+                if row < 0:
+                    self._forget(~row)
+                else:
+                    self._look(state, row)
+            rows.clear()
+        changed = room.changed
+        for front in self.by_partition.values():
+            if front.index.booked:
+                changed.update(front.index.booked)
+                front.index.booked.clear()
+        if changed:
+            for node in changed:
+                free = room.free[node]
+                for front in self.by_partition.values():
+                    if front.index.update(node, free):
+                        front.wake(node)
+            changed.clear()
         return True
 
     def _forget(self, row: int) -> None:
@@ -122,6 +178,7 @@ class Fronts:
         if known is not None:
             if known.waits:
                 self._leave(known)
+                known.front.wake_all()  # who found no room beside it may find some
             else:
                 self._go(known)
 
@@ -132,43 +189,75 @@ class Fronts:
                 self._leave(known)
             else:
                 self._go(known)
-        code = int(state.work.state[row])
+        record = state.records.get(row)
+        code = int(state.work.state[row]) if record is None else record.code
         if code == GONE:
             return
         if known is None:
-            known = self.rows[row] = self._row(state, row)
+            known = self.rows[row] = self._row(state, row, record)
         if code <= SUSPENDED:
             self._join(known)
         else:
-            self._stand(state, row, known, code)
+            self._stand(state, row, known, code, record)
 
-    def _row(self, state: State, row: int) -> Row:
-        work = state.work
-        partition = int(work.partition[row])
+    def _front(self, state: State, partition: int) -> Front:
         front = self.by_partition.get(partition)
         if front is None:
-            front = self.by_partition[partition] = Front()
+            front = self.by_partition[partition] = Front(NodeIndex(state, partition))
+        return front
+
+    def _row(self, state: State, row: int, record: Record | None) -> Row:
+        name, uid = state.work_names[row], state.uids[row]
+        if record is not None:
+            mould = record.mould
+            front = self._front(state, mould.partition)
+            like: object = mould
+            if state.static.policies:  # they say which priorities an owner may use
+                like = (mould, record.priority, record.user, record.project)
+            form = None if row in state.reservations else front.forms.get(like)
+            if form is None:
+                form = self._form(state, row, front)
+                if row not in state.reservations:
+                    front.forms[like] = form
+            priority, walltime = record.priority, record.walltime
+            key = (*self.order(priority, record.submitted), uid, name, row)
+            return Row(front, form, key, walltime, priority)
+        work = state.work
+        front = self._front(state, int(work.partition[row]))
+        priority = int(work.priority[row])
+        key = (*self.order(priority, int(work.submitted[row])), uid, name, row)
+        return Row(front, self._form(state, row, front), key, int(work.walltime[row]), priority)
+
+    def _form(self, state: State, row: int, front: Front) -> Form:
+        work = state.work
         if (
             row in state.parts
             or row in state.constraints
             or row in state.admitted
             or row in state.odd_requests
+            or row in state.reservations
             or work.required_node[row] != NONE
         ):
-            form = form_of(state, row)
-        else:
-            like = (work.need[:, row].tobytes(), int(work.members[row]), int(work.queue[row]), int(work.placement[row]))
-            found = front.forms.get(like)
-            form = front.forms[like] = form_of(state, row) if found is None else found
-        name = state.work_names[row]
-        key = (*self.order(state, row), state.uids[row], name, row)
-        return Row(name, front, form, key, int(work.walltime[row]))
+            return form_of(state, row)
+        size = (work.need[:, row].tobytes(), int(work.members[row]), int(work.placement[row]))
+        owner: tuple[int, ...] = int(work.queue[row]), int(work.tenant[row])
+        if state.static.policies:
+            owner = (*owner, int(work.priority[row]), int(work.user[row]), int(work.project[row]))
+        like = (size, owner)
+        form = front.forms.get(like)
+        if form is None:
+            form = front.forms[like] = form_of(state, row)
+            if form.claim.placement == ANY and form.needs:
+                need = tuple((column, one) for column, one, _ in form.needs)
+                form.shape = Shape(need, form.claim.members, len(form.claim.vectors[0]))
+        return form
 
     def _join(self, known: Row) -> None:
         known.waits = True
         front, form = known.front, known.form
         if not form.entries:
             front.live.append(form)
+            form.shut = False
         insort(form.entries, known.key)
         insort(front.line, known.key)
         front.fresh.append(known.key)
@@ -185,37 +274,70 @@ class Fronts:
         if front.fresh and key in front.fresh:
             front.fresh.remove(key)
 
-    def _stand(self, state: State, row: int, known: Row, code: int) -> None:
+    def _stand(self, state: State, row: int, known: Row, code: int, record: Record | None) -> None:
         """It holds room: as one that may be preempted, and until it is expected to end."""
-        work, front = state.work, known.front
-        if code == RUNNING and work.preemptible[row] and work.kind[row] != SYSTEM:
-            known.open, known.priority = True, int(work.priority[row])
-            self._add(known, known.priority, 1)
+        front = known.front
+        if record is not None:
+            may_go = code == RUNNING and record.preemptible and not record.mould.system
+            started = record.started
+        else:
+            work = state.work
+            may_go = code == RUNNING and bool(work.preemptible[row]) and bool(work.kind[row] != SYSTEM)
+            started = int(work.started[row])
+        if may_go:
+            known.open = True
+            if record is not None:
+                known.stands = [(node, record.mould.need) for node in record.nodes]
+            else:
+                known.stands = _stands(state, row)
+            self._add(known, 1)
         if known.walltime != NEVER:
-            end = known.end = (int(work.started[row]) + known.walltime, row, known.form.totals)
+            end = known.end = (started + known.walltime, row, known.form.totals)
             insort(front.ends, end)
 
     def _go(self, known: Row) -> None:
         front = known.front
         if known.open:
             known.open = False
-            self._add(known, known.priority, -1)
+            self._add(known, -1)
         if known.end is not None:
             del front.ends[bisect_left(front.ends, known.end)]
             known.end = None
 
-    def _add(self, known: Row, priority: int, sign: int) -> None:
-        front = known.front
+    def _add(self, known: Row, sign: int) -> None:
+        front, priority = known.front, known.priority
         front.changes += 1
         found = front.standing.get(priority)
         if found is None:
             found = front.standing[priority] = Standing(0, [0] * len(known.form.claim.vectors[0]))
         found.count += sign
-        total = found.amounts
         for column, amount in known.form.totals:
-            total[column] += sign * amount
+            found.amounts[column] += sign * amount
         if not found.count:
             del front.standing[priority]
+        for node, need in known.stands:
+            there = front.standing_on.get(node)
+            if there is None:
+                there = front.standing_on[node] = {}
+            amounts = there.get(priority)
+            if amounts is None:
+                amounts = there[priority] = [0] * len(found.amounts)
+            for column, amount in need:
+                amounts[column] += sign * amount
+            if not any(amounts):
+                del there[priority]
+                if not there:
+                    del front.standing_on[node]
+
+
+def _stands(state: State, row: int) -> list[tuple[int, Need]]:
+    residents = state.residents
+    found = []
+    for resident in state.residents_of(row):
+        amounts = residents.amount[:, resident].tolist()
+        taken = tuple((column, amount) for column, amount in enumerate(amounts) if amount)
+        found.append((int(residents.node[resident]), taken))
+    return found
 
 
 def lasting(claim: Claim) -> Claim:
@@ -234,6 +356,4 @@ def form_of(state: State, row: int) -> Form:
         needs = tuple((c, int(claim.need[c]), int(claim.need[c]) * claim.members) for c in claim.columns)
     every = np.sum(claim.vectors, axis=0)
     totals = tuple((c, int(every[c])) for c in np.flatnonzero(every).tolist())
-    usable = claim.allowed.nonzero()[0]
-    only = int(usable[0]) if len(usable) == 1 and needs else None
-    return Form(claim, bool(limits_of(state, row)), needs, totals, only)
+    return Form(claim, bool(limits_of(state, row)), needs, totals, None)

@@ -225,7 +225,6 @@ def set_node(roll: Roll, fact: SetNode) -> None:
         raise RefusedError(rules.IMPOSSIBLE, why=f"a node is {', '.join(NODE_STATES)}, not {fact.state!r}")
     apply(roll.state, NodeMarked(fact.node, fact.state))
     roll.dirty = True
-    roll.open_lane()
     if fact.state == "ready":
         return
     there = sorted((job for job in roll.jobs.values() if fact.node in job.nodes), key=lambda job: job.name)
@@ -270,7 +269,6 @@ def put_node(roll: Roll, fact: PutNode) -> None:
     roll.nodes[fact.node.name] = fact.node
     if (filled := roll.occupied.get(fact.node.name)) is not None:
         _fill(roll, filled)
-    roll.open_lane()
 
 
 def occupy(roll: Roll, fact: Occupied) -> None:
@@ -281,7 +279,6 @@ def occupy(roll: Roll, fact: Occupied) -> None:
     _fill(roll, fact)
     if not (fact.amounts or fact.whole):
         del roll.occupied[fact.node]
-    roll.open_lane()
 
 
 def vacate(roll: Roll) -> None:
@@ -312,7 +309,6 @@ def _fill(roll: Roll, fact: Occupied) -> None:
 def put_queue(roll: Roll, fact: PutQueue) -> None:
     """A queue joined, or changed."""
     _try(roll, QueuePut(fact.queue))
-    roll.open_lane()
 
 
 def _try(roll: Roll, event: NodePut | QueuePut) -> None:

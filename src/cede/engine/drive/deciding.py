@@ -13,7 +13,6 @@ from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.keeping import Moment, moment_of
-from cede.engine.drive.lane_pass import look
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
 from cede.engine.drive.roll import Roll, makes_way
@@ -34,26 +33,6 @@ again and again, and the others cost what they touch."""
 
 def decide(roll: Roll) -> int | None:
     """Carry out plans until one changes nothing; when the doctrine wants to be asked again."""
-    lane = roll.lane
-    if lane is not None and lane.reshaped != roll.columns.journal.reshaped:
-        roll.open_lane()
-        lane = roll.lane
-    if lane is not None and lane.usable and not lane.hopeless and not roll.unsettled and not roll.turned:
-        roll.step.plans += 1
-        if lane.stale:
-            lane.refresh(roll.state)
-        if look(roll, lane):
-            roll.dirty = False
-            return None
-    wakes_at = _the_long_way(roll)
-    if lane is not None:
-        lane.fresh.clear()
-        lane.grown = lane.stale = True
-        roll.turned = False
-    return wakes_at
-
-
-def _the_long_way(roll: Roll) -> int | None:
     wakes_at = None
     heads: Heads = {}
     for _ in range(MOST_PLANS):

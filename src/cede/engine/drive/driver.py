@@ -48,7 +48,7 @@ from cede.engine.drive.leaving import (
 )
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
 from cede.engine.drive.orders import Order
-from cede.engine.drive.roll import UNSETTLED, Roll, walltime_end
+from cede.engine.drive.roll import Roll, walltime_end
 from cede.engine.drive.running_caps import settle
 from cede.engine.drive.slowing import as_the_doctrine_sees, wait_is_over
 from cede.engine.drive.step import Refusal, Step
@@ -69,7 +69,6 @@ class Driver:
 
     def __init__(self, document: ClusterFile, now: int, ways: Ways = LIVE) -> None:
         self._roll = Roll(document, now, ways)
-        self._roll.open_lane()
         self._wakes_at: int | None = now
         self._kept: Mapping[str, Any] = {}
         """What must outlive a restart, as it was told last."""
@@ -90,21 +89,18 @@ class Driver:
         driver = cls(document, now, ways)
         roll = driver._roll
         recall_driver(roll, kept or {})
-        roll.lane = None  # everybody is seated in the columns, and the lane opened when they are
         for node, word in sorted((node_states or {}).items()):
             if node in roll.state.node_index:
                 apply(roll.state, NodeMarked(node, word))
         under_way = sorted((job for job in jobs if job.phase not in FINAL), key=lambda job: job.name)
         for job in under_way:
             roll.jobs[job.name] = job
-            roll.unsettled += job.phase in UNSETTLED
             roll.recount(job)
             if job.phase is Phase.HELD and not job.aside:
                 roll.held[job.name] = job
         for job in under_way:
             driver._seat(job)
         roll.next_decision = next_decision
-        roll.open_lane()
         driver._kept = kept or {}
         recall(roll, driver._kept)
         return driver
@@ -113,7 +109,7 @@ class Driver:
         """Put a job of the record back where it was in the columns."""
         roll = self._roll
         if (job.out_of_line and job.phase in WAITING) or (job.aside and job.phase not in PRESENT):
-            roll.columns.away.add(job.name)
+            roll.state.away.add(job.name)
             roll.watch(job)
             return
         if job.aside:
@@ -182,10 +178,10 @@ class Driver:
         Time that stands still or goes back counts as the time of the last step.
         """
         roll = self._roll
-        columns = roll.columns
-        before = columns.now
+        state = roll.state
+        before = state.now
         roll.step = Step(max(at, before))
-        columns.now = roll.step.at
+        state.now = roll.step.at
         for number, fact in enumerate(facts):
             try:
                 self._take(fact)
@@ -204,6 +200,8 @@ class Driver:
                 self._keep()
         if roll.untold and any(isinstance(fact, AskWhy) for fact in facts):
             tell_why(roll)
+        if roll.ways.keeps:
+            state.write()  # whoever looks at the columns of a live server may do so from elsewhere
         looks_at = ask_for_what_is_worth(roll, before)
         times = [time for time in (roll.next_due(), self._wakes_at, looks_at) if time is not None]
         roll.step.wakes_at = min(times, default=None)

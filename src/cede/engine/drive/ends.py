@@ -45,10 +45,6 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
     """Whether it had to make way."""
     leaving = _leaving(roll, job, fact)
     told = len(roll.step.transitions)
-    if roll.lane is not None:
-        roll.account.leave(job)
-        if fact.code != 0 or fact.told or fact.lost or fact.error:
-            roll.catch_up()  # it may queue again: the columns must have seen it start before they see that
     job.exit_code, job.exit_signal = fact.code, fact.signal
     roll.due_at(job, None)
     by_itself = not fact.told and not fact.lost

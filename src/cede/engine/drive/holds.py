@@ -97,8 +97,6 @@ def launch(roll: Roll, job: Job) -> None:
     job.leaves_until = job.evicts_after = None
     job.exit_code = job.exit_signal = None
     job.waits_for = ()
-    if roll.lane is not None:
-        roll.stands(job)
     if roll.ways.at_once:
         job.deadline = None
         roll.runs_since(job, roll.now)

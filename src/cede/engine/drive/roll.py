@@ -8,29 +8,25 @@ from typing import Any
 from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.cycle import choice_of
-from cede.engine.drive.account import Account
 from cede.engine.drive.breaker import Breaker
 from cede.engine.drive.caps import Tally
 from cede.engine.drive.checkpoint_times import CheckpointTimes
 from cede.engine.drive.facts import Occupied
 from cede.engine.drive.job import Job
-from cede.engine.drive.lane import Lane
 from cede.engine.drive.orders import Order
 from cede.engine.drive.rules import BEGAN
 from cede.engine.drive.step import Made, Step, Transition
 from cede.engine.drive.ways import LIVE, Ways
 from cede.engine.events import Ended, Entered, Event, Marked, Requeued, Saved, apply
 from cede.model.cluster import Checkpoint, ClusterFile, Workload
-from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal, after
+from cede.model.lifecycle import FINAL, WAITING, Phase, Signal, after
 from cede.model.rules import Rule
 from cede.model.times import Instant
 from cede.state.admission import admitted_parts
 from cede.state.build import build
-from cede.state.columns import RESERVED, RUNNING, STATES, SUSPENDED
+from cede.state.columns import RESERVED, RUNNING, STATES
 from cede.state.state import State
 from cede.state.trial import Trial
-
-UNSETTLED = frozenset({Phase.HELD, Phase.CHECKPOINTING, Phase.PREEMPTING, Phase.CANCELLING})
 
 _NOT_ASIDE = ("priority", "job_priority", "walltime", "checkpoint", "constraints", "preempts", "sensitive", "placement")
 """Keys of an entry that say nothing of how much room it takes, nor whose room that is."""
@@ -45,19 +41,11 @@ class Roll:
         self.ways = ways
         self.doctrine: Doctrine = doctrine_of(document.doctrine)
         bare = document.model_copy(update={"workloads": [], "now": Instant(now) if ways.instants else now})
-        self.columns: State = build(bare)
-        """The columns as they stand; of workloads in `_late` they do not know everything yet."""
-        self.trial = Trial(self.columns)
-        self.unsettled = 0
-        """How many are on the way out, save their work, or have room held for them."""
-        self.lane: Lane | None = None
-        self.account = Account((), ())
+        self.state: State = build(bare)
+        self.trial = Trial(self.state)
         self.nodes = {node.name: node for node in bare.nodes}
         self.occupied: dict[str, Occupied] = {}
         """By node, what work without a record fills of it."""
-        self.turned = True
-        """Somebody came, or something changed, that the lane knows nothing of."""
-        self._late: dict[str, Job] = {}
         self.memory: dict[str, Any] = {}
         self.checkpoint_times = CheckpointTimes()
         self.breaker = Breaker(ways.breaker)
@@ -76,7 +64,7 @@ class Roll:
         self.happened: int | None = None
         """When that was which is being told now, of what is told late."""
         self._agenda: list[tuple[int, str]] = []
-        self.awaits_start = choice_of(self.columns).edition in self.doctrine.traits.awaits_start
+        self.awaits_start = choice_of(self.state).edition in self.doctrine.traits.awaits_start
 
     @property
     def now(self) -> int:
@@ -86,13 +74,6 @@ class Roll:
     def when(self) -> int:
         """The time of what is being told: of what is told late, when it was."""
         return self.step.at if self.happened is None else self.happened
-
-    @property
-    def state(self) -> State:
-        """The columns, up to date."""
-        if self._late:
-            self.catch_up()
-        return self.columns
 
     @property
     def tally(self) -> Tally:
@@ -105,62 +86,6 @@ class Roll:
         """The tally knows how this workload moved, where one is kept."""
         if self._tally is not None:
             self._tally.moved(job, before, after)
-
-    # -- the lane ----------------------------------------------------------------------------------------------
-
-    def open_lane(self) -> None:
-        """Plain workloads go the short way from now on, where the doctrine knows one and nobody asks for reasons."""
-        choice = choice_of(self.columns)
-        describe = self.doctrine.plain
-        quick = describe is not None and not self.ways.reasons and self.ways.at_once
-        plain = describe(self.state, choice.edition) if quick and describe is not None else None
-        self.lane = None
-        if plain is None:
-            return
-        lane = Lane(self.columns, plain, self.ways.backfill)
-        state = self.state
-        for name in sorted(self.jobs):
-            job = self.jobs[name]
-            if name not in state.work_index:
-                continue
-            form = lane.known(job.workload) or lane.learn(state, job.workload)
-            lane.join(job, form, int(state.work.priority[state.work_index[name]]))
-            if job.phase in PRESENT:
-                lane.stand(job, [state.node_index[node] for node in job.nodes])
-            elif job.phase not in WAITING:
-                lane.hold(job)
-        self.account = Account(self.nodes.values(), (job for job in self.jobs.values() if job.phase in PRESENT))
-        self.lane = lane
-        self.turned = True
-
-    def stands(self, job: Job) -> None:
-        """It has its room and its processes are on the way there."""
-        assert self.lane is not None
-        index = self.columns.node_index
-        self.lane.stand(job, [index[node] for node in job.nodes])
-        problem = self.account.enter(job)
-        if problem is not None and self.lane.usable:  # else it is not plain, or beside one that is not
-            self.step.problems.append(problem)
-
-    def later(self, job: Job) -> None:
-        """The columns learn of this workload when somebody asks for them."""
-        self._late[job.name] = job
-        self.dirty = True
-
-    def catch_up(self) -> None:
-        """The columns learn of everything now."""
-        state, late = self.columns, self._late
-        self._late = {}
-        for name, job in late.items():
-            row = state.work_index.get(name)
-            if job.phase in FINAL:
-                if row is not None:
-                    state.forget(row)
-                continue
-            if row is None:
-                row = state.submit(self._as_entered(job))
-            if job.phase not in WAITING and state.work.state[row] <= SUSPENDED:
-                state.start(row, [state.node_index[node] for node in job.nodes], at=job.started)
 
     # -- records -----------------------------------------------------------------------------------------------
 
@@ -175,12 +100,6 @@ class Roll:
         if phase is Phase.HELD:
             self.held[job.name] = job
         self.count(job, before, phase)
-        if before in UNSETTLED:
-            self.unsettled -= 1
-        if phase in UNSETTLED:
-            self.unsettled += 1
-            if self.lane is not None:
-                self.lane.stale = True
         if self.ways.reasons or job.phase in TOLD:
             self._say(job, rule, facts)
             self.tell(job, signal, job.rule, job.why, before=before)
@@ -293,22 +212,9 @@ class Roll:
 
     def enter(self, job: Job) -> None:
         """A workload waits for room from now on."""
-        lane = self.lane
-        self.columns.away.discard(job.name)
-        if job.name in self._late:
-            self.catch_up()  # one of its name ended, and is to be forgotten first
-        form = None if lane is None else lane.known(job.workload)
-        if lane is not None and form is not None and lane.usable and not form.answer:
-            priority = job.workload.priority
-            lane.join(job, form, self.columns.static.default_priority if priority is None else priority)
-            self.later(job)
-            return
-        row = self.state.submit(self._as_entered(job))
+        self.state.away.discard(job.name)
+        self.state.submit(self._as_entered(job))
         self.dirty = True
-        if lane is not None:
-            self.turned = True
-            form = lane.learn(self.state, job.workload)
-            lane.join(job, form, int(self.state.work.priority[row]))
 
     def _as_entered(self, job: Job) -> Workload:
         self.checkpoint_times.follow(job)
@@ -317,8 +223,6 @@ class Roll:
     def enter_again(self, job: Job) -> None:
         """A workload that waits is entered as it is now."""
         self.state.forget(self.state.work_index[job.name])
-        if self.lane is not None:
-            self.lane.gone(job)
         self.enter(job)
 
     def settle_in(self, job: Job, *, held: bool) -> None:
@@ -332,8 +236,6 @@ class Roll:
         state.protect(row, preemptible=job.workload.preemptible and not held)
         if not held and self.awaits_start:
             self.state.begin(row, None)
-        if held and self.lane is not None:
-            self.lane.hold(job)
 
     def seat_aside(self, job: Job) -> None:
         """Its room is full, and that is all the columns know of a workload that is set aside."""
@@ -357,8 +259,6 @@ class Roll:
         self.state.protect(row, preemptible=entry.preemptible)
         if job.started is not None:
             self.state.begin(row, job.started)
-        if self.lane is not None:
-            self.open_lane()
 
     def take_hold(self, job: Job) -> None:
         """A workload enters the room that was held for it."""
@@ -404,33 +304,20 @@ class Roll:
 
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or is to stay out of the line for now."""
-        lane = self.lane
         if job.phase in FINAL:
             self.checkpoint_times.forget(job)
-            self.columns.away.discard(job.name)
-        if lane is not None and job.phase in FINAL:
-            lane.gone(job)
-            if job.name in self.columns.work_index:
-                self.later(job)
-            else:
-                self._late.pop(job.name, None)
-                self.dirty = True
-            self.jobs.pop(job.name, None)
-            return
-        if job.name not in self.state.work_index:
+            self.state.away.discard(job.name)
+        row = self.state.work_index.get(job.name)
+        if row is None:
             return
         if job.phase in WAITING and not job.out_of_line:
             self._apply(Requeued(job.name, preempted, job.phase is Phase.SUSPENDED))
             self._guard(job)
-            if lane is not None:
-                lane.again(job)
         else:
-            self.state.forget(self.state.work_index[job.name])
+            self.state.forget(row)
             if job.phase in WAITING:
-                self.columns.away.add(job.name)
+                self.state.away.add(job.name)
             self.dirty = True
-            if lane is not None:
-                lane.gone(job)
         if job.phase in FINAL:
             self.jobs.pop(job.name, None)
 
@@ -443,8 +330,6 @@ class Roll:
         """A workload of this step was not taken in after all: no word of it stays."""
         self.count(job, job.phase, None)
         self._apply(Ended(job.name))
-        if self.lane is not None:
-            self.lane.gone(job)
         self.step.changed.pop(job.name, None)
         self.step.transitions = [told for told in self.step.transitions if told.name != job.name]
 

@@ -45,7 +45,7 @@ def _name(job: Job, owner: str) -> str:
 
 def _turn(roll: Roll, job: Job) -> tuple[int, int, str]:
     priority = job.workload.priority
-    urgency = roll.columns.static.default_priority if priority is None else priority
+    urgency = roll.state.static.default_priority if priority is None else priority
     return -urgency, job.workload.submitted or 0, job.name
 
 

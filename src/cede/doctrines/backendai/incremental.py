@@ -1,0 +1,408 @@
+"""Edition `bep-1014` without words: the decisions that act, found by looking only at what can have changed.
+
+A workload that found no room finds none until room grows where it fits, so that whoever comes is looked at alone; and
+of all that wait alike only the first is. The answers are those of `proposal`, which also says why the others wait.
+
+Who may pass a head that waits for room (`backfill`) is kept here and not by the engine: what EASY backfilling asks for,
+the expected ends and the line behind the head, is what is remembered from cycle to cycle anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+
+from cede.doctrines.backendai import rules
+from cede.doctrines.backendai.answers import preempting
+from cede.doctrines.backendai.known import Kind, kind_of
+from cede.doctrines.backendai.proposal import candidates, victims_for
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.fit import fits, place
+from cede.doctrines.parts.front import End, Form, Front, Fronts, Key, Row
+from cede.doctrines.parts.limits import broken, nodes_over
+from cede.doctrines.parts.outcomes import flavors_of, names_of
+from cede.doctrines.parts.reservation import Reservation, reserve
+from cede.doctrines.parts.shapes import about
+from cede.model.plan import Decision
+from cede.state.columns import NEVER
+
+FRONTS = "backendai.fronts"
+
+
+def order(priority: int, submitted: int) -> tuple[int, int]:
+    """Priority descending, then submission."""
+    return -priority, submitted
+
+
+def decide(cycle: Cycle) -> Iterator[Decision]:
+    """What `proposal.decide` decides that acts, up to the first preemption, and refusals of those that just came."""
+    state = cycle.state
+    fronts: Fronts | None = cycle.memory.get(FRONTS)
+    if fronts is None or not fronts.follow(state):
+        fronts = cycle.memory[FRONTS] = Fronts(state, order)
+    partitions = list(fronts.by_partition)
+    if len(partitions) > 1:
+        partitions.sort(key=state.partitions.names.__getitem__)
+    for partition in partitions:
+        front = fronts.by_partition[partition]
+        if front.line:
+            preempts = yield from _Pass(cycle, fronts, front).decide()
+            if preempts:
+                return
+
+
+class _Pass:
+    """One partition in one cycle."""
+
+    __slots__ = ("_unbooked", "backfill", "booked", "cycle", "front", "index", "rows", "state", "taken")
+
+    def __init__(self, cycle: Cycle, fronts: Fronts, front: Front) -> None:
+        self.cycle = cycle
+        self.state = cycle.state
+        self.backfill = cycle.backfill
+        self.front = front
+        self.index = front.index
+        self.rows = fronts.rows
+        self.taken: set[int] = set()
+        self.booked: list[End] = []
+        """When those are expected to end that start in this cycle."""
+        self._unbooked: list[tuple[int, list[int]]] = []
+        """Who starts in this cycle and where, as far as the columns do not know it yet."""
+
+    def decide(self) -> Generator[Decision, None, bool]:
+        """Whether one of the decisions preempts: then it is the last."""
+        front, journal = self.front, self.state.journal
+        now = (journal.grown, journal.reshaped)
+        everything = front.seen != now
+        easy = self.backfill == "easy"
+        if easy and front.ends and front.ends[0][0] <= self.state.now:
+            everything = True  # what is overdue is expected to end at once: as time goes on, more is
+        fresh = front.fresh
+        if not everything and not fresh:
+            return False
+        if len(fresh) > 1:
+            fresh.sort()
+        line, rows, taken = front.line, self.rows, self.taken
+        if easy and fresh and fresh[0] <= line[0]:
+            everything = True  # another head, or room taken ahead of it, is another time by which to end
+        for key in fresh:
+            refused = self._refused(rows[key[4]].form, key)
+            if refused is not None:
+                taken.add(key[4])
+                yield about(refused, key[3])
+        head: Key | None = None
+        from_the_top = everything or fresh[0] <= line[0]
+        for key in line:  # from the top, until one does not fit
+            row = rows[key[4]]
+            if key[4] in taken or self._refused(row.form, key) is not None:
+                continue
+            made = self._start(key, row) if from_the_top else None
+            if made is None:
+                head = key
+                break
+            yield made
+        front.heads = ()
+        if head is not None:
+            made = self._preempt(head)
+            if made is not None:
+                yield made
+                return True
+            front.heads = (head,)
+            if self.backfill != "off" and rows[head[4]].form.limited:
+                head = yield from self._waits_for_room(head)
+                everything = True
+            if head is not None:
+                front.heads = (*front.heads, head)
+                if self.backfill != "strict":
+                    yield from self._behind(head, line if everything else fresh, everything)
+        front.seen = now
+        fresh.clear()
+        return False
+
+    # -- the head and those behind it --------------------------------------------------------------------------
+
+    def _waits_for_room(self, head: Key) -> Generator[Decision, None, Key | None]:
+        """The first that waits for room on nodes: one that waits for something else holds nobody back."""
+        for key in self.front.line:
+            row = self.rows[key[4]]
+            if key < head or key[4] in self.taken or self._refused(row.form, key) is not None:
+                continue
+            made = None if key == head else self._start(key, row)
+            if made is not None:
+                yield made
+                continue
+            self._book()
+            if not fits(self.state, row.form.claim):
+                return key
+        return None
+
+    def _behind(self, head: Key, keys: list[Key], everything: bool) -> Iterator[Decision]:
+        rows = self.rows
+        if everything:
+            if not any([not form.shut for form in self.front.live]):  # noqa: C419 - a generator takes longer
+                return
+        elif not any([not rows[key[4]].form.shut for key in keys]):  # noqa: C419
+            return
+        if self.backfill == "easy":
+            form = rows[head[4]].form
+            if len(self.state.node_names) == 1 and form.shape is not None and not self.state.between:
+                there = self._reserve_on_the_node(form)
+                if there is not None:
+                    yield from self._backfill_the_node(head, keys, *there)
+                    return
+            else:
+                self._book()
+                reservation = reserve(self.state, form.claim, self._ends())
+                if reservation is not None:
+                    yield from self._backfill_around(head, keys, reservation)
+                    return
+        if everything:
+            yield from self._by_form(head)
+            return
+        for key in keys:
+            if key > head and key[4] not in self.taken:
+                made = self._start(key, rows[key[4]])
+                if made is not None:
+                    yield made
+
+    def _ends(self) -> list[End]:
+        """When everybody is expected to end, those that start in this cycle among them."""
+        return sorted([*self.front.ends, *self.booked]) if self.booked else self.front.ends
+
+    def _by_form(self, head: Key) -> Iterator[Decision]:
+        """Of all forms that may fit the first in line, again and again, until none does."""
+        open_forms = [(form, 0) for form in self.front.live if not form.shut]
+        taken = self.taken
+        while open_forms:
+            best: Key | None = None
+            for number, (form, since) in enumerate(open_forms):
+                entries, at = form.entries, since
+                while at < len(entries) and (entries[at] <= head or entries[at][4] in taken):
+                    at += 1
+                open_forms[number] = (form, at)
+                if at < len(entries) and (best is None or entries[at] < best):
+                    best = entries[at]
+            if best is None:
+                return
+            row = self.rows[best[4]]
+            made = self._start(best, row)
+            if made is None:
+                open_forms = [one for one in open_forms if one[0] is not row.form]
+            else:
+                yield made
+
+    def _reserve_on_the_node(self, form: Form) -> tuple[int, list[int]] | None:
+        """As `reserve` where there is but one node: when the form has room, and what is left beside it then."""
+        if not self.index.free:
+            return None
+        ((_, *free),) = self.index.free.values()
+        at: int | None = None
+        for end, _, totals in self._ends():
+            if at is not None and end > at:
+                break
+            for column, amount in totals:
+                free[column] += amount
+            if at is None:
+                for column, _, total in form.needs:
+                    if free[column] < total:
+                        break
+                else:
+                    at = max(end, self.state.now)
+        if at is None:
+            return None
+        for column, _, total in form.needs:
+            free[column] -= total
+        return at, free
+
+    def _backfill_the_node(self, head: Key, keys: list[Key], at: int, left: list[int]) -> Iterator[Decision]:
+        """Those behind the head that end before it has its room, or fit into what is left beside it then."""
+        in_time = at - self.state.now
+        rows, taken = self.rows, self.taken
+        for key in keys:
+            row = rows[key[4]]
+            form = row.form
+            if form.shut or key <= head or key[4] in taken:
+                continue
+            late = row.walltime > in_time
+            if late:
+                for column, _, total in form.needs:
+                    if left[column] < total:
+                        break
+                else:
+                    late = False
+                if late:
+                    continue
+                late = True
+            if self._refused(form, key) is not None:
+                continue
+            made = self._start(key, row)
+            if made is not None:
+                if late:
+                    for column, _, total in form.needs:
+                        left[column] -= total
+                yield made
+
+    def _backfill_around(self, head: Key, keys: list[Key], reservation: Reservation) -> Iterator[Decision]:
+        """The same on nodes of which each has something left beside the head."""
+        state, rows, taken = self.state, self.rows, self.taken
+        in_time = reservation.at - state.now
+        late: set[Form] = set()
+        for key in keys:
+            row = rows[key[4]]
+            form, walltime = row.form, row.walltime
+            if form.shut or key <= head or key[4] in taken or (walltime > in_time and form in late):
+                continue
+            if self._refused(form, key) is not None:
+                continue
+            nodes = self._place(key, form)
+            if nodes is None:
+                continue
+            if not reservation.allows(form.claim, nodes, state.now, walltime):
+                late.add(form)
+                continue
+            reservation.take(form.claim, nodes, state.now, walltime)
+            late.clear()
+            yield self._started(key, row, nodes)
+
+    def _preempt(self, head: Key) -> Decision | None:
+        state, front, row = self.state, self.front, head[4]
+        if not front.standing:
+            return None
+        form = self.rows[row].form
+        kind = self._answer(form, row)[0]
+        record = state.records.get(row)
+        if not (state.work.preempts[row] if record is None else record.mould.preempts):
+            return None
+        priority, threshold = -head[0], kind.settings.threshold
+        lower = [level for level in front.standing if level < priority and level <= threshold]
+        if not lower:
+            return None
+        if form.shape is None or form.limited:
+            question = (row, head, front.changes, state.journal.grown, state.journal.reshaped, len(self.taken))
+            if front.failed == question or not self._enough(form, lower):
+                return None
+        else:
+            question = (row, head, front.changes, self.index.version, 0, 0)
+            if front.failed == question:
+                return None
+            if not self._would_fit(form, lower):
+                front.failed = question
+                return None
+        self._book()
+        claim = replace(form.claim, row=row, name=head[3])
+        short = broken(kind.limits_of(state, row))
+        if state.static.tenants and not short and (nodes := place(state, claim)) is not None:
+            short = [over for over in (nodes_over(state, row, nodes),) if over is not None]
+        found = candidates(state, claim, kind.settings)
+        victims = victims_for(self.cycle, claim, kind.settings, found.open, short)
+        if victims is None:
+            front.failed = question
+            return None
+        leave = self.cycle.trial.evict
+        return preempting(self.cycle, claim, kind.settings, found, victims, rules.LOWER, leave, limits=short)
+
+    def _would_fit(self, form: Form, lower: list[int]) -> bool:
+        """Whether it would fit if all of these priorities that may be preempted were gone; exact."""
+        assert form.shape is not None
+        free, need = self.index.free, form.shape.need
+        missing = form.shape.members
+        if missing > 1:
+            missing -= self.index.room(form.shape)
+        for node, standing in self.front.standing_on.items():
+            kind = free.get(node)
+            if kind is None:
+                continue
+            takes = form.shape.members
+            before = takes
+            for column, count in need:
+                has = kind[column + 1]
+                before = min(before, max(0, has // count))
+                for level in lower:
+                    amounts = standing.get(level)
+                    if amounts is not None:
+                        has += amounts[column]
+                if has < count:
+                    takes = 0
+                    break
+                takes = min(takes, has // count)
+            else:
+                missing -= takes - (before if form.shape.members > 1 else 0)
+                if missing <= 0:
+                    return True
+        return False
+
+    def _enough(self, form: Form, lower: list[int]) -> bool:
+        """Whether all that is free and all that may be preempted come to what it needs; more than that is searched."""
+        if not self.state.nodes.size:
+            return True
+        self._book()
+        free = self.state.nodes.free
+        for column, _, total in form.needs:
+            more = sum(self.front.standing[level].amounts[column] for level in lower)
+            if int(free[column, : self.state.nodes.size].clip(0).sum()) + more < total:
+                return False
+        return True
+
+    # -- one workload ------------------------------------------------------------------------------------------
+
+    def _answer(self, form: Form, row: int) -> tuple[Kind, Decision | None]:
+        """What holds for all like it, and the refusal that all of them get."""
+        found: tuple[Kind, Decision | None] | None = form.answer
+        if found is None:
+            kind = replace(kind_of(self.cycle, row), claim=form.claim)
+            found = form.answer = (kind, kind.refused or kind.too_big(self.state))
+        return found
+
+    def _refused(self, form: Form, key: Key) -> Decision | None:
+        return (form.answer or self._answer(form, key[4]))[1]
+
+    def _start(self, key: Key, row: Row) -> Decision | None:
+        """It starts if it fits, and within its limits."""
+        if row.form.shut or self._refused(row.form, key) is not None:
+            return None
+        nodes = self._place(key, row.form)
+        return None if nodes is None else self._started(key, row, nodes)
+
+    def _place(self, key: Key, form: Form) -> list[int] | None:
+        """Where it would start; a form that finds no room on nodes is shut."""
+        state = self.state
+        if form.limited:
+            self._book()
+            if broken(self._answer(form, key[4])[0].limits_of(state, key[4])):
+                return None
+        if form.shape is not None and state.node_names:
+            nodes = self.index.place(form.shape)
+        else:
+            self._book()
+            nodes = place(state, form.claim)
+        if nodes is None:
+            form.shut = True
+        elif state.static.tenants:
+            self._book()
+            return nodes if nodes_over(state, key[4], nodes) is None else None
+        return nodes
+
+    def _started(self, key: Key, row: Row, nodes: list[int]) -> Decision:
+        state, form = self.state, row.form
+        self.taken.add(key[4])
+        self._unbooked.append((key[4], nodes))
+        need = None if form.shape is None else form.shape.need
+        if need is not None:
+            self.index.book(nodes, need)
+        else:
+            for node, vector in zip(nodes, form.claim.vectors, strict=False):
+                self.index.book([node], tuple((c, n) for c, n in enumerate(vector.tolist()) if n))
+        if row.walltime != NEVER:
+            self.booked.append((state.now + row.walltime, key[4], form.totals))
+        names = names_of(state, nodes)
+        where = names[0] if len(names) == 1 else ", ".join(dict.fromkeys(names))
+        sentence = rules.FITS.because(nodes=where or "its quota (the file has no nodes)")
+        flavors = flavors_of(state, form.claim, nodes) if state.units.flavored else {}
+        return Decision(key[3], "start", rules.FITS.id, sentence, nodes=names, flavors=flavors)
+
+    def _book(self) -> None:
+        """What was decided is booked in the columns when somebody looks at them, and not before."""
+        if self._unbooked:
+            for row, nodes in self._unbooked:
+                self.cycle.trial.book(row, nodes)
+            self._unbooked.clear()
