@@ -31,7 +31,7 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     what the plan does to those it names is checked all the same."""
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or _restricted(state, doctrine, plan)
-    if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan):
+    if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan, whole=whole):
         if not state.static.flavored_quota:
             return []
         audit = doctrine.audit(state, plan.edition)

@@ -194,7 +194,7 @@ class State:
         """A record goes on to this state, with the nodes that it has."""
         before = record.code
         if self._room is not None and record.nodes:
-            self._room.move(record.nodes, record.mould.need, before, code)
+            self._room.move(row, record, code)
         self.between += (code in OVERLAPPING) - (before in OVERLAPPING)
         record.code = code
         self._unwritten[row] = None
@@ -526,6 +526,7 @@ class State:
     def set_node_state(self, row: int, state: int) -> None:
         """Ready, cordoned or down."""
         self.nodes.state[row] = state
+        self._room = None
         self.journal.reshaped += 1
         self.version += 1
 
@@ -537,6 +538,7 @@ class State:
             if not self.reservations[before]:
                 del self.reservations[before]
         self.nodes.reserved_for[node], self.nodes.reserved_since[node] = row, since
+        self._room = None
         if row != NONE:
             self.reservations.setdefault(row, set()).add(node)
         self.journal.reshaped += 1

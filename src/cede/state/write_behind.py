@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cede.state.columns import NEVER, PREEMPTING, RESERVED
+from cede.state.columns import NEVER, NONE, PREEMPTING, READY, RESERVED
 from cede.state.entry import uid_key
 from cede.state.moulds import Mould
 from cede.state.standing import OVERLAPPING, move_out, settle_in
@@ -127,8 +127,8 @@ def _fill(state: State, row: int, record: Record) -> None:
 class NodeRoom:
     """What is free on each node in plain numbers, one list a node, with what happened to records counted in.
 
-    What is held and what is leaving overlap: of a node where there is such a thing, `_apart` has what is free beside
-    both, what is leaving, and what is held.
+    What is held and what is leaving overlap: of a node where there is such a thing, `apart` has what is free beside
+    both, what is leaving, and what is held. It is made anew when nodes or queues change.
     """
 
     def __init__(self, state: State) -> None:
@@ -138,7 +138,19 @@ class NodeRoom:
         """Nodes of which the columns know better."""
         self.changed: dict[int, None] = {}
         """Nodes on which it is not the same as when this was last emptied, by whoever follows it."""
-        self._apart: dict[int, tuple[list[int], list[int], list[int]]] = {}
+        self.apart: dict[int, tuple[list[int], list[int], list[int]]] = {}
+        self.standing: list[dict[int, int]] = [{} for _ in range(size)]
+        """Rows of the records that stand on each node, and how many members of each do."""
+        for row, record in state.records.items():
+            for node in record.nodes:
+                self.standing[node][row] = self.standing[node].get(row, 0) + 1
+        ready = nodes.state[:size] == READY
+        self.partition: list[int] = np.where(ready, nodes.partition[:size], NONE).tolist()
+        """The partition of each node that is ready."""
+        self.capacity: list[list[int]] = (nodes.capacity[:, :size] - nodes.occupied[:, :size]).T.tolist()
+        """What each node has beside what others occupy."""
+        self.unlimited: dict[int, bool] = {}
+        """Whether a queue, and every queue above it, has no limit; as far as somebody asked."""
         for node in np.flatnonzero((nodes.leaving[:, :size] + nodes.held[:, :size]).any(axis=0)).tolist():
             self._part(state, node)
 
@@ -146,7 +158,7 @@ class NodeRoom:
         """Nodes that are stale are read from the columns."""
         for node in self.stale:
             self.free[node] = state.nodes.free[:, node].tolist()
-            self._apart.pop(node, None)
+            self.apart.pop(node, None)
             if (state.nodes.leaving[:, node] + state.nodes.held[:, node]).any():
                 self._part(state, node)
             self.changed[node] = None
@@ -155,14 +167,20 @@ class NodeRoom:
     def _part(self, state: State, node: int) -> None:
         leaving, held = state.nodes.leaving[:, node].tolist(), state.nodes.held[:, node].tolist()
         rest = [f + max(a, b) for f, a, b in zip(self.free[node], leaving, held, strict=True)]
-        self._apart[node] = rest, leaving, held
+        self.apart[node] = rest, leaving, held
 
-    def move(self, nodes: tuple[int, ...], need: tuple[tuple[int, int], ...], before: int, after: int) -> None:
-        """Members that stand on these nodes go from one state to another."""
-        for node in nodes:
+    def move(self, row: int, record: Record, after: int) -> None:
+        """Members that stand on some nodes go on to another state."""
+        before, need = record.code, record.mould.need
+        for node in record.nodes:
             free = self.free[node]
             self.changed[node] = None
-            apart = self._apart.get(node)
+            if before < RESERVED:
+                there = self.standing[node]
+                there[row] = there.get(row, 0) + 1
+            elif after < RESERVED:
+                self.standing[node].pop(row, None)
+            apart = self.apart.get(node)
             if apart is None and before not in OVERLAPPING and after not in OVERLAPPING:
                 if before < RESERVED <= after:
                     for column, count in need:
@@ -172,7 +190,7 @@ class NodeRoom:
                         free[column] += count
                 continue
             if apart is None:
-                apart = self._apart[node] = (list(free), [0] * len(free), [0] * len(free))
+                apart = self.apart[node] = (list(free), [0] * len(free), [0] * len(free))
             rest, leaving, held = apart
             for code, sign in ((before, -1), (after, 1)):
                 bucket = leaving if code == PREEMPTING else held if code == RESERVED else None
@@ -186,4 +204,4 @@ class NodeRoom:
                     free[column] = left - max(leaving[column], held[column])
             else:
                 free[:] = rest
-                del self._apart[node]
+                del self.apart[node]

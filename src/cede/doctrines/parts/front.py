@@ -190,9 +190,14 @@ class Fronts:
             else:
                 self._go(known)
         record = state.records.get(row)
-        code = int(state.work.state[row]) if record is None else record.code
-        if code == GONE:
-            return
+        if record is not None:
+            code = record.code
+        elif not state.work_names[row]:
+            return  # it is gone, and the journal says so further on
+        else:
+            code = int(state.work.state[row])
+            if code == GONE:
+                return
         if known is None:
             known = self.rows[row] = self._row(state, row, record)
         if code <= SUSPENDED:
