@@ -6,12 +6,12 @@ while; but at the moment of that try it may try again, as often as there is a pl
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.yunikorn.line import Key, Line
+from cede.doctrines.yunikorn.line import Key, Kind, Line
 from cede.doctrines.yunikorn.memory import Checked, Memory
 from cede.doctrines.yunikorn.settings import CHECK_INTERVAL
 from cede.doctrines.yunikorn.snapshot import promised_at_most
@@ -25,7 +25,7 @@ MEMORY = "yunikorn-eligible"
 class Leaf:
     """One leaf's asks that may preempt at all. Entries of some that left are dropped when somebody comes to them."""
 
-    __slots__ = ("checked", "delay", "promised", "ready", "recent", "recent_at", "young")
+    __slots__ = ("batches", "delay", "promised", "ready", "tried", "tried_at", "young")
 
     def __init__(self, delay: int, promised: Vector[int]) -> None:
         self.delay = delay
@@ -35,78 +35,76 @@ class Leaf:
         """Those that may try, in order."""
         self.young: list[tuple[int, Key]] = []
         """When each will be old enough; a heap."""
-        self.checked: list[tuple[int, int, Key, Checked]] = []
-        """When each may try again, the version of the state that it tried on, and that try; a heap."""
-        self.recent: dict[Key, Checked] = {}
-        """Those that are ready although they tried: it was at this very moment."""
-        self.recent_at = 0
+        self.batches: list[tuple[int, list[Key]]] = []
+        """Those that tried at one moment, and when they may try again; in order."""
+        self.tried: dict[Key, None] = {}
+        """Those that are ready although they tried: it was at the moment `tried_at`, which is not over."""
+        self.tried_at = 0
 
     def add(self, key: Key, now: int, seen: Checked | None) -> None:
         """One that came to the line."""
         if key[1] + self.delay > now:
             heappush(self.young, (key[1] + self.delay, key))
         elif seen is not None and seen.at < now < seen.at + CHECK_INTERVAL:
-            heappush(self.checked, (seen.at + CHECK_INTERVAL, seen.version, key, seen))
+            insort(self.batches, (seen.at + CHECK_INTERVAL, [key]))
         else:
-            self._ready(key)
+            insort(self.ready, key)
             if seen is not None and seen.at == now:
-                self.tried(key, seen)
-
-    def tried(self, key: Key, seen: Checked) -> None:
-        """One that is ready tried in vain at this moment."""
-        self.recent[key] = seen
-        self.recent_at = seen.at
+                self.tried[key] = None
+                self.tried_at = now
 
     def advance(self, now: int, line: Line, memory: Memory) -> None:
         """As it is at this time."""
-        if self.recent and self.recent_at < now:
-            self._set_aside(now, line, memory)
+        if self.tried and self.tried_at < now:
+            self._set_aside(now)
         while self.young and self.young[0][0] <= now:
             _, key = heappop(self.young)
             if line.waits(key):
                 self.add(key, now, memory.checked.get(key[2]))
-        while self.checked and self.checked[0][0] <= now:
-            _, _, key, seen = heappop(self.checked)
-            if memory.checked.get(key[2]) is seen and line.waits(key):
-                self._ready(key)
+        while self.batches and self.batches[0][0] <= now:
+            self.ready += self.batches.pop(0)[1]
+            self.ready.sort()
 
-    def _set_aside(self, now: int, line: Line, memory: Memory) -> None:
-        ready = self.ready
-        for key, seen in self.recent.items():
-            until = seen.at + CHECK_INTERVAL
-            if until <= now:
-                continue
-            at = bisect_left(ready, key)
-            if at < len(ready) and ready[at] == key:
-                del ready[at]
-            if line.waits(key) and memory.checked.get(key[2]) is seen:
-                heappush(self.checked, (until, seen.version, key, seen))
-        self.recent.clear()
+    def _set_aside(self, now: int) -> None:
+        """Those that tried at a moment that is over are ready no more, until their time has come."""
+        tried, until = list(self.tried), self.tried_at + CHECK_INTERVAL
+        if until > now:
+            if self.ready[: len(tried)] == tried:
+                del self.ready[: len(tried)]
+            else:
+                self.ready = [key for key in self.ready if key not in self.tried]
+            insort(self.batches, (until, tried))
+        self.tried.clear()
 
-    def _ready(self, key: Key) -> None:
-        at = bisect_left(self.ready, key)
-        if at == len(self.ready) or self.ready[at] != key:
-            self.ready.insert(at, key)
+    def in_turn(self, after: Key | None, line: Line, memory: Memory, now: int) -> Iterator[tuple[Key, Kind]]:
+        """Those that may try, in order, after this one.
 
-    def next_ready(self, after: Key | None, line: Line) -> Key | None:
-        """The first that may try, of those after this one."""
-        ready = self.ready
+        One that left, and came back, may be in more than one batch. Whether it may try is what is remembered of it.
+        """
+        ready, waiting, checked = self.ready, line.waiting, memory.checked
         at = 0 if after is None else bisect_right(ready, after)
         while at < len(ready):
-            if line.waits(ready[at]):
-                return ready[at]
-            del ready[at]
-        return None
+            key = ready[at]
+            known, seen = waiting.get(key[4]), checked.get(key[2])
+            if (
+                known is None
+                or (known.key is not key and known.key != key)
+                or (seen is not None and seen.at < now < seen.at + CHECK_INTERVAL)
+                or key == after
+            ):
+                del ready[at]
+                continue
+            at += 1
+            after = key
+            yield key, known.kind
 
     def wake(self, cycle: Cycle, line: Line, memory: Memory, gone: set[int], before: Key | None) -> None:
         """The cycle knows when the next one may try, of those before this one; not of those that are served, nor on
         what has not changed since it tried.
         """
-        young, checked, version = self.young, self.checked, cycle.state.version
+        young, version = self.young, cycle.state.version
         while young and not line.waits(young[0][1]):
             heappop(young)
-        while checked and not (line.waits(checked[0][2]) and memory.checked.get(checked[0][2][2]) is checked[0][3]):
-            heappop(checked)
         triggered = memory.triggered
 
         def counts(key: Key) -> bool:
@@ -118,14 +116,19 @@ class Leaf:
             for due, key in young:
                 if counts(key) and line.waits(key):
                     cycle.wake(due)
-        if not checked or checked[0][1] == version:
-            return  # the others tried later, and so on the same version
-        if counts(checked[0][2]):
-            cycle.wake(checked[0][0])
-            return
-        for until, seen_on, key, seen in checked:
-            if seen_on != version and counts(key) and line.waits(key) and memory.checked.get(key[2]) is seen:
-                cycle.wake(until)
+        for until, keys in self.batches:
+            current = False
+            for key in keys:
+                seen = memory.checked.get(key[2])
+                if seen is None or seen.at + CHECK_INTERVAL != until or not line.waits(key):
+                    continue
+                if seen.version == version:
+                    current = True
+                elif counts(key):
+                    cycle.wake(until)
+                    return
+            if current:
+                return  # the others tried later, and so on the same version
 
 
 class Eligible:

@@ -1,13 +1,15 @@
 """How much could be free on each node if everybody left who may be taken: a bound, kept from cycle to cycle.
 
-It leaves out laws that spare somebody for one claimant only, and counts each candidate as if it went alone. So no
+It leaves out rules that spare somebody for one claimant only, and counts each candidate as if it went alone. So no
 search for victims finds more room on a node; and where the bound is too little for a claimant, there is nothing to
 search for.
+
+By the laws a candidate counts if its queue keeps its own guarantee without it. Release 1.9 takes of a queue if
+something on its path is above its guarantee, or nothing on it has one; how much it takes then, it does not ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cede.doctrines.yunikorn.queues import Queues
@@ -17,18 +19,22 @@ from cede.state.state import State
 if TYPE_CHECKING:
     from cede.doctrines.yunikorn.line import Kind
 
+ANY = 1 << 40
+"""A priority above every other."""
 LOG = 4096
 """After so many entries bounds are worked out anew instead of followed."""
 
 
 class _Size:
-    """Candidates of one queue that take the same of its own guarantee, by row, each with its node."""
+    """Candidates of one queue that take the same of its own guarantee (to release 1.9, all of a queue), by row, each
+    with its node.
+    """
 
     __slots__ = ("lawful", "nodes")
 
     def __init__(self, lawful: bool) -> None:
         self.lawful = lawful
-        """Whether the queue keeps its guarantee without one of them."""
+        """Whether the queue may lose one of them."""
         self.nodes: dict[int, int] = {}
 
 
@@ -48,14 +54,21 @@ class _Candidate:
 class Bound:
     """What could be free on each node, for claimants of one leaf and priority."""
 
-    __slots__ = ("above", "kinds", "most", "open", "priority", "read")
+    __slots__ = ("always", "kinds", "most", "open", "priority", "read")
 
-    def __init__(self, queues: Queues, leaf: int, priority: int) -> None:
-        self.priority = priority
-        self.above = frozenset(queues.path_of(leaf))
-        """Guarantees that the claimant is under itself: law 2 does not ask for them."""
+    def __init__(self, queues: Queues, leaf: int, priority: int, *, shipped: bool) -> None:
         fence = queues.inside(queues.fence(leaf))
         self.open = frozenset(queue for queue in fence if queue != leaf and not queues.properties[queue].disabled)
+        self.always = frozenset(queues.path_of(leaf))
+        """Queues whose candidates count whatever they hold. Of guarantees that the claimant is under itself law 2 says
+        nothing; release 1.9 does not see those whose name the claimant's begins with."""
+        self.priority = priority
+        if shipped:
+            name = queues.name(leaf)
+            unseen = {queue for queue in range(queues.size) if name.startswith(queues.names[queue])}
+            self.always = frozenset(queue for queue in self.open if queues.guarantor(queue) in (NONE, *unseen))
+            if any(each.offset or each.priority_fence for each in queues.properties):
+                self.priority = ANY  # priorities count otherwise in every queue
         self.kinds: list[Kind] = []
         """Those that it was asked for."""
         self.most: list[list[int]] = []
@@ -66,8 +79,9 @@ class Bound:
 class Freeable:
     """All candidates by node and by queue; `log` names nodes on which a bound may have changed, in order."""
 
-    def __init__(self, state: State, queues: Queues) -> None:
+    def __init__(self, state: State, queues: Queues, *, shipped: bool) -> None:
         self.queues = queues
+        self.shipped = shipped
         self.log: list[int] = []
         self.bounds: dict[tuple[int, int], Bound] = {}
         self._candidates: dict[int, _Candidate] = {}
@@ -84,11 +98,11 @@ class Freeable:
         if code != RUNNING or queue == NONE or work.required_node[row] != NONE:
             return
         usage = work.usage[:, row].tolist()
-        takes = tuple([usage[column] for column in self.queues.guarantee(queue)])
+        takes = () if self.shipped else tuple([usage[column] for column in self.queues.guarantee(queue)])
         sizes = self._sizes.setdefault(queue, {})
         size = sizes.get(takes)
         if size is None:
-            size = sizes[takes] = _Size(_within(takes, self._left.get(queue, ())))
+            size = sizes[takes] = _Size(self._is_lawful(queue, takes))
         node, amounts = int(state.residents.node[resident]), state.residents.amount[:, resident].tolist()
         one = _Candidate(queue, int(work.priority[row]), node, amounts, size)
         self._candidates[row] = self._on_node[node][row] = one
@@ -109,10 +123,18 @@ class Freeable:
         if not left or self._left.get(queue) == left:
             return
         self._left[queue] = left
-        for takes, size in self._sizes.get(queue, {}).items():
-            if size.lawful != _within(takes, left):
-                size.lawful = not size.lawful
-                self.log += size.nodes.values()
+        for other in self.queues.inside(queue) if self.shipped else (queue,):
+            for takes, size in self._sizes.get(other, {}).items():
+                if size.lawful != self._is_lawful(other, takes):
+                    size.lawful = not size.lawful
+                    self.log += size.nodes.values()
+
+    def _is_lawful(self, queue: int, takes: tuple[int, ...]) -> bool:
+        """Whether the queue may lose one that takes so much; it may, as far as nothing is known of what it holds."""
+        if not self.shipped:
+            return all(map(int.__le__, takes, self._left.get(queue, takes)))
+        lefts = [self._left.get(above) for above in self.queues.path_of(queue)]
+        return any(left is not None and max(left) > 0 for left in lefts)
 
     def trim(self) -> None:
         """Nobody follows a log that has become long."""
@@ -133,7 +155,7 @@ class Freeable:
         """The bound of such claimants; `refresh` makes it true."""
         found = self.bounds.get((leaf, priority))
         if found is None:
-            found = self.bounds[leaf, priority] = Bound(self.queues, leaf, priority)
+            found = self.bounds[leaf, priority] = Bound(self.queues, leaf, priority, shipped=self.shipped)
         return found
 
     def refresh(self, bound: Bound, free: list[list[int]]) -> list[int]:
@@ -158,17 +180,9 @@ class Freeable:
 
     def most_on(self, node: int, bound: Bound, free: list[int]) -> list[int]:
         """What is free there, and what all candidates of the node would leave."""
-        priority, open_, above = bound.priority, bound.open, bound.above
+        priority, open_, always = bound.priority, bound.open, bound.always
         found = free
         for one in self._on_node[node].values():
-            if one.priority <= priority and one.queue in open_ and (one.size.lawful or one.queue in above):
+            if one.priority <= priority and one.queue in open_ and (one.size.lawful or one.queue in always):
                 found = [*map(int.__add__, found, one.amounts)]
         return found
-
-
-def _within(takes: Sequence[int], left: Sequence[int]) -> bool:
-    """Whether so much may go of a queue that may lose this; nothing is known of one that `left` does not name."""
-    for amount, most in zip(takes, left, strict=False):  # noqa: SIM110 - any() takes three times as long
-        if amount > most:
-            return False
-    return True

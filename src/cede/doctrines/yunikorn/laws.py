@@ -19,7 +19,7 @@ from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, say, used_of
 from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
-from cede.doctrines.yunikorn.line import MAYBE, NO_SET, TOO_LITTLE, Family, Form, Key, Kind, line_of
+from cede.doctrines.yunikorn.line import MAYBE, NO_SET, Family, Form, Key, Kind, line_of
 from cede.doctrines.yunikorn.queues import queues_of
 from cede.doctrines.yunikorn.search import best_set
 from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
@@ -185,7 +185,7 @@ class _Plan:
             if young:
                 self.wake(row)
                 return None
-            if not self._may_suffice(kind):
+            if not self.line.may_suffice(kind):
                 return None
         made = self._decide(cycle, row)
         if made.action != "wait":
@@ -207,27 +207,7 @@ class _Plan:
 
     def _is_known(self, kind: Kind) -> bool:
         """Whether it is known that those of this kind who are old enough have no way."""
-        return kind.looked == self.line.changes or (kind.form.roomless and not self._may_suffice(kind))
-
-    def _may_suffice(self, kind: Kind) -> bool:
-        """False only if no victims make room for one of this kind: a search found none, or on no node is there enough
-        though everybody left who may, and nothing has happened since that could change that.
-
-        Where the bounds of all nodes were too small, only a node whose bound has grown can have become large enough.
-        """
-        line, bound = self.line, kind.bound
-        assert line.freeable is not None
-        if bound is None:
-            bound = kind.bound = line.freeable.bound(kind.form.ask.leaf, -kind.entries[0][0])
-            bound.kinds.append(kind)
-        grown = line.freeable.refresh(bound, line.free)
-        if grown:
-            for each in bound.kinds:
-                if each.victims == TOO_LITTLE and each.form.fits_any(bound.most, grown):
-                    each.victims = MAYBE
-        if kind.victims == MAYBE and not kind.form.fits_any(bound.most, range(len(bound.most))):
-            kind.victims = TOO_LITTLE
-        return kind.victims == MAYBE
+        return kind.looked == self.line.changes or (kind.form.roomless and not self.line.may_suffice(kind))
 
     def _forget_searches(self, risen: Iterable[int], grown: Iterable[int]) -> None:
         """Where a search found no victims there may be some if a queue holds more than before, and by that more than it
@@ -242,7 +222,7 @@ class _Plan:
             bound = kind.bound
             kind.victims = MAYBE if gives or bound is None else NO_SET
             if grown and bound is not None and kind.victims == NO_SET:
-                self._may_suffice(kind)
+                self.line.may_suffice(kind)
                 kind.victims = MAYBE if kind.form.fits_any(bound.most, grown) else NO_SET
 
     def _may_give(self, queue: int) -> bool:

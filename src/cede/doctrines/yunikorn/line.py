@@ -406,16 +406,14 @@ class Line:
             return
         self._places = {}
         self.free = [self._free_on(state, node) for node in range(state.nodes.size)]
-        if not self._shipped:
-            self.freeable = Freeable(state, self.queues)
+        self.freeable = Freeable(state, self.queues, shipped=self._shipped)
         for name, row in state.work_index.items():
             self._names[row] = name
             code = int(state.work.state[row])
             if code > SUSPENDED:
                 self._stand(state, row, code)
         self._stale.clear()
-        if self.freeable is not None:
-            self._tell_usage(state)
+        self._tell_usage(state)
 
     def booked(self, state: State, queue: int, nodes: Iterable[int]) -> None:
         """One of this queue was booked on these nodes; they are read again in the next cycle, when that was undone."""
@@ -431,6 +429,26 @@ class Line:
             self._shifted.add(queue)
         for form in self.forms.values():
             form.roomless = form.roomless and not form.volatile
+
+    def may_suffice(self, kind: Kind) -> bool:
+        """False only if no victims make room for one of this kind: a search found none, or on no node is there enough
+        though everybody left who may, and nothing has happened since that could change that.
+
+        Where the bounds of all nodes were too small, only a node whose bound has grown can have become large enough.
+        """
+        bound = kind.bound
+        assert self.freeable is not None
+        if bound is None:
+            bound = kind.bound = self.freeable.bound(kind.form.ask.leaf, -kind.entries[0][0])
+            bound.kinds.append(kind)
+        grown = self.freeable.refresh(bound, self.free)
+        if grown:
+            for each in bound.kinds:
+                if each.victims == TOO_LITTLE and each.form.fits_any(bound.most, grown):
+                    each.victims = MAYBE
+        if kind.victims == MAYBE and not kind.form.fits_any(bound.most, range(len(bound.most))):
+            kind.victims = TOO_LITTLE
+        return kind.victims == MAYBE
 
     def forget_room(self) -> None:
         """Nothing is known of who finds room."""

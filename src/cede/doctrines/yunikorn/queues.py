@@ -42,6 +42,10 @@ class Queues:
         """What the queue itself is guaranteed; nothing where that is unset."""
         return self.guaranteed[queue] or {}
 
+    def guarantor(self, queue: int) -> int:
+        """The nearest queue on the path that guarantees anything, NONE if there is none."""
+        return next((above for above in self.path_of(queue) if self.guaranteed[above] is not None), NONE)
+
     def promise(self, leaf: int, asked: Iterable[int]) -> tuple[int, list[tuple[int, int]]]:
         """The nearest queue on the path of the leaf that guarantees a requested type, NONE if there is none; and how
         much it guarantees of the requested types.

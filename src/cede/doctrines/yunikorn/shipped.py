@@ -32,6 +32,7 @@ from cede.doctrines.yunikorn.reach import Reach, candidates, ranks_of, reach_of,
 from cede.doctrines.yunikorn.reservations import held_nodes, may_expire, usable
 from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED, mode_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
+from cede.doctrines.yunikorn.vectors import Vector, within
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Candidate, Decision
 from cede.model.rules import Rule
@@ -90,6 +91,11 @@ class _Plan:
         """Nodes whose reservation an attempt cancelled, whatever came of it, or that lost it by its age."""
         self.gone: set[int] = set()
         """Those that start or preempt by what was decided so far."""
+        self.seen: dict[str, Checked] = {}
+        """What is remembered of those that try in vain in this cycle, by the rule that comes of it."""
+        self.rest: dict[int, Vector[int]] = {}
+        self.rest_at = -1
+        """By leaf, what remains of the guarantees on its path; as of which change."""
 
     # -- everybody, with words ---------------------------------------------------------------------------------
 
@@ -179,11 +185,16 @@ class _Plan:
             live = [form for form in forms if form.kinds]
             if live:
                 leaves[leaf] = _Turn(eligible.leaf(state, leaf), live)
-        order = QueueOrder(state, self.queues, leaves, partial(self._first, leaves), partial(self._asked, leaves))
+        order: QueueOrder | None = None
         made: Decision | None = None
         while True:
             # Where nobody has a way, the order in which they are told so is of no account.
-            turns = (*order.in_order(lambda _: True), NONE) if self._may_act(leaves) else tuple(leaves)
+            turns: Iterable[int] = leaves
+            if self._may_act(leaves):
+                if order is None:
+                    first, asked = partial(self._first, leaves), partial(self._asked, leaves)
+                    order = QueueOrder(state, self.queues, leaves, first, asked)
+                turns = (*order.in_order(lambda _: True), NONE)
             for queue in turns:
                 if queue in leaves:
                     made = self._pass_over(leaves[queue])
@@ -199,11 +210,12 @@ class _Plan:
             line.booked(state, int(state.work.queue[row]), nodes)
             if made.victims:
                 line.forget_room()
+            assert order is not None
             order.changed(self.queues.path_of(int(state.work.queue[row])), preempted=bool(made.victims))
             yield made
             made = None
-        for turn in leaves.values():
-            if self.mode.enabled:
+        if self.mode.enabled:
+            for turn in leaves.values():
                 turn.leaf.wake(cycle, line, self.memory, self.gone, turn.used_up)
 
     def _first(self, leaves: Mapping[int, _Turn], queue: int) -> int | None:
@@ -230,26 +242,27 @@ class _Plan:
         """The first of a leaf that starts or preempts, of those that were not decided yet; nobody else tries to preempt
         in this pass once the leaf has no attempt left.
         """
-        line, leaf = self.line, turn.leaf
+        line, leaf, state = self.line, turn.leaf, self.cycle.state
         attempts = 0
         turn.used_up = None
-        starters = [
-            (key, kind.number)
-            for form in turn.starting
-            for kind in form.kinds
-            if (key := self._after(kind, turn.decided(form))) is not None
-        ]
-        heapify(starters)
-        tries = leaf.next_ready(turn.singles, line) if self.mode.enabled else None
+        starters: list[tuple[Key, int]] = []
+        if turn.starting:
+            starters = [
+                (key, kind.number)
+                for form in turn.starting
+                for kind in form.kinds
+                if (key := self._after(kind, turn.decided(form))) is not None
+            ]
+            heapify(starters)
+        ready = leaf.in_turn(turn.singles, line, self.memory, state.now) if self.mode.enabled else iter(())
+        tries = next(ready, None)
         while starters or tries is not None:
-            if starters and (tries is None or starters[0][0] <= tries):
+            if starters and (tries is None or starters[0][0] <= tries[0]):
                 key, number = heappop(starters)
                 kind = line.live[number]
-                if not kind.form.volatile and not kind.form.may_fit(line.free):
-                    kind.form.roomless = True
-                if kind.form.roomless:
+                if not self._has_room(kind.form):
                     continue
-                made = begun(self.cycle, self._ask(self.cycle.state, key[4]))
+                made = begun(self.cycle, self._ask(state, key[4]))
                 if made is not None:
                     turn.gangs = key
                     turn.singles = key if turn.used_up is None else turn.singles
@@ -257,19 +270,22 @@ class _Plan:
                 kind.form.roomless = True
                 continue
             assert tries is not None
-            key = tries
+            key, kind = tries
             if key[4] in self.gone or key[2] in self.memory.triggered:
-                tries = leaf.next_ready(key, line)
+                tries = next(ready, None)
                 continue
             attempts += 1
-            made = self._try(leaf, line.waiting[key[4]].kind, key)
+            made = self._try(turn, kind, key)
             turn.singles = key
             if made is not None:
                 turn.gangs = key
                 return made
-            tries = leaf.next_ready(key, line)
+            leaf.tried[key] = None
+            leaf.tried_at = state.now
             if attempts == ATTEMPTS:
                 turn.used_up, tries = key, None
+            else:
+                tries = next(ready, None)
         turn.gangs = END
         turn.singles = END if turn.used_up is None else turn.singles
         return None
@@ -284,21 +300,28 @@ class _Plan:
 
     def _may_act(self, leaves: Mapping[int, _Turn]) -> bool:
         """False only if nobody starts or preempts as things are; each leaf knows the forms that may start."""
-        changes, found = self.line.changes, False
+        found = False
         for turn in leaves.values():
             turn.starting = [form for form in turn.forms if self._may_start(form)]
             found = found or bool(turn.starting)
             if not found and self.mode.enabled and turn.leaf.ready:
-                found = any(
-                    kind.looked != changes and kind.preempts
-                    for form in turn.forms
-                    if form.may_claim and self._may_be_owed(turn.leaf, form)
-                    for kind in form.kinds
-                )
+                found = any(self._may_preempt(turn.leaf, kind) for form in turn.forms for kind in form.kinds)
         return found
 
+    def _may_preempt(self, leaf: Leaf, kind: Kind) -> bool:
+        """False only if it is known that those of this kind preempt nobody as things are."""
+        if not kind.preempts or not kind.form.may_claim or kind.looked == self.line.changes:
+            return False
+        return not self._in_vain(leaf, kind)
+
     def _may_start(self, form: Form) -> bool:
-        return not form.roomless and form.refusal is None and self._fits_headroom(form)
+        return form.refusal is None and self._has_room(form) and self._fits_headroom(form)
+
+    def _has_room(self, form: Form) -> bool:
+        """False only if no node has room for those of this form."""
+        if not form.roomless and not form.volatile:
+            form.roomless = not form.may_fit(self.line.free)
+        return not form.roomless
 
     def _fits_headroom(self, form: Form) -> bool:
         """Whether those of this form fit the headroom of their queue."""
@@ -320,29 +343,54 @@ class _Plan:
         used, most = self.line.used_quota(state, path[-1]), total_capacity(state, form.partition)
         return all(used[c] + amount <= most[c] for c, amount in ask.amounts.items() if c in most)
 
-    def _try(self, leaf: Leaf, kind: Kind, key: Key) -> Decision | None:
+    def _try(self, turn: _Turn, kind: Kind, key: Key) -> Decision | None:
         """An attempt to preempt; none if it is in vain. Of those that are alike one need try, as long as nothing is
         booked.
         """
-        state, line, name = self.cycle.state, self.line, key[2]
-        rule = ""
-        if kind.looked == line.changes:
-            rule = kind.rule
-        elif not self._may_be_owed(leaf, kind.form):
-            rule = rules.NOT_OWED.id
-            kind.looked, kind.rule = line.changes, rule
-        else:
-            ask = self._ask(state, key[4])
-            self.attempts.clear()
-            made = self._make_room(self.cycle, ask, tried=self._fits_headroom(kind.form))
-            if made is not None and made.action == "preempt":
-                return made
-            kind.looked, kind.rule = line.changes, self.memory.checked[name].rule
-            leaf.tried(key, self.memory.checked[name])
+        line, memory = self.line, self.memory
+        rule = kind.rule if kind.looked == line.changes else self._in_vain(turn.leaf, kind)
+        if rule:
+            seen = self.seen.get(rule)
+            if seen is None:
+                state = self.cycle.state
+                seen = self.seen[rule] = Checked(state.now, state.version, rule)
+            memory.checked[key[2]] = seen
             return None
-        seen = self.memory.checked[name] = Checked(state.now, state.version, rule)
-        leaf.tried(key, seen)
+        self.attempts.clear()
+        ask = self._ask(self.cycle.state, key[4])
+        made = self._make_room(self.cycle, ask, tried=self._fits_headroom(kind.form))
+        if made is not None and made.action == "preempt":
+            return made
+        kind.looked, kind.rule = line.changes, memory.checked[key[2]].rule
         return None
+
+    def _in_vain(self, leaf: Leaf, kind: Kind) -> str:
+        """The rule by which an attempt is in vain, where that is known without one; else nothing.
+
+        If the ask fits what its leaf is owed as things are, it comes to the nodes; and if on none of these is there
+        enough though everybody left who may, it finds no victims.
+        """
+        line, form = self.line, kind.form
+        if not self._may_be_owed(leaf, form):
+            rule = rules.NOT_OWED.id
+        elif not line.may_suffice(kind) and self._is_owed(form):
+            rule = rules.NO_VICTIMS.id
+        else:
+            return ""
+        kind.looked, kind.rule = line.changes, rule
+        return rule
+
+    def _is_owed(self, form: Form) -> bool:
+        """Whether those of this form fit what remains of the guarantees on their path."""
+        line, leaf = self.line, form.ask.leaf
+        if self.rest_at != line.changes:
+            self.rest_at = line.changes
+            self.rest.clear()
+        if leaf not in self.rest:
+            state = self.cycle.state
+            self.rest[leaf] = Snapshot(state, self.queues, leaf, line.leaving(state)).remaining(leaf)
+        rest = self.rest[leaf]
+        return rest is not None and within(rest, form.ask.amounts)
 
     def _may_be_owed(self, leaf: Leaf, form: Form) -> bool:
         """False only if the leaf is owed too little even were all others gone: what it holds itself, with what is asked
