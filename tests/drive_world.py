@@ -9,7 +9,7 @@ from typing import Any
 
 import cede
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard, Submit
+from cede.engine.drive.facts import AskWhy, Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.step import Step
@@ -69,6 +69,10 @@ class World:
         self.ended |= {name: job for name, job in step.changed.items() if name not in self.driver.jobs}
         self.obey(step.orders)
         return step
+
+    def ask_why(self) -> Step:
+        """Those that wait are told why."""
+        return self.feed(AskWhy())
 
     def wait(self, seconds: float) -> Step:
         return self.feed(after=seconds)

@@ -14,8 +14,8 @@ from typing import Any
 
 from cede.engine.clock import Mark, SchedulerClock
 from cede.engine.drive import rules
-from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Fact, Restarted, SetAside, Submit
+from cede.engine.drive.driver import Driver, Reasons
+from cede.engine.drive.facts import AskWhy, Fact, Restarted, SetAside, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
@@ -53,6 +53,9 @@ MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 LONGEST_WAIT = 60 * SECOND
 """Nothing is waited for longer in one piece: no time that anybody gives is too long for that."""
 COMPARES_WITHIN_S = 60.0
+ASKED_SHARE, UNASKED_SHARE = 2, 20
+"""Telling those that wait why takes at most one in so many seconds of the scheduler's time: where somebody wants to
+know, and where it is only for the record."""
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
 
@@ -93,9 +96,19 @@ class _Question:
                 raise
 
 
-def _awaited(item: _Ask | _Question) -> Future[Any] | None:
+@dataclass(slots=True)
+class _Why:
+    """Somebody wants to know why those wait that do."""
+
+    future: Future[Reasons]
+
+
+Item = _Ask | _Question | _Why
+
+
+def _awaited(item: Item) -> Future[Any] | None:
     """Where whoever gave this to the controller looks for an answer."""
-    return item.future if isinstance(item, _Question) else item.future or item.stored
+    return item.future or item.stored if isinstance(item, _Ask) else item.future
 
 
 Granted = Callable[[str, int, int, int], None]
@@ -134,7 +147,7 @@ class Controller:
         self.reconciler = Reconciler(store, executor, self._reporting)
         self._settings = settings_hash(document)
         self._sensitive = Sensitive(document)
-        self._inbox: deque[_Ask | _Question] = deque()
+        self._inbox: deque[Item] = deque()
         self._ready = threading.Condition()
         self._stopping = False
         self._thread = threading.Thread(target=self._live, name="controller", daemon=True)
@@ -142,6 +155,12 @@ class Controller:
         self._wakes_at: int | None = None
         self._version = 0
         self._deciding_s = 0.0
+        self._untold = False
+        """Something was decided since those that wait were told why."""
+        self._reasons: Reasons = {}
+        self._want_reasons: list[Future[Reasons]] = []
+        self._told_at, self._telling_s = 0.0, 0.0
+        """When that was last told, and how long it took."""
         self._driver: Driver
         self._rebuilt = True
         """The driver was made from the store, and no step is stored yet that says so."""
@@ -149,7 +168,7 @@ class Controller:
         """The driver has seen a step that is not in the store, and must be made anew before the next."""
         self.adopted = 0
         """Workloads that were under way when the server began."""
-        self._in_hand: list[_Ask | _Question] = []
+        self._in_hand: list[Item] = []
         self._died = ""
         """Why the loop was not begun anew."""
         self._aside: dict[str, str] = {}
@@ -203,6 +222,15 @@ class Controller:
         """What the eviction of this workload would throw away now; none if it is over."""
         return self._call(lambda: self._stake(name))
 
+    def reasons(self) -> Future[Reasons]:
+        """Why those wait that do, by name, as it stands now or soon after. They are in the events from then on."""
+        why = _Why(Future())
+        if self._untold:
+            self._put(why)
+        else:
+            why.future.set_result(self._reasons)
+        return why.future
+
     @property
     def dead(self) -> str:
         """Why the scheduler has ended though nobody stopped it; empty while it lives."""
@@ -250,8 +278,7 @@ class Controller:
         if self._thread.is_alive():
             self._thread.join(timeout=30)
         self._dispatch.stop()
-        for item in self._inbox:
-            future = _awaited(item)
+        for future in (*map(_awaited, self._inbox), *self._want_reasons):
             if future is not None and not future.done():
                 future.set_exception(UnavailableError("the server is stopping"))
 
@@ -311,7 +338,7 @@ class Controller:
 
     # -- the thread --------------------------------------------------------------------------------------------
 
-    def _put(self, item: _Ask | _Question) -> None:
+    def _put(self, item: Item) -> None:
         with self._ready:
             self._inbox.append(item)
             self._ready.notify()
@@ -379,18 +406,52 @@ class Controller:
                 if isinstance(item, _Question):
                     item.answer()
             self._in_hand = []
+            self._want_reasons += [item.future for item in items if isinstance(item, _Why)]
+            self._tell()
 
     def _due(self) -> bool:
         return self._wakes_at is not None and self._wakes_at <= self._clock.now()
 
-    def _collect(self) -> list[_Ask | _Question] | None:
+    def _tells_in(self) -> float | None:
+        """How many seconds until those that wait are told why; none if there is nothing to tell."""
+        if not self._untold:
+            return 0.0 if self._want_reasons else None
+        share = ASKED_SHARE if self._want_reasons else UNASKED_SHARE
+        return self._told_at + (share - 1) * self._telling_s - time.monotonic()
+
+    def _tell(self) -> None:
+        """Those that wait are told why, if it is time: after what acts is stored and ordered, and not on the way there.
+
+        That is a step of its own. If it fails nothing is lost, for nothing acts by it.
+        """
+        left = self._tells_in()
+        if left is None or left > 0 or self._doubtful or (self._inbox and not self._want_reasons):
+            return
+        wanted, self._want_reasons = self._want_reasons, []
+        if self._untold:
+            began, deciding = time.monotonic(), self._deciding_s
+            try:
+                self._take([_Ask(AskWhy())])
+                self._reasons = self._driver.reasons()
+            except Exception:
+                log.exception("nobody could be told why it waits")
+                self._doubtful = True
+                began -= RETRY_S
+            self._told_at, self._deciding_s = time.monotonic(), deciding
+            self._telling_s = self._told_at - began
+        for future in wanted:
+            future.set_result(self._reasons)
+
+    def _collect(self) -> list[Item] | None:
         """What has come in; waits for something, or for the time the driver wants to be called."""
         with self._ready:
             while not self._inbox and not self._stopping:
                 left = LONGEST_WAIT if self._wakes_at is None else self._wakes_at - self._clock.now()
-                if left <= 0:
+                tells_in = self._tells_in()
+                if left <= 0 or (tells_in is not None and tells_in <= 0):
                     break
-                self._ready.wait(min(left, LONGEST_WAIT) / SECOND)
+                waits = min(left, LONGEST_WAIT) / SECOND
+                self._ready.wait(waits if tells_in is None else min(waits, tells_in))
             if self._stopping:
                 return None
         if self._deciding_s > LONG_S:
@@ -411,7 +472,9 @@ class Controller:
             decided = time.perf_counter()
             self._deciding_s = decided - began
             self._wakes_at = step.wakes_at
-            if not facts and not step.changed and not step.decisions and step.kept is None:
+            self._untold = self._driver.untold
+            asks_why = all(isinstance(fact, AskWhy) for fact in facts)
+            if asks_why and not step.changed and not step.decisions and step.kept is None:
                 return
             try:
                 entry = self._entry(step, taken, mark)

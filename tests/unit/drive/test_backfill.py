@@ -8,7 +8,7 @@ import pytest
 
 from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Exited, Submit
+from cede.engine.drive.facts import AskWhy, Exited, Submit
 from cede.engine.drive.orders import Launch
 from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import Workload
@@ -23,7 +23,7 @@ DOCTRINES: dict[str, Any] = {
 }
 
 
-def driver(doctrine: str, backfill: Backfill, reasons: bool) -> Driver:
+def driver(doctrine: str, backfill: Backfill, reasons: bool, *, words: bool = False) -> Driver:
     quota = {"guaranteed": {"cpu": 8}} if doctrine == "kueue" else {}
     nodes: list[dict[str, Any]] = [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")]
     if doctrine == "lattice core":  # in a single group a gang has a lower score than one that needs one node
@@ -36,7 +36,7 @@ def driver(doctrine: str, backfill: Backfill, reasons: bool) -> Driver:
             "queues": [{"name": "q", **quota}],
         }
     )
-    return Driver(document, 0, Ways(reasons=reasons, at_once=True, walltimes=False, backfill=backfill))
+    return Driver(document, 0, Ways(reasons=reasons, words=words, at_once=True, walltimes=False, backfill=backfill))
 
 
 def submit(name: str, cpu: int, walltime: int | None, members: int = 1) -> Submit:
@@ -59,7 +59,7 @@ def started(made: Driver, at: int, *facts: Any) -> set[str]:
 )
 def test_who_passes_a_gang_that_waits(doctrine: str, reasons: bool, backfill: Backfill, pass_at_once: set[str]) -> None:
     """Six of eight processors are taken; the head needs three on each node, and one on each stays beside it."""
-    made = driver(doctrine, backfill, reasons)
+    made = driver(doctrine, backfill, reasons, words=reasons)
     assert started(made, 0, submit("first", 3, 100)) == {"first"}
     assert started(made, 1, submit("gang", 3, 50, members=2), submit("other", 3, 200)) <= {"gang", "other"}
     assert started(made, 2, submit("head", 3, 50, members=2)) == set()
@@ -77,7 +77,7 @@ def test_without_walltimes_easy_holds_nobody_back(doctrine: str) -> None:
 def test_who_is_held_back_is_told_why() -> None:
     made = driver("backendai", "easy", reasons=True)
     started(made, 0, submit("first", 3, 100), submit("second", 3, 100))
-    started(made, 1, submit("head", 4, 50, members=2), submit("long", 1, 500))
+    started(made, 1, submit("head", 4, 50, members=2), submit("long", 1, 500), AskWhy())
     assert made.jobs["long"].rule == "live.would-delay"
     assert "head" in made.jobs["long"].why
     assert started(made, 50, Exited("first", 1, 0), Exited("second", 1, 0)) == {"head"}
@@ -86,5 +86,5 @@ def test_who_is_held_back_is_told_why() -> None:
 def test_nobody_passes_under_strict_and_is_told_whom() -> None:
     made = driver("backendai", "strict", reasons=True)
     started(made, 0, submit("first", 3, None), submit("second", 3, None))
-    started(made, 1, submit("head", 4, None), submit("small", 1, None))
+    started(made, 1, submit("head", 4, None), submit("small", 1, None), AskWhy())
     assert made.jobs["small"].rule == "live.behind-the-head"

@@ -133,4 +133,5 @@ def test_they_do_not_where_nodes_are_not_lent(queue: str, switch: str) -> None:
     world.submit("host", queue="b", cpu=4, priority=0, after=100)
 
     assert (world.phase("host"), world.phase("guest")) == ("starting", "pending")
+    world.ask_why()
     assert world.job("guest").rule == "lattice.not-lent"

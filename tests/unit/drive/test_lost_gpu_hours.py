@@ -86,7 +86,7 @@ def test_of_one_that_does_not_answer_in_time_it_is_told_once_though_it_fails_and
     found.wait(600)
     found.exit("old", after=0)
 
-    assert found.told("old")[-3:-1] == ["fail", "requeue"]
+    assert found.told("old")[-2:] == ["fail", "requeue"]
     (left,) = departures(found)
     assert left.signal == "fail"
     assert left.lost_gpu_hours == pytest.approx(8 * (HOUR + 600) / HOUR, abs=1e-6)

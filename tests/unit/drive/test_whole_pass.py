@@ -105,6 +105,7 @@ def test_who_was_launched_and_has_not_begun_cannot_be_preempted_for_its_room() -
     busy = world(2)
     busy.submit("r1", cpu=2)
     busy.submit("p1", cpu=2, job_priority=9)
+    busy.ask_why()
 
     assert (busy.phase("r1"), busy.phase("p1"), busy.job("p1").rule) == ("starting", "pending", NEVER_STARTED)
     assert [made.rule for made in cede.plan(Cluster(busy.driver.snapshot())).decisions] == [NEVER_STARTED]
@@ -133,6 +134,7 @@ def test_a_rollback_undoes_every_preemption_of_the_pass_and_no_start() -> None:
         "p2": "pending",
         "p3": "starting",
     }
+    busy.ask_why()
     assert busy.job("p1").rule == busy.job("p2").rule == NEVER_STARTED
 
 
@@ -142,6 +144,7 @@ def test_a_restart_remembers_who_had_not_begun() -> None:
     busy.submit("p1", cpu=2, job_priority=9)
     busy.restart()
     busy.wait(1)
+    busy.ask_why()
 
     assert busy.job("p1").rule == NEVER_STARTED
 

@@ -64,6 +64,10 @@ Seen = Began | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated | 
 """What an executor or a broker may see of an attempt."""
 
 
+Reasons = Mapping[str, tuple[int, str, str]]
+"""Of workloads that wait, by name: the version of the record, the rule, and the sentence."""
+
+
 class Driver:
     """A cluster under way. It asks no clock and does nothing itself; whoever calls `feed` carries out the orders."""
 
@@ -141,6 +145,11 @@ class Driver:
     def untold(self) -> bool:
         """Whether somebody waits of whom nobody said why since the last decision (`AskWhy`)."""
         return self._roll.untold and bool(self._roll.state.pending)
+
+    def reasons(self) -> Reasons:
+        """Why those wait that do, as they were told last."""
+        waits = (job for job in self.jobs.values() if job.phase in WAITING)
+        return {job.name: (job.version, job.rule, job.why) for job in waits}
 
     def snapshot(self, at: int | None = None) -> ClusterFile:
         """This moment as a cluster file; with a later time, nothing else having happened."""

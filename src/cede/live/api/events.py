@@ -81,6 +81,7 @@ async def events(
         stack = ExitStack()
         reader = stack.enter_context(hub.reading(caller.name, caller.token))
         return _Streamed(stack, _Stream(server, caller, reader, about).frames(after))
+    await server.reasons()
     found = await run_in_threadpool(
         partial(
             server.store.events,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from cede.engine.clock import SchedulerClock
+from cede.engine.drive.driver import Reasons
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
@@ -27,13 +28,15 @@ from cede.live.controller import Answer, ClusterState
 from cede.live.executors.executor import Executor
 from cede.live.metrics import Metrics
 from cede.live.reconcile import Reconciler
-from cede.live.store.records import Asked, Event, Token
+from cede.live.store.records import Asked, Event, Record, Token
 from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile
+from cede.model.lifecycle import WAITING
 from cede.model.rules import Rule
 
 MOST_OWNERS = 1000
+TOLD_WITHIN_S = 5.0
 
 
 class Scheduler(Protocol):
@@ -52,6 +55,8 @@ class Scheduler(Protocol):
     def describe(self) -> Future[ClusterState]: ...
 
     def at_stake(self, name: str) -> Future[Stake | None]: ...
+
+    def reasons(self) -> Future[Reasons]: ...
 
     def problems(self) -> tuple[str, ...]:
         """What keeps it from its work, or waits for an admin; none while all is well."""
@@ -135,6 +140,22 @@ class Server:
             raise
         return answer
 
+    async def up_to_date(self, records: Iterable[Record]) -> list[Record]:
+        """The same, with why they wait as it stands now of those that do; if nobody says so in time, as it was told
+        last."""
+        found = list(records)
+        if not any(record.job.phase in WAITING for record in found):
+            return found
+        reasons = await self.reasons()
+        return [_told(record, reasons.get(record.job.name)) for record in found]
+
+    async def reasons(self) -> Reasons:
+        """Why those wait that do, as far as that is said in time; it is in the events then."""
+        try:
+            return await in_time(self.controller.reasons(), TOLD_WITHIN_S)
+        except RefusedError:
+            return {}
+
     @asynccontextmanager
     async def asked_for(self, asked: Asked) -> AsyncIterator[None]:
         """Whatever the API itself refuses inside is in the audit trail; what the controller is asked, it writes."""
@@ -149,6 +170,13 @@ class Server:
     def note(self, asked: Asked) -> None:
         """An entry of the audit trail for what is no fact."""
         self.store.note_audit(asked, self.clock.wall_now())
+
+
+def _told(record: Record, told: tuple[int, str, str] | None) -> Record:
+    job = record.job
+    if told is None or job.phase not in WAITING or job.version != told[0]:
+        return record
+    return replace(record, job=replace(job, rule=told[1], why=told[2]))
 
 
 async def server_of(request: Request) -> Server:

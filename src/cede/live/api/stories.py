@@ -68,9 +68,11 @@ class WhyView(View):
 async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
     key = (await visible(server, caller, name)).job.name
     sight = Sight(server, caller)
+    await server.reasons()
     story = await run_in_threadpool(server.store.story, key)
     if (record := story.record) is None:
         record = await visible(server, caller, name)  # or it is gone by now
+    (record,) = await server.up_to_date([record])
     told = sorted(story.told, key=_place)
     view = await run_in_threadpool(workload_view, record, sight)
     decision, not_asked = await _in_its_way(server, sight, record)

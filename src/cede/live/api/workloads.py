@@ -126,7 +126,8 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
         )
     )
     sight = Sight(server, caller)
-    views = await run_in_threadpool(lambda: [workload_view(record, sight) for record in records[: wanted.limit]])
+    page = await server.up_to_date(records[: wanted.limit])
+    views = await run_in_threadpool(lambda: [workload_view(record, sight) for record in page])
     return WorkloadList(workloads=views, next=views[-1].name if len(records) > wanted.limit else None)
 
 
@@ -139,6 +140,7 @@ async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
 
 async def _view(server: Server, caller: Caller, record: Record, warnings: tuple[str, ...] = ()) -> WorkloadView:
     """All that this caller may see of the workload."""
+    (record,) = await server.up_to_date([record])
     shown = partial(workload_view, record, Sight(server, caller), whole=True, warnings=warnings)
     return await run_in_threadpool(shown)
 
