@@ -33,18 +33,11 @@ class Counted:
     made: Doctrine = field(init=False)
 
     def __post_init__(self) -> None:
-        swift = self.doctrine.swift
-
         def decide(cycle: Cycle) -> Iterator[Any]:
             self.with_words += cycle.words
             return self.counted(self.doctrine.decide(cycle))
 
-        def quickly(cycle: Cycle) -> Iterator[Any] | None:
-            assert swift is not None
-            found = swift(cycle)
-            return None if found is None else self.counted(found)
-
-        self.made = replace(self.doctrine, decide=decide, swift=None if swift is None else quickly)
+        self.made = replace(self.doctrine, decide=decide)
 
     def counted(self, decisions: Iterator[Any]) -> Iterator[Any]:
         for one in decisions:

@@ -83,15 +83,17 @@ class _Pass:
         if len(fresh) > 1:
             fresh.sort()
         line, rows, taken = front.line, self.rows, self.taken
-        if easy and fresh and fresh[0] <= line[0]:
-            everything = True  # another head, or room taken ahead of it, is another time by which to end
+        from_the_top = everything
+        if not everything:  # whoever is ahead of all that may ever run is the head, or takes room ahead of it
+            first = next((key for key in line if self._refused(rows[key[4]].form, key) is None), None)
+            from_the_top = first is not None and fresh[0] <= first
+            everything = from_the_top and easy  # another head is another time by which to end
         for key in fresh:
             refused = self._refused(rows[key[4]].form, key)
             if refused is not None:
                 taken.add(key[4])
                 yield about(refused, key[3])
         head: Key | None = None
-        from_the_top = everything or fresh[0] <= line[0]
         for key in line:  # from the top, until one does not fit
             row = rows[key[4]]
             if key[4] in taken or self._refused(row.form, key) is not None:
