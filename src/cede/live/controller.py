@@ -111,6 +111,11 @@ def _awaited(item: Item) -> Future[Any] | None:
     return item.future or item.stored if isinstance(item, _Ask) else item.future
 
 
+def _turn_away(future: Future[Any] | None) -> None:
+    if future is not None and not future.done():
+        future.set_exception(UnavailableError("the server is stopping"))
+
+
 Granted = Callable[[str, int, int, int], None]
 """Told of every deferral: workload, attempt, hint, microseconds granted."""
 
@@ -277,10 +282,10 @@ class Controller:
             self._ready.notify()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
-        self._dispatch.stop()
+        # Before the orders end: whoever carries them out may be waiting for an answer too.
         for future in (*map(_awaited, self._inbox), *self._want_reasons):
-            if future is not None and not future.done():
-                future.set_exception(UnavailableError("the server is stopping"))
+            _turn_away(future)
+        self._dispatch.stop()
 
     def _load(self) -> None:
         """The driver is there, without those workloads that would not let it be."""
@@ -340,8 +345,11 @@ class Controller:
 
     def _put(self, item: Item) -> None:
         with self._ready:
-            self._inbox.append(item)
-            self._ready.notify()
+            if not self._stopping:
+                self._inbox.append(item)
+                self._ready.notify()
+                return
+        _turn_away(_awaited(item))  # nobody takes it in any more; what was seen is found again by the next server
 
     def _call(self, look: Callable[[], Any]) -> Future[Any]:
         question = _Question(look, Future())
@@ -654,7 +662,12 @@ class Controller:
 
     def _compare(self) -> None:
         """Records and reality are compared, and whoever did not get its orders gets them again."""
-        present, orders = self._call(self._in_force).result(COMPARES_WITHIN_S)
+        try:
+            present, orders = self._call(self._in_force).result(COMPARES_WITHIN_S)
+        except UnavailableError:
+            if self._stopping:
+                return
+            raise
         self.reconciler.compare(present)
         self._metrics.compared(len(self.reconciler.orphans), self.reconciler.repaired)
         self._dispatch.give(orders, {})

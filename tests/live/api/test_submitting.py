@@ -92,6 +92,7 @@ def test_a_submission_is_refused_for(running: Running, case: str) -> None:
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert message in found[place]
     assert problem["rule"] in ("live.invalid", "live.reserved-variable")
+    assert "‹" not in problem["detail"], "every name is filled in"
 
 
 def test_the_nearest_name_is_offered(running: Running) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cede.live.client.errors import ClientError
+from cede.live.errors import UnavailableError
 from tests.live.scenarios.twin import assert_replays
 from tests.live.serving import Live, alive, cluster_of, serving, until
 
@@ -231,3 +232,17 @@ def test_a_record_that_cannot_be_read_is_said_to_be_so_and_what_runs_of_it_is_le
         live.client.end_orphan("bad")
         live.completed("large")
         assert not alive(pid)
+
+
+def test_a_server_that_stops_while_records_are_compared_stops_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(5):
+        with serving(tmp_path / str(number), cluster_of("n1"), compare_every=0.001) as live:
+            controller = live.server.controller
+            assert controller is not None
+            began = time.monotonic()
+        assert time.monotonic() - began < 20
+        with pytest.raises(UnavailableError, match="the server is stopping"):
+            controller.describe().result(5)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

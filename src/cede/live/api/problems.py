@@ -70,7 +70,9 @@ def invalid(
     places = [Place(place=p.path, message=p.message, hint=p.hint) for p in found[:_MOST_ERRORS]]
     rest = len(found) - 1
     more = f" (and {rest} more)" if rest > 0 else ""
-    return RefusedError(status, rule.id, rule.because(why=f"{found[0]}{more}"), places)
+    said = f"{found[0]}{more}"
+    # Of a rule that has a sentence of its own, the place says it with what it is about.
+    return RefusedError(status, rule.id, rule.because(why=said) if "{why}" in rule.sentence else said, places)
 
 
 def response(refused: RefusedError) -> JSONResponse:
