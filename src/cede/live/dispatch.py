@@ -23,6 +23,10 @@ SOON_S = 2.0
 """After a start, until records are compared with what runs for the first time."""
 
 
+OFTEN_S = 0.01
+"""They are not compared more often than this, whatever is asked for."""
+
+
 class Dispatch:
     """An order that fails is logged; the driver's deadlines see that it had no effect.
 
@@ -41,7 +45,7 @@ class Dispatch:
         self._store = store
         self._wall = wall
         self._compare = compare
-        self._compare_s = compare_s
+        self._compare_s = max(compare_s, OFTEN_S)
         self._orders: queue.SimpleQueue[tuple[Order, Task | None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dispatch", daemon=True)
 
@@ -61,15 +65,19 @@ class Dispatch:
 
     def _run(self) -> None:
         again = time.monotonic() + min(SOON_S, self._compare_s)
+        waiting = 0
         while True:
-            if (left := again - time.monotonic()) <= 0:  # however many orders wait
+            # However many orders come; but those that waited meanwhile are carried out before it is done again.
+            if (left := again - time.monotonic()) <= 0 and waiting <= 0:
                 self._try(self._compare, "records were not compared with what runs")
                 again = time.monotonic() + self._compare_s
-                continue
+                left, waiting = self._compare_s, self._orders.qsize()
             try:
-                given = self._orders.get(timeout=left)
+                given = self._orders.get(timeout=max(0.0, left))
             except queue.Empty:
+                waiting = 0
                 continue
+            waiting -= 1
             if given is None:
                 return
             self._try(partial(self._carry_out, *given), f"an order was not carried out: {given[0]!r}")

@@ -59,6 +59,8 @@ log = logging.getLogger("cede.server")
 
 HOUSEKEEPING_S = 3600.0
 WATCH_S = 1.0
+STRAY = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
+"""Signals that mean something to other servers: none of them ends this one without a word."""
 _SHOWN = 5
 
 
@@ -118,6 +120,8 @@ class LiveServer:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._ask_to_stop())
         signal.signal(signal.SIGHUP, lambda *_: self._ask_to_reload())
+        for number in STRAY:  # a handler, for what is ignored would be ignored in all that is started here too
+            signal.signal(number, lambda *_: None)
         self._serve(told)
 
     def start(self) -> Ready:

@@ -56,3 +56,13 @@ def test_a_server_without_a_configuration_goes_on(tmp_path: Path) -> None:
 
         assert server.process.poll() is None
         assert server.run("submit", "--name", "after", "--wait", "--", "true").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM])
+def test_no_stray_signal_ends_a_server_without_a_word(tmp_path: Path, number: signal.Signals) -> None:
+    with served(tmp_path / "data", CLUSTER) as server:
+        server.process.send_signal(number)
+        hang_up(server, "there is no configuration file to read again")
+
+        assert server.run("submit", "--name", "after", "--wait", "--", "true").code == 0

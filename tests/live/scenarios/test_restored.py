@@ -246,3 +246,11 @@ def test_a_server_that_stops_while_records_are_compared_stops_at_once(
         with pytest.raises(UnavailableError, match="the server is stopping"):
             controller.describe().result(5)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_records_that_are_compared_all_the_time_keep_no_order_waiting(tmp_path: Path) -> None:
+    with serving(tmp_path, cluster_of("n1"), compare_every=0) as live:
+        for number in range(5):
+            live.shell(f"job-{number}", "true", cpu=1)
+        for number in range(5):
+            live.completed(f"job-{number}")
