@@ -18,7 +18,7 @@ def said(**words: Any) -> dict[str, Any]:
 def ended(*ends: dict[str, Any]) -> Exited:
     whole = gang(len(ends))
     for member, end in zip(whole.members, ends, strict=True):
-        member.exit = outcome(**end)
+        member.exit = outcome(**{"elapsed": end.get("at", 0)} | end)
     [fact] = [fact for fact in whole.news() if isinstance(fact, Exited)]
     return fact
 
@@ -44,6 +44,20 @@ def test_the_first_failure_is_the_end_of_the_whole() -> None:
     assert ended({"error": "no", "at": 1}, {"told": True, "at": 1}) == Exited("g", 1, error="no")
     assert ended({"code": 0, "at": 1}, {"code": 0, "told": True, "at": 2}) == Exited("g", 1, code=0, told=True)
     assert ended({"signal": 15, "told": True, "walltime": True, "at": 1}).walltime
+
+
+def test_which_failure_was_the_first_is_told_by_what_elapsed_though_the_clock_was_set_back() -> None:
+    first, later = {"lost": True, "at": 10**15, "elapsed": 5}, {"code": 3, "at": 1, "elapsed": 6}
+
+    assert ended(later, first) == Exited("g", 1, lost=True)
+    assert ended({**first, "boot": "before"}, later) == Exited("g", 1, code=3), "across boots there is only the wall"
+
+
+def test_who_was_told_to_go_because_another_had_failed_was_never_the_first() -> None:
+    broken = {"code": 143, "told": True, "cause": "gang", "at": 1}
+
+    assert ended(broken, {"lost": True, "at": 2}, broken) == Exited("g", 1, lost=True)
+    assert ended(broken, {"code": 0, "at": 2}) == Exited("g", 1, code=143, told=True)
 
 
 def test_it_has_a_checkpoint_when_all_who_are_left_have_one() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard
 from cede.model.times import SECOND
 
+BROKEN = "gang"
+"""Why members are told to go when another has failed."""
 When = Callable[[str, int, int], int]
 """The scheduler's time of a moment that a supervisor noted: by its boot, what elapsed in that, and the wall clock."""
 
@@ -32,9 +34,19 @@ class Member:
 
 
 def first_failed(members: Sequence[Member]) -> int | None:
-    """The member whose failure was the first, and so that of the whole."""
+    """The member whose failure was the first, and so that of the whole.
+
+    Who was told to go because another had failed was never the first, whatever the clocks say. Within one boot moments
+    are told apart by what elapsed: the wall clock may have been set between two of them.
+    """
     ends = {number: member.exit for number, member in enumerate(members) if member.failed and member.exit is not None}
-    return min(ends, key=lambda number: (ends[number]["at"], not ends[number]["error"]), default=None)
+    clock = "elapsed" if len({end.get("boot", "") for end in ends.values()}) == 1 else "at"
+
+    def order(number: int) -> tuple[bool, int, bool]:
+        end = ends[number]
+        return bool(end["told"] and end.get("cause") == BROKEN), end.get(clock, end["at"]), not end["error"]
+
+    return min(ends, key=order, default=None)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 from cede.engine.drive.facts import Fact, Stuck
 from cede.live.executors.local import adoption
 from cede.live.executors.local.folders import Folders
-from cede.live.executors.local.gang import Gang, Member, When, by_the_wall
+from cede.live.executors.local.gang import BROKEN, Gang, Member, When, by_the_wall
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.spec import Attempt, get_attempt
 from cede.live.executors.local.watching import Watch, send_order
@@ -215,7 +215,7 @@ class Underway:
             self.settle(tracked)
         elif tracked.gang.failing and not tracked.breaking:
             tracked.breaking = True
-            self.end(tracked, "end", {"cause": "gang", "grace": tracked.attempt.grace_us})
+            self.end(tracked, "end", {"cause": BROKEN, "grace": tracked.attempt.grace_us})
 
     def settle(self, tracked: Tracked) -> None:
         """The attempt is over: nothing of it is kept in mind."""
