@@ -111,7 +111,7 @@ def plan_acts(
 ) -> tuple[bool, Plan | None]:
     """What a plan decides that acts, up to the first preemption, with refusals of those that just came, nobody passing
     a head but as `backfill` says; none if that is nothing, now and later. First whether that could be told: only where
-    the doctrine has a shorter way to it. Of the `trial` nothing stays.
+    the edition decides without words. Of the `trial` nothing stays, and the plan does not say its time.
     """
     state = trial.state
     choice = choice_of(state)
@@ -124,8 +124,7 @@ def plan_acts(
         trial.undo()
     if not decisions and made.wakes_at is None:
         return True, None
-    now = format_time(state.now, state.instant)
-    return True, Plan(doctrine.name, choice.edition, now, decisions, state.version, made.wakes_at, None, made.again)
+    return True, Plan(doctrine.name, choice.edition, "", decisions, state.version, made.wakes_at, None, made.again)
 
 
 def recalled_of(state: State, doctrine: Doctrine, kept: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -116,23 +116,23 @@ def apply(state: State, event: Event) -> None:
             state.submit(workload)
         case Started(name, nodes, flavors, counts, held):
             row = _row(state, name)
-            _expect(name, int(state.work.state[row]) <= STATES.index("suspended"), "is not waiting")
+            _expect(name, state.code_of(row) <= SUSPENDED, "is not waiting")
             places = [_node(state, node) for node in nodes]
             parts = admitted_parts(state, row, flavors, counts)
             state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         case Entered(name):
             row = _row(state, name)
-            _expect(name, int(state.work.state[row]) == RESERVED, "has no room that is held for it")
+            _expect(name, state.code_of(row) == RESERVED, "has no room that is held for it")
             state.begin(row, state.now)
             state.mark(row, RUNNING)
         case Marked(name, word):
             row = _row(state, name)
             code = _code(STATES, word, "state of a workload")
-            _expect(name, holds(int(state.work.state[row])) and holds(code), "holds no room")
+            _expect(name, holds(state.code_of(row)) and holds(code), "holds no room")
             state.mark(row, code)
         case Requeued(name, preempted, suspended):
             row = _row(state, name)
-            _expect(name, holds(int(state.work.state[row])), "holds no room")
+            _expect(name, holds(state.code_of(row)), "holds no room")
             state.requeue(row, state=SUSPENDED if suspended else PENDING, preempted=preempted)
         case Saved(name, at, takes):
             state.save(_row(state, name), at, takes)

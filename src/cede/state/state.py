@@ -567,6 +567,11 @@ class State:
 
     # -- questions ---------------------------------------------------------------------------------------------
 
+    def code_of(self, row: int) -> int:
+        """The state of a workload."""
+        record = self.records.get(row)
+        return int(self.work.state[row]) if record is None else record.code
+
     def node_rank(self) -> Int64s:
         """The place of each node row in the order of names; made anew only after a node joined."""
         if self._node_rank is None or len(self._node_rank) != self.nodes.size:

@@ -9,7 +9,7 @@ the expected ends and the line behind the head, is what is remembered from cycle
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import replace
 
 from cede.doctrines.backendai import rules
@@ -279,16 +279,19 @@ class _Pass:
         lower = [level for level in front.standing if level < priority and level <= threshold]
         if not lower:
             return None
+        question: tuple[object, ...]
         if form.shape is None or form.limited:
             question = (row, head, front.changes, state.journal.grown, state.journal.reshaped, len(self.taken))
             if front.failed == question or not self._enough(form, lower):
                 return None
         else:
-            question = (row, head, front.changes, self.index.version, 0, 0)
-            if front.failed == question:
-                return None
-            if not self._would_fit(form, lower):
+            # While nothing grows on a node, neither what is free there nor what may be preempted, it makes no more room
+            # than before: of a head that one node must take only the others are looked at again.
+            question = (row, head, *lower)
+            among = front.doubt if front.failed == question and form.shape.members == 1 else front.standing_on
+            if not among or not self._would_fit(form, lower, among):
                 front.failed = question
+                front.doubt.clear()
                 return None
         self._book()
         claim = replace(form.claim, row=row, name=head[3])
@@ -299,20 +302,21 @@ class _Pass:
         victims = victims_for(self.cycle, claim, kind.settings, found.open, short)
         if victims is None:
             front.failed = question
+            front.doubt.clear()
             return None
         leave = self.cycle.trial.evict
         return preempting(self.cycle, claim, kind.settings, found, victims, rules.LOWER, leave, limits=short)
 
-    def _would_fit(self, form: Form, lower: list[int]) -> bool:
-        """Whether it would fit if all of these priorities that may be preempted were gone; exact."""
+    def _would_fit(self, form: Form, lower: list[int], among: Collection[int]) -> bool:
+        """Whether it would fit if all of these priorities that may be preempted were gone from these nodes; exact."""
         assert form.shape is not None
         free, need = self.index.free, form.shape.need
         missing = form.shape.members
         if missing > 1:
             missing -= self.index.room(form.shape)
-        for node, standing in self.front.standing_on.items():
-            kind = free.get(node)
-            if kind is None:
+        for node in among:
+            kind, standing = free.get(node), self.front.standing_on.get(node)
+            if kind is None or standing is None:
                 continue
             takes = form.shape.members
             before = takes

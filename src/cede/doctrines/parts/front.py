@@ -63,6 +63,7 @@ class Front:
 
     __slots__ = (
         "changes",
+        "doubt",
         "ends",
         "failed",
         "forms",
@@ -95,6 +96,9 @@ class Front:
         """`grown` and `reshaped` of the journal at the last pass that was completed."""
         self.heads: tuple[Key, ...] = ()
         """Who did not start at the last pass and bound those behind; when one goes, everybody is looked at again."""
+        self.doubt: set[int] = set()
+        """Nodes on which there may be more for a head since it found no victims: what is free there grew, or what may
+        be preempted."""
         self.failed: object = None
         """The head that found no victims, and everything that answer depends on."""
 
@@ -168,6 +172,7 @@ class Fronts:
                 free = room.free[node]
                 for front in self.by_partition.values():
                     if front.index.update(node, free):
+                        front.doubt.add(node)
                         front.wake(node)
             changed.clear()
         return True
@@ -329,7 +334,9 @@ class Fronts:
                 amounts = there[priority] = [0] * len(found.amounts)
             for column, amount in need:
                 amounts[column] += sign * amount
-            if not any(amounts):
+            if sign > 0:
+                front.doubt.add(node)
+            elif not any(amounts):
                 del there[priority]
                 if not there:
                     del front.standing_on[node]

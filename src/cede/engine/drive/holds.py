@@ -14,7 +14,7 @@ from cede.engine.drive.roll import Roll, makes_way
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, about
-from cede.state.columns import NODE_STATES, Int64s
+from cede.state.columns import NODE_STATES, NONE, Int64s
 
 MARGIN = 60 * SECOND
 
@@ -142,6 +142,9 @@ def expired(roll: Roll, job: Job) -> None:
 def gone_nodes(roll: Roll, job: Job) -> list[str]:
     """Those of its nodes that take no work any more, or not this one."""
     state, takes_cordoned = roll.state, roll.doctrine.takes_cordoned
+    ready = state.room().partition
+    if all(ready[state.node_index[node]] != NONE for node in job.nodes):
+        return []
     closed = {n: word for n in job.nodes if (word := NODE_STATES[state.nodes.state[state.node_index[n]]]) != "ready"}
     if closed and takes_cordoned is not None:
         there = takes_cordoned(state, choice_of(state).edition, state.work_index[job.name])
@@ -169,12 +172,47 @@ def has_room(roll: Roll, job: Job, needs: list[Int64s] | None = None) -> bool:
     state = roll.state
     if not job.nodes:
         return True
+    record = state.records.get(state.work_index[job.name])
+    if needs is None and record is not None and len(state.records) == len(state.work_index):
+        return _records_leave_room(roll, job, record.mould.need)
     members = state.members_of(state.work_index[job.name]) if needs is None else needs
     wanted: dict[int, Int64s] = {}
     for name, need in zip(job.nodes, members, strict=True):
         node = state.node_index[name]
         wanted[node] = need + wanted[node] if node in wanted else need.copy()
     return all(bool((_open(roll, node, job)[need > 0] >= need[need > 0]).all()) for node, need in wanted.items())
+
+
+def _records_leave_room(roll: Roll, job: Job, need: tuple[tuple[int, int], ...]) -> bool:
+    """The same where every workload is in records."""
+    state, room = roll.state, roll.state.room()
+    names, records = state.work_names, state.records
+    wanted: dict[int, int] = {}
+    for name in job.nodes:
+        node = state.node_index[name]
+        wanted[node] = wanted.get(node, 0) + 1
+    for node, members in wanted.items():
+        left = room.capacity[node].copy()
+        held: dict[str, list[int]] = {}
+        for row, count in room.standing[node].items():
+            other = roll.jobs.get(names[row])
+            if other is job:
+                continue
+            taken = left
+            if other is not None and other.phase is Phase.HELD:
+                taken = held.setdefault(other.name, [0] * len(left))
+            for column, amount in records[row].mould.need:
+                taken[column] -= amount * count
+            if other is not None and other.leaving is not None and makes_way(roll, other):
+                claimed = held.setdefault(str(other.leaving.claimant), [0] * len(left))
+                for column, amount in records[row].mould.need:
+                    claimed[column] += amount * count
+        for amounts in held.values():
+            for column, amount in enumerate(amounts):
+                left[column] += min(0, amount)
+        if any(left[column] < amount * members for column, amount in need):
+            return False
+    return True
 
 
 def _open(roll: Roll, node: int, claimant: Job) -> Int64s:

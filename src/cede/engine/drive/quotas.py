@@ -26,9 +26,13 @@ def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> 
     large victim of a small claimant does not make way for somebody else's hold. Where it makes a difference the quota
     itself must do, without anything borrowed.
     """
-    state, work = roll.state, roll.state.work
-    leaving: Rows = np.flatnonzero(work.state[: work.size] == PREEMPTING)
+    state = roll.state
     row = state.work_index[job.name]
+    record = state.records.get(row)
+    if record is not None and not roll.doctrine.dialect.quota and state.room().unlimited.get(record.mould.queue):
+        return True
+    work = state.work
+    leaving: Rows = np.flatnonzero(work.state[: work.size] == PREEMPTING)
     if not len(leaving) or work.queue[row] == NONE or not roll.doctrine.traits.leaving_counts:
         return True
     held: Rows = np.flatnonzero(work.state[: work.size] == RESERVED)

@@ -279,11 +279,11 @@ class Roll:
         if job.phase is Phase.RUNNING and job.leaving is None and self._runs(job):
             return
         word = word_of(self, job)
-        if STATES[self.state.work.state[self.state.work_index[job.name]]] != word:
+        if STATES[self.state.code_of(self.state.work_index[job.name])] != word:
             self._apply(Marked(job.name, word))
 
     def _runs(self, job: Job) -> bool:
-        return bool(self.state.work.state[self.state.work_index[job.name]] == RUNNING)
+        return self.state.code_of(self.state.work_index[job.name]) == RUNNING
 
     def saved(self, job: Job, at: int | None, takes: int | None = None) -> None:
         """The workload has a usable checkpoint of this time, or it is known how long one takes."""
