@@ -138,7 +138,7 @@ def _claimant(state: State, made: Decision, decided: set[str]) -> Iterator[str]:
 
 
 def _word(state: State, name: str) -> str:
-    return STATES[state.work.state[state.work_index[name]]]
+    return STATES[state.code_of(state.work_index[name])]
 
 
 def _room(state: State, ledger: Ledger, made: Decision, *, exact: bool) -> Iterator[str]:

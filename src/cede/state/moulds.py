@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cede.model.cluster import Workload
 from cede.model.workloads import PodSet
-from cede.state.columns import CHECKPOINTS, SYSTEM, Int64s
+from cede.state.columns import CHECKPOINTS, Int64s
 
 if TYPE_CHECKING:
     from cede.state.admission import Ask
@@ -37,7 +37,7 @@ class Mould:
     placement: int
     preemptible: bool
     preempts: bool
-    system: bool
+    kind: int
     saves: bool
     checkpoint_last: int
     checkpoint_time: int
@@ -57,7 +57,7 @@ def mould_of(state: State, row: int, load: Mapping[str, int]) -> Mould:
         int(work.placement[row]),
         bool(work.preemptible[row]),
         bool(work.preempts[row]),
-        bool(work.kind[row] == SYSTEM),
+        int(work.kind[row]),
         bool(work.checkpoint[row] != NO_CHECKPOINT),
         int(work.checkpoint_last[row]),
         int(work.checkpoint_time[row]),

@@ -77,9 +77,14 @@ def highest_waiting(state: State, row: int, settings: Settings) -> int | None:
 
 def fate_of(state: State, row: int, settings: Settings) -> str:
     """Whether a victim queues again: as the mode says; suspended interactive and inference work does not."""
+    return fate_of_kind(int(state.work.kind[row]), settings)
+
+
+def fate_of_kind(kind: int, settings: Settings) -> str:
+    """The same of one that is of this kind."""
     if settings.mode == "reschedule":
         return REQUEUED
-    if settings.mode == "suspend" and KINDS[int(state.work.kind[row])] not in ("interactive", "inference"):
+    if settings.mode == "suspend" and KINDS[kind] not in ("interactive", "inference"):
         return REQUEUED
     return ENDED
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting
 from cede.doctrines.backendai.known import Kind, kind_of
+from cede.doctrines.backendai.one_member import preempt
 from cede.doctrines.backendai.proposal import candidates, victims_for
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import fits, place
@@ -282,7 +283,7 @@ class _Pass:
         question: tuple[object, ...]
         if form.shape is None or form.limited:
             question = (row, head, front.changes, state.journal.grown, state.journal.reshaped, len(self.taken))
-            if front.failed == question or not self._enough(form, lower):
+            if front.failed == question:
                 return None
         else:
             # While nothing grows on a node, neither what is free there nor what may be preempted, it makes no more room
@@ -293,6 +294,10 @@ class _Pass:
                 front.failed = question
                 front.doubt.clear()
                 return None
+            if form.shape.members == 1 and len(state.records) == len(state.work_index) and not self.cycle.optimal:
+                made = preempt(state, front, self.rows, head, form, kind.settings, lower)
+                assert made is not None, "there is room without them"
+                return made
         self._book()
         claim = replace(form.claim, row=row, name=head[3])
         short = broken(kind.limits_of(state, row))
@@ -336,18 +341,6 @@ class _Pass:
                 if missing <= 0:
                     return True
         return False
-
-    def _enough(self, form: Form, lower: list[int]) -> bool:
-        """Whether all that is free and all that may be preempted come to what it needs; more than that is searched."""
-        if not self.state.nodes.size:
-            return True
-        self._book()
-        free = self.state.nodes.free
-        for column, _, total in form.needs:
-            more = sum(self.front.standing[level].amounts[column] for level in lower)
-            if int(free[column, : self.state.nodes.size].clip(0).sum()) + more < total:
-                return False
-        return True
 
     # -- one workload ------------------------------------------------------------------------------------------
 

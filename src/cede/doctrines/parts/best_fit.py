@@ -8,6 +8,7 @@ and kinds of nodes that are equally full are few.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -133,7 +134,7 @@ class NodeIndex:
             try:
                 score = scores[kind]
             except KeyError:
-                score = scores[kind] = self._score(kind, shape)
+                score = scores[kind] = self.score(kind, shape)
             if score is None:
                 continue
             if single:
@@ -151,7 +152,7 @@ class NodeIndex:
         """How many such members fit in all."""
         total = 0
         for kind, ranks in self.kinds.items():
-            score = self._score(kind, shape)
+            score = self.score(kind, shape)
             total += 0 if score is None else score[1] * len(ranks)
         return total
 
@@ -165,7 +166,7 @@ class NodeIndex:
                     return placed
         raise AssertionError("all together are enough")
 
-    def _score(self, kind: Kind, shape: Shape) -> tuple[int, int] | None:
+    def score(self, kind: Sequence[int], shape: Shape) -> tuple[int, int] | None:
         """What would be left over, as `fit.leftover` has it, and how many members fit; none if none does."""
         takes = shape.members
         for column, count in shape.need:

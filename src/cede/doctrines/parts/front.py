@@ -27,6 +27,9 @@ Totals = tuple[tuple[int, int], ...]
 End = tuple[int, int, Totals]
 """When one that holds room is expected to end, its row, and what it holds of each column."""
 
+Start = tuple[int, str, str, int]
+"""When one that runs began, its uid and name, and its row."""
+
 Order = Callable[[int, int], tuple[int, int]]
 """The doctrine's order by priority and submission."""
 
@@ -48,14 +51,6 @@ class Form:
     """What a doctrine has worked out of it once and for all."""
     shut: bool = False
     """It found no room, and none has grown since that one of its members fits in."""
-
-
-@dataclass(slots=True)
-class Standing:
-    """What may be preempted of one priority: how many, and how much of each column."""
-
-    count: int
-    amounts: list[int]
 
 
 class Front:
@@ -86,11 +81,12 @@ class Front:
         """Those forms that somebody waits with."""
         self.fresh: list[Key] = []
         """Those that joined since the last pass that was completed."""
-        self.standing: dict[int, Standing] = {}
+        self.standing: dict[int, list[Start]] = {}
+        """By priority: those that may be preempted, by their start."""
         self.standing_on: dict[int, dict[int, list[int]]] = {}
         """By node, and by priority: how much of each column may be preempted there."""
         self.changes = 0
-        """Counts the changes of `standing`."""
+        """Counts the changes of `standing` and `standing_on`."""
         self.ends: list[End] = []
         self.seen: tuple[int, int] | None = None
         """`grown` and `reshaped` of the journal at the last pass that was completed."""
@@ -117,7 +113,7 @@ class Front:
 class Row:
     """What is kept of a workload: as it waits, or as it stands. `walltime` is NEVER where it does not say."""
 
-    __slots__ = ("end", "form", "front", "key", "open", "priority", "stands", "waits", "walltime")
+    __slots__ = ("end", "form", "front", "key", "open", "priority", "stands", "start", "waits", "walltime")
 
     def __init__(self, front: Front, form: Form, key: Key, walltime: int, priority: int) -> None:
         self.walltime = walltime
@@ -129,6 +125,7 @@ class Row:
         self.priority = priority
         self.stands: list[tuple[int, Need]] = []
         """Of one that may be preempted: each node it stands on, and what it takes there."""
+        self.start: Start
         self.end: End | None = None
 
 
@@ -288,7 +285,7 @@ class Fronts:
         """It holds room: as one that may be preempted, and until it is expected to end."""
         front = known.front
         if record is not None:
-            may_go = code == RUNNING and record.preemptible and not record.mould.system
+            may_go = code == RUNNING and record.preemptible and record.mould.kind != SYSTEM
             started = record.started
         else:
             work = state.work
@@ -296,6 +293,7 @@ class Fronts:
             started = int(work.started[row])
         if may_go:
             known.open = True
+            known.start = (started, *known.key[2:])
             if record is not None:
                 known.stands = [(node, record.mould.need) for node in record.nodes]
             else:
@@ -317,21 +315,26 @@ class Fronts:
     def _add(self, known: Row, sign: int) -> None:
         front, priority = known.front, known.priority
         front.changes += 1
-        found = front.standing.get(priority)
-        if found is None:
-            found = front.standing[priority] = Standing(0, [0] * len(known.form.claim.vectors[0]))
-        found.count += sign
-        for column, amount in known.form.totals:
-            found.amounts[column] += sign * amount
-        if not found.count:
-            del front.standing[priority]
+        began = front.standing.get(priority)
+        if sign > 0:
+            if began is None:
+                front.standing[priority] = [known.start]
+            else:
+                insort(began, known.start)
+        else:
+            assert began is not None
+            if len(began) == 1:
+                del front.standing[priority]
+            else:
+                del began[bisect_left(began, known.start)]
+        columns = len(known.form.claim.vectors[0])
         for node, need in known.stands:
             there = front.standing_on.get(node)
             if there is None:
                 there = front.standing_on[node] = {}
             amounts = there.get(priority)
             if amounts is None:
-                amounts = there[priority] = [0] * len(found.amounts)
+                amounts = there[priority] = [0] * columns
             for column, amount in need:
                 amounts[column] += sign * amount
             if sign > 0:

@@ -1,4 +1,4 @@
-"""The short way to what acts leads where the whole plan leads, through whatever happens."""
+"""Under bep-1014 what acts without words is what the whole plan decides, through whatever happens."""
 
 from __future__ import annotations
 
