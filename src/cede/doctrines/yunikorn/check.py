@@ -53,8 +53,8 @@ class Audit:
 
     def _sum_up(self, queue: int) -> dict[int, int]:
         work, size = self.state.work, self.state.work.size
-        below = [other for other in range(self.state.tree.size) if queue in self._up(other)]
-        here = np.isin(work.queue[:size], below) & HOLDING[work.state[:size]]
+        below = np.array([queue in self._up(other) for other in (*range(self.state.tree.size), NONE)])
+        here = below[work.queue[:size]] & HOLDING[work.state[:size]]
         return dict(enumerate(work.usage[:, :size][:, here].sum(axis=1).tolist()))
 
     def _follow(self, made: Decision) -> None:

@@ -5,7 +5,8 @@ search for victims finds more room on a node; and where the bound is too little 
 search for.
 
 By the laws a candidate counts if its queue keeps its own guarantee without it. Release 1.9 takes of a queue if
-something on its path is above its guarantee, or nothing on it has one; how much it takes then, it does not ask for.
+something on its path is above its guarantee, or nothing on it has one; how much it takes then, it does not ask for. But
+what is free beside its victims counts for nothing in the end: they must have as much of some type as is asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from cede.doctrines.yunikorn.queues import Queues
 from cede.state.columns import NONE, RUNNING
 from cede.state.state import State
+from cede.state.units import WHOLE
 
 if TYPE_CHECKING:
     from cede.doctrines.yunikorn.line import Kind
@@ -72,6 +74,7 @@ class Bound:
         self.kinds: list[Kind] = []
         """Those that it was asked for."""
         self.most: list[list[int]] = []
+        """By node, what could be free of each column; to release 1.9, and then what candidates alone would leave."""
         self.read = -1
         """Up to which entry of the log it is true; -1: it is not worked out."""
 
@@ -82,6 +85,8 @@ class Freeable:
     def __init__(self, state: State, queues: Queues, *, shipped: bool) -> None:
         self.queues = queues
         self.shipped = shipped
+        self.odd = False
+        """Whether one takes something else of its queue than of its node."""
         self.log: list[int] = []
         self.bounds: dict[tuple[int, int], Bound] = {}
         self._candidates: dict[int, _Candidate] = {}
@@ -97,13 +102,16 @@ class Freeable:
         queue = int(work.queue[row])
         if code != RUNNING or queue == NONE or work.required_node[row] != NONE:
             return
-        usage = work.usage[:, row].tolist()
+        usage, amounts = work.usage[:, row].tolist(), state.residents.amount[:, resident].tolist()
+        if not self.odd and usage[WHOLE + 1 :] != amounts[WHOLE + 1 :]:
+            self.odd = True
+            self._forget_bounds()
         takes = () if self.shipped else tuple([usage[column] for column in self.queues.guarantee(queue)])
         sizes = self._sizes.setdefault(queue, {})
         size = sizes.get(takes)
         if size is None:
             size = sizes[takes] = _Size(self._is_lawful(queue, takes))
-        node, amounts = int(state.residents.node[resident]), state.residents.amount[:, resident].tolist()
+        node = int(state.residents.node[resident])
         one = _Candidate(queue, int(work.priority[row]), node, amounts, size)
         self._candidates[row] = self._on_node[node][row] = one
         size.nodes[row] = node
@@ -140,8 +148,11 @@ class Freeable:
         """Nobody follows a log that has become long."""
         if len(self.log) > LOG:
             self.log.clear()
-            for bound in self.bounds.values():
-                bound.read = -1
+            self._forget_bounds()
+
+    def _forget_bounds(self) -> None:
+        for bound in self.bounds.values():
+            bound.read = -1
 
     def drop_unused(self) -> None:
         """Bounds that nobody waits for."""
@@ -182,7 +193,9 @@ class Freeable:
         """What is free there, and what all candidates of the node would leave."""
         priority, open_, always = bound.priority, bound.open, bound.always
         found = free
+        if self.shipped:
+            found = [0] * len(free)
         for one in self._on_node[node].values():
             if one.priority <= priority and one.queue in open_ and (one.size.lawful or one.queue in always):
                 found = [*map(int.__add__, found, one.amounts)]
-        return found
+        return [*map(int.__add__, found, free), *found] if self.shipped else found

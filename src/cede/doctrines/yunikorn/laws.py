@@ -22,7 +22,7 @@ from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
 from cede.doctrines.yunikorn.line import MAYBE, NO_SET, Family, Form, Key, Kind, line_of
 from cede.doctrines.yunikorn.queues import queues_of
 from cede.doctrines.yunikorn.search import best_set
-from cede.doctrines.yunikorn.settings import LAWS, Mode, mode_of
+from cede.doctrines.yunikorn.settings import LAWS
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
 from cede.model.plan import Decision
@@ -52,9 +52,8 @@ class _Plan:
         state = cycle.state
         self.cycle = cycle
         self.queues = queues_of(state, LAWS)
-        choice = state.static.doctrine
-        self.mode: Mode = mode_of({} if choice is None else choice.settings)
         self.line = line_of(cycle, self.queues)
+        self.mode = self.line.mode
         self.known: dict[Any, Decision] = {}
         self.mark = -1
         self.agenda: Agenda = []

@@ -19,6 +19,7 @@ from cede.doctrines.yunikorn.answers import refused
 from cede.doctrines.yunikorn.ask import Ask, ask_of
 from cede.doctrines.yunikorn.freeable import Bound, Freeable
 from cede.doctrines.yunikorn.queues import Queues
+from cede.doctrines.yunikorn.settings import Mode, mode_of
 from cede.doctrines.yunikorn.snapshot import Leaving, leaving_of
 from cede.model.plan import Decision
 from cede.state.columns import GONE, NONE, SPREAD, SUSPENDED
@@ -91,6 +92,17 @@ class Form:
                     if there[column] < amount:
                         break
                 else:
+                    return True
+        return False
+
+    def gains_any(self, most: list[list[int]], nodes: Iterable[int]) -> bool:
+        """The same of what could be free, where no node has room as it is: and victims have enough of some type."""
+        asked = self.ask.amounts.items()
+        for node in nodes:
+            if self.fits_any(most, (node,)):
+                there = most[node]
+                half = len(there) // 2
+                if any(there[half + column] >= amount for column, amount in asked):
                     return True
         return False
 
@@ -176,6 +188,7 @@ class Line:
         """Forms of one leaf that ask for the same types: what they may claim of guarantees is the same."""
         self.leaves: dict[int, list[Form]] = {}
         """Forms of one leaf."""
+        self._volatile: list[Form] = []
         self.live: dict[int, Kind] = {}
         """Kinds that somebody waits with, by number."""
         self.fresh: list[int] = []
@@ -184,6 +197,10 @@ class Line:
         """Counts what changed but arrivals, in the cluster or by a booking."""
         self._followed = 0
         self._numbers = 0
+        self.pinned = 0
+        """How many wait for a certain node."""
+        choice = static.doctrine
+        self.mode: Mode = mode_of({} if choice is None else choice.settings)
         self._places: dict[int, tuple[int, tuple[int, ...]]] | None = None
         """The queue and the nodes of those that hold room, once room is watched."""
         self.freeable: Freeable | None = None
@@ -240,9 +257,12 @@ class Line:
             self._tell_usage(state)
         if self.changes != self._followed:
             self._followed = self.changes
-            for form in self.forms.values():
-                form.roomless = form.roomless and not form.volatile
+            self._forget_volatile()
         return True
+
+    def _forget_volatile(self) -> None:
+        for form in self._volatile:
+            form.roomless = False
 
     def _note(self, state: State, row: int) -> None:
         """Who this row stands for, or stood for."""
@@ -357,12 +377,14 @@ class Line:
             kind.form.kinds.append(kind)
         insort(kind.entries, known.key)
         kind.form.count += 1
+        self.pinned += kind.form.pinned
         self.fresh.append(row)
 
     def _leave(self, known: _Waiting) -> None:
         kind = known.kind
         del kind.entries[bisect_left(kind.entries, known.key)]
         kind.form.count -= 1
+        self.pinned -= kind.form.pinned
         if not kind.entries:
             del self.live[kind.number]
             kind.form.kinds.remove(kind)
@@ -389,12 +411,15 @@ class Line:
         self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
         if self.freeable is not None:
             self.freeable.drop_unused()
+        self._volatile.clear()
         self.families.clear()
         self.leaves.clear()
         for form in self.forms.values():
             self._sort_in(form)
 
     def _sort_in(self, form: Form) -> None:
+        if form.volatile:
+            self._volatile.append(form)
         self.families.setdefault(form.family, []).append(form)
         self.leaves.setdefault(form.ask.leaf, []).append(form)
 
@@ -427,8 +452,7 @@ class Line:
             self._shifted.add(queue)
             self._tell_usage(state)
             self._shifted.add(queue)
-        for form in self.forms.values():
-            form.roomless = form.roomless and not form.volatile
+        self._forget_volatile()
 
     def may_suffice(self, kind: Kind) -> bool:
         """False only if no victims make room for one of this kind: a search found none, or on no node is there enough
@@ -444,11 +468,18 @@ class Line:
         grown = self.freeable.refresh(bound, self.free)
         if grown:
             for each in bound.kinds:
-                if each.victims == TOO_LITTLE and each.form.fits_any(bound.most, grown):
+                if each.victims == TOO_LITTLE and self._may_do(each.form, bound, grown):
                     each.victims = MAYBE
-        if kind.victims == MAYBE and not kind.form.fits_any(bound.most, range(len(bound.most))):
+        if kind.victims == MAYBE and not self._may_do(kind.form, bound, range(len(bound.most))):
             kind.victims = TOO_LITTLE
         return kind.victims == MAYBE
+
+    def _may_do(self, form: Form, bound: Bound, nodes: Iterable[int]) -> bool:
+        """Whether on one of these nodes there is enough for one of this form, as far as the bound can tell."""
+        assert self.freeable is not None
+        if self._shipped and form.roomless and not self.freeable.odd:
+            return form.gains_any(bound.most, nodes)
+        return form.fits_any(bound.most, nodes)
 
     def forget_room(self) -> None:
         """Nothing is known of who finds room."""

@@ -14,6 +14,7 @@ import numpy as np
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.yunikorn.queues import Amounts, Queues, total_capacity
 from cede.doctrines.yunikorn.settings import INT32
+from cede.model.plan import Decision
 from cede.state.columns import GONE, NONE, SUSPENDED
 from cede.state.entry import partition_of
 from cede.state.state import State
@@ -195,19 +196,19 @@ class Turns:
             yield from tuple(self._in_leaf(queue))
         yield from tuple(self._in_leaf(NONE))
 
-    def decide(self, row: int, action: str) -> None:
+    def decide(self, row: int, made: Decision) -> None:
         """This ask was answered; if it starts or preempts, it waits no more and queues hold more, or less."""
         queue = int(self.state.work.queue[row])
         path = (queue, *self.queues.path_of(queue)[1:])
         self._decided.add(row)
         for above in path:
             self._left[above] -= 1
-        if action not in ("start", "preempt"):
+        if made.action not in ("start", "preempt"):
             self._line[queue].remove(row)
             return
         del self._line[queue]
         self.waiting[queue].remove(row)
-        self._order.changed(path, preempted=action == "preempt")
+        self._order.changed(path, preempted=made.action == "preempt")
 
     def _first(self, queue: int) -> int | None:
         rows = self.waiting.get(queue)

@@ -37,14 +37,21 @@ class Queues:
         """The place of each queue in the order of names; the last row is of work without a queue."""
         self.rank[sorted(range(tree.size), key=tree.names.__getitem__)] = np.arange(tree.size)
         self._inside: dict[int, frozenset[int]] = {}
+        self._guaranteeing: list[list[int]] = [
+            [above for above in reversed(path) if self.guaranteed[above] is not None] for path in self.path
+        ]
 
     def guarantee(self, queue: int) -> Amounts:
         """What the queue itself is guaranteed; nothing where that is unset."""
         return self.guaranteed[queue] or {}
 
+    def guaranteeing(self, queue: int) -> list[int]:
+        """The queues on the path that guarantee something, the highest first."""
+        return [] if queue == NONE else self._guaranteeing[queue]
+
     def guarantor(self, queue: int) -> int:
         """The nearest queue on the path that guarantees anything, NONE if there is none."""
-        return next((above for above in self.path_of(queue) if self.guaranteed[above] is not None), NONE)
+        return next(reversed(self.guaranteeing(queue)), NONE)
 
     def promise(self, leaf: int, asked: Iterable[int]) -> tuple[int, list[tuple[int, int]]]:
         """The nearest queue on the path of the leaf that guarantees a requested type, NONE if there is none; and how

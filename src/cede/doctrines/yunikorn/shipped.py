@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from heapq import heapify, heappop
+from itertools import chain
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from cede.doctrines.yunikorn.queues import queues_of, total_capacity
 from cede.doctrines.yunikorn.quota import cut_back
 from cede.doctrines.yunikorn.reach import Reach, candidates, ranks_of, reach_of, short_at_root
 from cede.doctrines.yunikorn.reservations import held_nodes, may_expire, usable
-from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED, mode_of
+from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.vectors import Vector, within
 from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
@@ -42,6 +42,7 @@ from cede.state.state import State
 
 END: Key = (1 << 62, 0, "", "", 0)
 """After everybody."""
+ACTS = ("start", "preempt")
 UNREAD = ("app",)
 """What release 1.9 does not read of a claimant."""
 
@@ -52,8 +53,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     An ask whose queue has no attempt left is looked at again in the next pass, if there is one. Where one ask is asked
     for, those ahead of it are decided too, so that it finds what they leave.
     """
-    plan = _Plan(cycle)
-    return plan.everybody() if cycle.words else plan.what_acts()
+    return _Plan(cycle).decisions()
 
 
 @dataclass(slots=True)
@@ -73,6 +73,157 @@ class _Turn:
         return self.singles if form.ask.claim.single else self.gangs
 
 
+class _Woken:
+    """Those that may have a way, in the order of `Turns`: in each leaf who may start, and who may try to preempt."""
+
+    def __init__(self, plan: _Plan, came: list[int]) -> None:
+        self.plan = plan
+        self.line = line = plan.line
+        self.state = plan.cycle.state
+        eligible = eligible_of(plan.cycle, line, plan.memory, came)
+        self.leaves: dict[int, _Turn] = {}
+        for leaf, forms in line.leaves.items():
+            live = [form for form in forms if form.kinds]
+            if live:
+                self.leaves[leaf] = _Turn(eligible.leaf(self.state, leaf), live)
+        self._order: QueueOrder | None = None
+        self._asked: tuple[_Turn, Key, Kind, bool]
+        """Who was come to last; and whether it is to start, or tries to preempt."""
+
+    def one_pass(self) -> Iterator[int]:
+        """Those that are not decided yet, as the tree stands now.
+
+        Where nobody has a way, the order in which they try is of no account.
+        """
+        queues: Iterable[int] = self.leaves
+        if self._may_act():
+            if self._order is None:
+                self._order = QueueOrder(self.state, self.plan.queues, self.leaves, self._first, self._wanted)
+            queues = (*self._order.in_order(lambda _: True), NONE)
+        for queue in queues:
+            if queue in self.leaves:
+                yield from self._in_leaf(self.leaves[queue])
+
+    def _in_leaf(self, turn: _Turn) -> Iterator[int]:
+        """Those of a leaf; nobody tries to preempt in this pass once it has no attempt left. Who comes back here from
+        its answer had no way.
+        """
+        plan, line, leaf, now = self.plan, self.line, turn.leaf, self.state.now
+        attempts = 0
+        turn.used_up = None
+        starters: list[tuple[Key, int]] = []
+        if turn.starting:
+            starters = [
+                (key, kind.number)
+                for form in turn.starting
+                for kind in form.kinds
+                if (key := self._after(kind, turn.decided(form))) is not None
+            ]
+            heapify(starters)
+        ready = leaf.in_turn(turn.singles, line, plan.memory, now) if plan.mode.enabled else iter(())
+        tries = next(ready, None)
+        while starters or tries is not None:
+            if starters and (tries is None or starters[0][0] <= tries[0]):
+                key, number = heappop(starters)
+                kind = line.live[number]
+                if plan.has_room(kind.form):
+                    self._asked = turn, key, kind, True
+                    yield key[4]
+                    kind.form.roomless = True
+                continue
+            assert tries is not None
+            key, kind = tries
+            if key[4] in plan.gone or key[2] in plan.memory.triggered:
+                tries = next(ready, None)
+                continue
+            attempts += 1
+            if not plan.tries_in_vain(turn.leaf, kind, key):
+                self._asked = turn, key, kind, False
+                yield key[4]
+            turn.singles = key
+            leaf.tried[key] = None
+            leaf.tried_at = now
+            if attempts == ATTEMPTS:
+                turn.used_up, tries = key, None
+            else:
+                tries = next(ready, None)
+        turn.gangs = END
+        turn.singles = END if turn.used_up is None else turn.singles
+
+    def answer(self) -> Decision | None:
+        """What the last one does; none if it has no way."""
+        _, key, kind, starts = self._asked
+        return self.plan.begin(key[4]) if starts else self.plan.attempt(kind, key)
+
+    def decide(self, row: int, made: Decision) -> None:
+        """The last one starts or preempts: it waits no more, and queues hold more, or less."""
+        state, line = self.state, self.line
+        turn, key, _, starts = self._asked
+        turn.gangs = key
+        turn.singles = turn.singles if starts and turn.used_up is not None else key
+        nodes = {state.node_index[node] for node in made.nodes}
+        for victim in made.victims:
+            nodes.update(state.residents.node[state.residents_of(state.work_index[victim.workload])].tolist())
+        queue = int(state.work.queue[row])
+        line.booked(state, queue, nodes)
+        if made.victims:
+            line.forget_room()
+        if self._order is not None:
+            self._order.changed(self.plan.queues.path_of(queue), preempted=bool(made.victims))
+
+    def wake(self) -> None:
+        """The cycle knows when somebody may try again."""
+        plan = self.plan
+        if plan.mode.enabled:
+            for turn in self.leaves.values():
+                turn.leaf.wake(plan.cycle, self.line, plan.memory, plan.gone, turn.used_up)
+
+    def _first(self, queue: int) -> int | None:
+        """The highest priority that waits in the queue itself."""
+        gone = self.plan.gone
+        found = [
+            -kind.entries[0][0]
+            for form in (self.leaves[queue].forms if queue in self.leaves else ())
+            for kind in form.kinds
+            if not gone or any(key[4] not in gone for key in kind.entries)
+        ]
+        return max(found, default=None)
+
+    def _wanted(self, queue: int) -> list[int]:
+        """What all that wait in the queue itself ask for."""
+        gone = self.plan.gone
+        total = [0] * len(self.state.units)
+        for form in self.leaves[queue].forms if queue in self.leaves else ():
+            count = form.count
+            if gone:
+                count -= sum(key[4] in gone for kind in form.kinds for key in kind.entries)
+            total = [have + count * amount for have, amount in zip(total, form.usage, strict=True)]
+        return total
+
+    def _after(self, kind: Kind, decided: Key | None) -> Key | None:
+        """The first of a kind that was not decided yet."""
+        entries = kind.entries
+        at = 0 if decided is None else bisect_right(entries, decided)
+        while at < len(entries) and entries[at][4] in self.plan.gone:
+            at += 1
+        return entries[at] if at < len(entries) else None
+
+    def _may_act(self) -> bool:
+        """False only if nobody starts or preempts as things are; each leaf knows the forms that may start."""
+        plan, changes, found = self.plan, self.line.changes, False
+        for turn in self.leaves.values():
+            turn.starting = [form for form in turn.forms if not form.roomless and plan.may_start(form)]
+            found = found or bool(turn.starting)
+            if not found and plan.mode.enabled and turn.leaf.ready:
+                found = any(
+                    kind.looked != changes and kind.preempts and not plan.in_vain(turn.leaf, kind)
+                    for form in turn.forms
+                    if form.may_claim
+                    for kind in form.kinds
+                )
+        return found
+
+
 class _Plan:
     """One cycle under way."""
 
@@ -80,9 +231,8 @@ class _Plan:
         state = cycle.state
         self.cycle = cycle
         self.queues = queues_of(state, SHIPPED)
-        choice = state.static.doctrine
-        self.mode = mode_of({} if choice is None else choice.settings)
         self.line = line_of(cycle, self.queues, UNREAD, shipped=True)
+        self.mode = self.line.mode
         self.memory = memory_of(cycle, self.line.moved)
         self.attempts: Counter[int] = Counter()
         self.taken = held_nodes(state)
@@ -97,21 +247,39 @@ class _Plan:
         self.rest_at = -1
         """By leaf, what remains of the guarantees on its path; as of which change."""
 
-    # -- everybody, with words ---------------------------------------------------------------------------------
+    def decisions(self) -> Iterator[Decision]:
+        """With words everybody is told; without, what acts, up to the first preemption, and who can never run.
 
-    def everybody(self) -> Iterator[Decision]:
-        cycle = self.cycle
-        cycle.memory.pop(ELIGIBLE, None)
-        self.line.forget_room()
-        self.line.newcomers()
-        for made in cut_back(cycle, self.queues):
-            if cycle.only is None:
+        Those behind a preemption are decided too, for an attempt in vain is remembered.
+        """
+        cycle, line = self.cycle, self.line
+        came = line.newcomers()
+        for row in () if cycle.words else came:
+            never = line.refusal(cycle.state, row)
+            if never is not None:
+                yield never
+        cuts = list(cut_back(cycle, self.queues)) if self.mode.quota else []
+        everybody = cycle.words or bool(cuts) or self._is_odd()
+        if everybody:
+            cycle.memory.pop(ELIGIBLE, None)
+            line.forget_room()
+        else:
+            line.watch_room(cycle.state)
+        passes = self._in_passes(Turns(cycle.state, self.queues) if everybody else _Woken(self, came))
+        preempted = False
+        for made in chain(cuts if cycle.only is None else (), passes):
+            if cycle.words:
                 yield made
-        yield from self._in_passes()
+            elif made.action in ACTS or made.victims:
+                if not preempted:
+                    yield made
+                preempted = preempted or bool(made.victims)
+        if everybody and not cycle.words:
+            line.forget_room()
 
-    def _in_passes(self) -> Iterator[Decision]:
+    def _in_passes(self, turns: Turns | _Woken) -> Iterator[Decision]:
+        """Pass after pass, each ended by its first result."""
         cycle = self.cycle
-        turns = Turns(cycle.state, self.queues)
         found = True
         left: list[int] = []
         while found:
@@ -121,203 +289,40 @@ class _Plan:
             left.clear()
             for row in turns.one_pass():
                 asked = cycle.only in (None, row)
-                answer = self.answer(cycle if asked else cycle.quiet(), row)
+                answer = (
+                    turns.answer() if isinstance(turns, _Woken) else self.answer(cycle if asked else cycle.quiet(), row)
+                )
                 if answer is None:
                     left.append(row)
                     continue
-                found = answer.action in ("start", "preempt")
-                turns.decide(row, answer.action)
+                found = answer.action in ACTS
                 if found:
                     self.gone.add(row)
+                turns.decide(row, answer)
                 if asked:
                     yield answer
                 if row == cycle.only:
                     return
                 if found:
                     break
+        if isinstance(turns, _Woken):
+            turns.wake()
+            return
         for row in left:
             if cycle.only in (None, row):
                 yield self.out_of_attempts(row)
-
-    # -- what acts, up to the first preemption -----------------------------------------------------------------
-
-    def what_acts(self) -> Iterator[Decision]:
-        """Those behind a preemption are decided too, for an attempt in vain is remembered."""
-        cycle, line = self.cycle, self.line
-        came = line.newcomers()
-        for row in came:
-            never = line.refusal(cycle.state, row)
-            if never is not None:
-                yield never
-        cuts = list(cut_back(cycle, self.queues))
-        made: Iterable[Decision]
-        if cuts or self._is_odd():
-            cycle.memory.pop(ELIGIBLE, None)
-            line.forget_room()
-            made = (*cuts, *(one for one in self._in_passes() if one.action in ("start", "preempt")))
-            line.forget_room()
-        else:
-            line.watch_room(cycle.state)
-            made = self._in_quick_passes(came)
-        preempted = False
-        for one in made:
-            if not preempted:
-                yield one
-            preempted = preempted or bool(one.victims)
 
     def _is_odd(self) -> bool:
         """Whether more than room, guarantees and limits of queues tells asks apart: then everybody is asked."""
         state = self.cycle.state
         return bool(
-            state.static.tenants
-            or state.reservations
-            or state.apps.names
-            or not state.nodes.size
-            or any(form.pinned and form.kinds for form in self.line.forms.values())
+            state.static.tenants or state.reservations or state.apps.names or not state.nodes.size or self.line.pinned
         )
 
-    def _in_quick_passes(self, came: list[int]) -> Iterator[Decision]:
-        """As `_in_passes`, but in each leaf only those are come to who may start, and who may try to preempt."""
-        state, line, cycle = self.cycle.state, self.line, self.cycle
-        eligible = eligible_of(cycle, line, self.memory, came)
-        leaves: dict[int, _Turn] = {}
-        for leaf, forms in line.leaves.items():
-            live = [form for form in forms if form.kinds]
-            if live:
-                leaves[leaf] = _Turn(eligible.leaf(state, leaf), live)
-        order: QueueOrder | None = None
-        made: Decision | None = None
-        while True:
-            # Where nobody has a way, the order in which they are told so is of no account.
-            turns: Iterable[int] = leaves
-            if self._may_act(leaves):
-                if order is None:
-                    first, asked = partial(self._first, leaves), partial(self._asked, leaves)
-                    order = QueueOrder(state, self.queues, leaves, first, asked)
-                turns = (*order.in_order(lambda _: True), NONE)
-            for queue in turns:
-                if queue in leaves:
-                    made = self._pass_over(leaves[queue])
-                    if made is not None:
-                        break
-            if made is None:
-                break
-            row = state.work_index[made.workload or ""]
-            self.gone.add(row)
-            nodes = {state.node_index[node] for node in made.nodes}
-            for victim in made.victims:
-                nodes.update(state.residents.node[state.residents_of(state.work_index[victim.workload])].tolist())
-            line.booked(state, int(state.work.queue[row]), nodes)
-            if made.victims:
-                line.forget_room()
-            assert order is not None
-            order.changed(self.queues.path_of(int(state.work.queue[row])), preempted=bool(made.victims))
-            yield made
-            made = None
-        if self.mode.enabled:
-            for turn in leaves.values():
-                turn.leaf.wake(cycle, line, self.memory, self.gone, turn.used_up)
+    def may_start(self, form: Form) -> bool:
+        return form.refusal is None and self.has_room(form) and self._fits_headroom(form)
 
-    def _first(self, leaves: Mapping[int, _Turn], queue: int) -> int | None:
-        """The highest priority that waits in the queue itself."""
-        found = [
-            -kind.entries[0][0]
-            for form in (leaves[queue].forms if queue in leaves else ())
-            for kind in form.kinds
-            if not self.gone or any(key[4] not in self.gone for key in kind.entries)
-        ]
-        return max(found, default=None)
-
-    def _asked(self, leaves: Mapping[int, _Turn], queue: int) -> list[int]:
-        """What all that wait in the queue itself ask for."""
-        total = [0] * len(self.cycle.state.units)
-        for form in leaves[queue].forms if queue in leaves else ():
-            count = form.count
-            if self.gone:
-                count -= sum(key[4] in self.gone for kind in form.kinds for key in kind.entries)
-            total = [have + count * amount for have, amount in zip(total, form.usage, strict=True)]
-        return total
-
-    def _pass_over(self, turn: _Turn) -> Decision | None:
-        """The first of a leaf that starts or preempts, of those that were not decided yet; nobody else tries to preempt
-        in this pass once the leaf has no attempt left.
-        """
-        line, leaf, state = self.line, turn.leaf, self.cycle.state
-        attempts = 0
-        turn.used_up = None
-        starters: list[tuple[Key, int]] = []
-        if turn.starting:
-            starters = [
-                (key, kind.number)
-                for form in turn.starting
-                for kind in form.kinds
-                if (key := self._after(kind, turn.decided(form))) is not None
-            ]
-            heapify(starters)
-        ready = leaf.in_turn(turn.singles, line, self.memory, state.now) if self.mode.enabled else iter(())
-        tries = next(ready, None)
-        while starters or tries is not None:
-            if starters and (tries is None or starters[0][0] <= tries[0]):
-                key, number = heappop(starters)
-                kind = line.live[number]
-                if not self._has_room(kind.form):
-                    continue
-                made = begun(self.cycle, self._ask(state, key[4]))
-                if made is not None:
-                    turn.gangs = key
-                    turn.singles = key if turn.used_up is None else turn.singles
-                    return made
-                kind.form.roomless = True
-                continue
-            assert tries is not None
-            key, kind = tries
-            if key[4] in self.gone or key[2] in self.memory.triggered:
-                tries = next(ready, None)
-                continue
-            attempts += 1
-            made = self._try(turn, kind, key)
-            turn.singles = key
-            if made is not None:
-                turn.gangs = key
-                return made
-            leaf.tried[key] = None
-            leaf.tried_at = state.now
-            if attempts == ATTEMPTS:
-                turn.used_up, tries = key, None
-            else:
-                tries = next(ready, None)
-        turn.gangs = END
-        turn.singles = END if turn.used_up is None else turn.singles
-        return None
-
-    def _after(self, kind: Kind, decided: Key | None) -> Key | None:
-        """The first of a kind that was not decided yet."""
-        entries = kind.entries
-        at = 0 if decided is None else bisect_right(entries, decided)
-        while at < len(entries) and entries[at][4] in self.gone:
-            at += 1
-        return entries[at] if at < len(entries) else None
-
-    def _may_act(self, leaves: Mapping[int, _Turn]) -> bool:
-        """False only if nobody starts or preempts as things are; each leaf knows the forms that may start."""
-        found = False
-        for turn in leaves.values():
-            turn.starting = [form for form in turn.forms if self._may_start(form)]
-            found = found or bool(turn.starting)
-            if not found and self.mode.enabled and turn.leaf.ready:
-                found = any(self._may_preempt(turn.leaf, kind) for form in turn.forms for kind in form.kinds)
-        return found
-
-    def _may_preempt(self, leaf: Leaf, kind: Kind) -> bool:
-        """False only if it is known that those of this kind preempt nobody as things are."""
-        if not kind.preempts or not kind.form.may_claim or kind.looked == self.line.changes:
-            return False
-        return not self._in_vain(leaf, kind)
-
-    def _may_start(self, form: Form) -> bool:
-        return form.refusal is None and self._has_room(form) and self._fits_headroom(form)
-
-    def _has_room(self, form: Form) -> bool:
+    def has_room(self, form: Form) -> bool:
         """False only if no node has room for those of this form."""
         if not form.roomless and not form.volatile:
             form.roomless = not form.may_fit(self.line.free)
@@ -343,32 +348,38 @@ class _Plan:
         used, most = self.line.used_quota(state, path[-1]), total_capacity(state, form.partition)
         return all(used[c] + amount <= most[c] for c, amount in ask.amounts.items() if c in most)
 
-    def _try(self, turn: _Turn, kind: Kind, key: Key) -> Decision | None:
-        """An attempt to preempt; none if it is in vain. Of those that are alike one need try, as long as nothing is
-        booked.
+    def tries_in_vain(self, leaf: Leaf, kind: Kind, key: Key) -> bool:
+        """Whether it is known that an attempt of this one is in vain; then that is what it comes to. Of those that are
+        alike one need try, as long as nothing is booked.
         """
-        line, memory = self.line, self.memory
-        rule = kind.rule if kind.looked == line.changes else self._in_vain(turn.leaf, kind)
+        rule = kind.rule if kind.looked == self.line.changes else self.in_vain(leaf, kind)
         if rule:
             seen = self.seen.get(rule)
             if seen is None:
-                state = self.cycle.state
-                seen = self.seen[rule] = Checked(state.now, state.version, rule)
-            memory.checked[key[2]] = seen
-            return None
+                seen = self.seen[rule] = Checked(self.cycle.state.now, self.cycle.state.version, rule)
+            self.memory.checked[key[2]] = seen
+        return bool(rule)
+
+    def attempt(self, kind: Kind, key: Key) -> Decision | None:
+        """An attempt to preempt; none if it is in vain."""
         self.attempts.clear()
         ask = self._ask(self.cycle.state, key[4])
         made = self._make_room(self.cycle, ask, tried=self._fits_headroom(kind.form))
         if made is not None and made.action == "preempt":
             return made
-        kind.looked, kind.rule = line.changes, memory.checked[key[2]].rule
+        kind.looked, kind.rule = self.line.changes, self.memory.checked[key[2]].rule
         return None
 
-    def _in_vain(self, leaf: Leaf, kind: Kind) -> str:
+    def begin(self, row: int) -> Decision | None:
+        """It starts, if it fits somewhere."""
+        return begun(self.cycle, self._ask(self.cycle.state, row))
+
+    def in_vain(self, leaf: Leaf, kind: Kind) -> str:
         """The rule by which an attempt is in vain, where that is known without one; else nothing.
 
         If the ask fits what its leaf is owed as things are, it comes to the nodes; and if on none of these is there
-        enough though everybody left who may, it finds no victims.
+        enough though everybody left who may, it finds no victims, or too few. Which of the two is of interest with
+        words only, and then every attempt is made.
         """
         line, form = self.line, kind.form
         if not self._may_be_owed(leaf, form):
@@ -522,11 +533,11 @@ class _Plan:
         self, cycle: Cycle, ask: Ask, attempt: Attempt, outcome: Outcome, reach: Reach, found: Candidates
     ) -> Decision:
         state, queues, snapshot = cycle.state, self.queues, attempt.snapshot
-        facts = facts_about(state, queues, snapshot, ask, reach.fence, ranks=ranks_of(state, queues, reach, ask))
         rule = outcome.refusal or rules.VICTIM
         self.memory.checked[ask.claim.name] = Checked(state.now, state.version, rule.id)
         if outcome.refusal is not None and not cycle.words:
             return waiting(cycle, ask, outcome.refusal)
+        facts = facts_about(state, queues, snapshot, ask, reach.fence, ranks=ranks_of(state, queues, reach, ask))
         if outcome.refusal is not None:
             count = int(found.open.sum())
             rest = snapshot.remaining(ask.leaf)

@@ -55,7 +55,7 @@ class Snapshot:
         """So much comes to the queue and to all above it, or goes."""
         self._rest.clear()
         for above in self.queues.path_of(queue):
-            used = self.used(above)
+            used = self._used.get(above) or self.used(above)
             for column, amount in amounts:
                 used[column] += sign * amount
 
@@ -76,20 +76,19 @@ class Snapshot:
         """
         if queue in self._rest:
             return self._rest[queue]
-        path = self.queues.path_of(queue)
+        queues, leaf = self.queues, self.leaf
         rest: Vector[int] = None
-        for at in reversed(path):
-            own = self.own(at)
-            if not rest and own is None:
-                rest = None
-            elif at == path[-1]:
-                rest = least(own, rest)
-            elif own is not None and at == self.leaf:
+        for at in queues.guaranteeing(queue):  # who guarantees nothing leaves what remains as it is
+            promised, used = queues.guarantee(at), self.used(at)
+            own = {column: amount - used[column] for column, amount in promised.items()}
+            if at == queues.path[queue][-1]:
+                rest = own
+            elif at == leaf:
                 rest = filled(own, rest)
-            elif own is not None and self._owned and self._named.startswith(self.queues.names[at]):
+            elif self._owned and self._named.startswith(queues.names[at]):
                 rest = None
             else:
-                rest = least(own, rest)
+                rest = own if rest is None else least(own, rest)
         self._rest[queue] = rest
         return rest
 
