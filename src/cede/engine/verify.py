@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from cede.doctrines.catalog import doctrine_of
-from cede.doctrines.parts.doctrine import Doctrine
+from cede.doctrines.parts.doctrine import Audit, Doctrine
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of
 from cede.engine.ledger import Ledger
@@ -34,7 +34,7 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan, whole=whole):
         if not state.static.flavored_quota:
             return []
-        audit = doctrine.audit(state, plan.edition)
+        audit = _audit(state, doctrine, plan, whole=whole)
         return [f"{made.workload}: {objection}" for made in plan.decisions for objection in audit(made)]
     return list(_complaints(state, doctrine, plan, whole))
 
@@ -78,13 +78,21 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan, whole: bool) -> It
         strict=plan.edition not in doctrine.traits.loose,
     )
     try:
-        yield from _objections(state, doctrine, plan, ledger, exact=whole and plan.edition in doctrine.traits.exact)
+        audit = _audit(state, doctrine, plan, whole=whole)
+        exact = whole and plan.edition in doctrine.traits.exact
+        yield from _objections(state, doctrine, plan, ledger, audit, exact=exact)
     finally:
         ledger.close()
 
 
-def _objections(state: State, doctrine: Doctrine, plan: Plan, ledger: Ledger, *, exact: bool) -> Iterator[str]:
-    audit = doctrine.audit(state, plan.edition)
+def _audit(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool) -> Audit:
+    brisk = doctrine.audit_touched
+    return doctrine.audit(state, plan.edition) if whole or brisk is None else brisk(state, plan.edition)
+
+
+def _objections(
+    state: State, doctrine: Doctrine, plan: Plan, ledger: Ledger, audit: Audit, *, exact: bool
+) -> Iterator[str]:
     decided: set[str] = set()
     evicted: set[str] = set()
     for made in plan.decisions:

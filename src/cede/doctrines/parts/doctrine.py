@@ -137,6 +137,8 @@ class Doctrine:
     fate: Callable[[State, str, int], str]
     audit: Callable[[State, str], Audit]
     traits: Traits = Traits()
+    audit_touched: Callable[[State, str], Audit] | None = None
+    """The same check at the cost of what a plan touches; none: it costs no more than that anyway."""
     shares: Callable[[State, str], dict[str, dict[str, Any]]] = _no_shares
     """What it computes before it decides, as tables: by table, by row."""
     lint: Callable[[State, str], Iterable[Finding]] = _nothing_found

@@ -263,7 +263,7 @@ class Answers:
     def _row(self, here: Here, at: int, taken: Taken) -> dict[str, Any]:
         update, operation = self.update, int(here.operation[at])
         before = shares_of(here.before[at].astype(np.float64), update.totals[operation])
-        fair = update.op_fair[operation]
+        fair = update.fair_of(operation)
         return {
             "workload": self.state.work_names[int(here.rows[at])],
             "operation": update.operations.names[operation],

@@ -9,7 +9,7 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.clocks import Memory
 from cede.doctrines.ytsaurus.settings import DOCS, pools_of, tree_of
-from cede.doctrines.ytsaurus.update import Update
+from cede.doctrines.ytsaurus.update import UPDATE, Update
 from cede.model.plan import REQUEUED, Decision, Victim
 from cede.state.columns import NEVER, STATES, UNSET
 from cede.state.state import State
@@ -23,7 +23,8 @@ SLACK = 1e-9
 class Audit:
     """Follows a plan: one preemption a node, on one node each, of allocations beyond their operation's share."""
 
-    def __init__(self, state: State, edition: str) -> None:
+    def __init__(self, state: State, edition: str, update: Update | None = None) -> None:
+        """`update`: shares that need not be worked out anew."""
         self.state = state
         self.edition = edition
         self.used: set[str] = set()
@@ -32,7 +33,7 @@ class Audit:
         self.asked: set[str] = set()
         """Those asked to go gracefully, whose room their node does not count on yet."""
         self.came: dict[str, list[str]] = {}
-        self._update: Update | None = None
+        self._update = update
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.victims:
@@ -112,7 +113,7 @@ class Audit:
             and state.work_names[other] not in self.gone
             and self._age(other) < key
         ]
-        fair, demand, total = update.op_fair[operation], update.op_demand[operation], update.totals[operation]
+        fair, demand, total = update.fair_of(operation), update.demand_of(operation), update.totals[operation]
         open_ = [at for at in range(len(fair)) if fair[at] < demand[at] - SLACK]
         shares = []
         for at, columns in enumerate(update.pools.folded):
@@ -158,6 +159,13 @@ class Audit:
             if state.residents.node[resident] == node:
                 total = [a + int(b) for a, b in zip(total, state.residents.amount[:, resident], strict=True)]
         return total
+
+
+def audit_touched(state: State, edition: str) -> Audit:
+    """The same at the cost of what a plan touches: with the shares that it was made by, if they are of this state. What
+    is used of a share is summed up anew all the same."""
+    update = state.tree.derived.get(UPDATE)
+    return Audit(state, edition, update if update is not None and update.version == state.version else None)
 
 
 def remembers(update: Update) -> bool:

@@ -15,6 +15,7 @@ from cede.state.columns import CHECKPOINTING, NEVER, READY, RUNNING, Bools, Int8
 from cede.state.state import State
 
 if TYPE_CHECKING:
+    from cede.doctrines.ytsaurus.start_candidates import StartCandidates
     from cede.doctrines.ytsaurus.update import Update
 
 NOT, STARVING, AGGRESSIVE = range(3)
@@ -43,6 +44,7 @@ class Memory:
     historic: dict[Key, float] = field(default_factory=dict)
     updated: int | None = None
     update: Update | None = None
+    candidates: StartCandidates | None = None
     following: bool = False
 
     def copy(self) -> Memory:

@@ -12,12 +12,13 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import Answers
 from cede.doctrines.ytsaurus.clocks import NOT, Memory, Nodes, memory_of
-from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
+from cede.doctrines.ytsaurus.heartbeat import Beats, Taken, held_nodes, spare_of
 from cede.doctrines.ytsaurus.prospects import nobody_goes, worth_a_beat
-from cede.doctrines.ytsaurus.update import Update
+from cede.doctrines.ytsaurus.start_candidates import StartCandidates, plain, plain_shares
+from cede.doctrines.ytsaurus.update import UPDATE, Priorities, Update
 from cede.doctrines.ytsaurus.waits import Waits, barred
 from cede.model.plan import Decision
-from cede.state.columns import NEVER, NONE, READY, Bools
+from cede.state.columns import NEVER, NONE, READY, Bools, Int64s
 from cede.state.units import WHOLE
 
 
@@ -25,6 +26,8 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     """Everything one cycle decides, in the order in which it happens."""
     memory = memory_of(cycle)
     update = updated(cycle, memory)
+    if cycle.whole:
+        cycle.state.tree.derived[UPDATE] = update
     plan = _Plan(cycle, memory, update)
     for made in plan.decisions():
         if cycle.only is None or (made.workload is not None and cycle.state.work_index[made.workload] == cycle.only):
@@ -35,6 +38,8 @@ def updated(cycle: Cycle, memory: Memory) -> Update:
     """The fair share update of this cycle; from the second one on only what changed is worked out anew."""
     state = cycle.state
     known = memory.update
+    if cycle.whole and (known is None or known.state is not state):
+        memory.candidates = None
     if known is None or known.state is not state or not cycle.whole:
         memory.following = False
         found = Update(state, memory, keep=cycle.whole)
@@ -45,11 +50,13 @@ def updated(cycle: Cycle, memory: Memory) -> Update:
         touched = known.standing.follow()
         if touched is not None:
             known.run(memory, touched)
+            if memory.candidates is not None:
+                memory.candidates.follow()
             return known
         came = known.standing.came & state.pending
     state.journal.follows = memory.following = True
     state.journal.rows.clear()
-    memory.update = Update(state, memory)
+    memory.update, memory.candidates = Update(state, memory), None
     if came is not None:
         memory.update.standing.came = came
     return memory.update
@@ -57,8 +64,13 @@ def updated(cycle: Cycle, memory: Memory) -> Update:
 
 class _Plan:
     def __init__(self, cycle: Cycle, memory: Memory, update: Update) -> None:
-        self.cycle, self.update = cycle, update
+        self.cycle, self.update, self.memory = cycle, update, memory
         self.state = cycle.state
+        self.rows: set[int] | None = None
+        """Who might start, where that follows from what changed."""
+        self.preempts = False
+        """Whether somebody goes: what the cycle decides after that is decided again in the next."""
+        self.started: set[int] = set()
         clocks = Nodes(self.state) if memory.nodes is None else memory.nodes
         if cycle.whole:
             memory.nodes = clocks
@@ -73,6 +85,8 @@ class _Plan:
             return self.state.pending
         standing = self.update.standing
         found = standing.came & self.state.pending
+        if self.rows is not None:
+            return found | self.rows
         for operation in self.update.plenty.asking:
             found |= standing.waiters[operation]
         return found
@@ -85,21 +99,26 @@ class _Plan:
         return found
 
     @cached_property
+    def held(self) -> Bools:
+        return held_nodes(self.state)
+
+    @cached_property
     def answers(self) -> Answers:
         return Answers(self.cycle, self.beats)
 
     def decisions(self) -> Iterator[Decision]:
         self._wake_for_clocks()
         waits = Waits(self.cycle, self.beats, self.clocks) if self.cycle.words else None
-        preempts = False
         if self.state.nodes.size:
             for made in self._heartbeats(waits):
-                if self.cycle.words or not preempts:
+                if self.cycle.words or not self.preempts:
                     yield made
-                preempts |= bool(made.victims)
+                self.preempts |= bool(made.victims)
+            if self.rows is not None and self.memory.candidates is not None:
+                self.memory.candidates.passed(self.started, complete=not self.preempts)
         if waits is not None:
             yield from waits.decisions()
-        if preempts and not self.cycle.words:
+        if self.preempts and not self.cycle.words:
             return  # the next cycle tells those who came
         came = self.update.standing.came
         if waits is None and came:
@@ -118,22 +137,44 @@ class _Plan:
         self._over_clocks(over)
         if waits is not None and may_try is not None:
             waits.may_try = may_try.copy()
+        candidates = self._candidates(over, only_starts=only_starts)
+        discount: Int64s | None = None
+        if candidates is not None:
+            self.rows = candidates.might_start(self.held, None if only_starts else may_try)
+            if not self.rows:
+                return
+            discount = candidates.takeable.amounts() if may_try is not None and not only_starts else None
         if only_starts and not (self.concerned and self.beats.asks.open.any()):
             return
-        worth = worth_a_beat(self.beats, may_try, over, only_starts=only_starts)
+        self.beats.discount = discount
+        worth, going = worth_a_beat(self.beats, may_try, over, only_starts=only_starts)
         worth &= nodes.state[: nodes.size] == READY
         ranks = state.node_rank()
         for node in sorted(np.flatnonzero(worth).tolist(), key=ranks.__getitem__):
             if only_starts and not self.beats.asks.open.any():
                 return
-            preemptive = not only_starts and may_try is not None and bool(may_try[node])
-            for taken in self.beats.beat(node, preemptive=preemptive):
+            for taken in self.beats.beat(node, preemptive=bool(going[node])):
                 if taken.row != NONE and taken.victims and taken.here is not None:
                     victim = int(taken.here.rows[taken.victims[0]])
                     self.clocks.meant[node] = state.work_names[taken.row], state.work_names[victim]
+                elif taken.row != NONE and not self.preempts:
+                    self.started.add(taken.row)
                 yield self.answers.about(taken)
             if over is not None and over[node]:
                 yield from self._abort(node)
+
+    def _candidates(self, over: Bools | None, *, only_starts: bool) -> StartCandidates | None:
+        """Who might start follows from what changed, where nothing but room and shares counts; else none."""
+        update, memory = self.update, self.memory
+        spare_of(update)
+        tells = not self.cycle.words and self.cycle.whole and over is None and update.spare is not None and plain(update)
+        if not tells or not (only_starts or plain_shares(update)):
+            if memory.candidates is not None and self.cycle.whole:
+                memory.candidates.everybody = True
+            return None
+        if memory.candidates is None:
+            memory.candidates = StartCandidates(update)
+        return memory.candidates
 
     def _attempt(self, over: Bools | None) -> Bools:
         """Nodes that may try to preempt; they do, by this plan, but for those on which somebody waits for room."""
@@ -142,7 +183,7 @@ class _Plan:
         self.clocks.catch_up(self.state)
         may_try: Bools = self.clocks.ready(self.state.now, tree.backoff) & ready
         self._wake_for_backoff(ready & ~may_try, np.zeros_like(ready) if over is None else over)
-        blocked = self.beats.held & tree.waiting_blocks
+        blocked = self.held & tree.waiting_blocks
         self.clocks.attempt(may_try & ~blocked, self.state.now)
         return may_try
 
@@ -215,8 +256,10 @@ class _Plan:
     def _wake_for_backoff(self, blocked: Bools, over: Bools) -> None:
         """When a node that must not preempt yet may, if there is somebody to do it for and something changed there."""
         update = self.update
-        self.clocks.look_at((self.state.version, update.op_priority.tobytes()))
-        waiting = update.strongest > NOT or self.beats.numbers.any_over()
+        things = Priorities(update) if update.pools.tree.fifo_schedulable is None else None
+        self.clocks.look_at(things or (self.state.version, update.op_priority.tobytes()))
+        limited = update.limited or update.operations.limited
+        waiting = update.strongest > NOT or (bool(limited) and self.beats.numbers.any_over())
         wanted = blocked & (self.clocks.seen != self.clocks.number)
         wanted &= over | waiting
         if wanted.any():

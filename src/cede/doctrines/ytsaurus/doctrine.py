@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cede.doctrines.parts.doctrine import Doctrine, Traits
-from cede.doctrines.ytsaurus.check import Audit, tolerated
+from cede.doctrines.ytsaurus.check import Audit, audit_touched, tolerated
 from cede.doctrines.ytsaurus.decide import decide
 from cede.doctrines.ytsaurus.dialect import DIALECT
 from cede.doctrines.ytsaurus.keeping import copied, kept, recalled
@@ -30,6 +30,7 @@ DOCTRINE = Doctrine(
     decide=decide,
     fate=fate,
     audit=Audit,
+    audit_touched=audit_touched,
     traits=Traits(
         one_node=True,
         leaving_counts=False,

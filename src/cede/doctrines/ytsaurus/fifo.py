@@ -290,11 +290,16 @@ class FifoShares:
 
     def fair(self, number: int) -> Shares:
         """The fair share of an operation."""
-        line, stands = self.lines[self.standing.operations.pool[number]], self.stands(number)
+        stands = self.stands(number)
         if stands > 0:
-            return [0.0] * len(line.totals)
+            return [0.0] * len(self.standing.pools.columns)
+        line = self.lines[self.standing.operations.pool[number]]
         found = line.part if stands == 0 else _shares(line.asked[number], line.totals)
         return [one if one >= EPSILON else 0.0 for one in found]
+
+    def frontiers(self) -> set[int]:
+        """The operations that have a part of what they ask for."""
+        return {line.frontier[-1] for line in self.lines.values() if line.frontier is not None}
 
     def has_share(self, number: int) -> bool | None:
         """Whether an operation has any share to speak of; none where that is too near to tell."""
@@ -304,15 +309,17 @@ class FifoShares:
     def stands(self, number: int) -> int:
         """Whether an operation has all it asks for (-1), a part of it (0), or nothing (1)."""
         place = self._places.get(number)
-        frontier = self.lines[self.standing.operations.pool[number]].frontier
         if place is None:
             return 1
+        frontier = self.lines[self.standing.operations.pool[number]].frontier
         return -1 if frontier is None or place < frontier else int(place > frontier)
 
     def demand(self, number: int) -> Shares:
         """The demand share of an operation."""
-        line = self.lines[self.standing.operations.pool[number]]
-        return _shares(line.asked.get(number, [0] * len(line.totals)), line.totals)
+        line = self.lines.get(self.standing.operations.pool[number])
+        if line is None or number not in line.asked:
+            return [0.0] * len(self.standing.pools.columns)
+        return _shares(line.asked[number], line.totals)
 
     # -- who is below --------------------------------------------------------------------------------------------------
 

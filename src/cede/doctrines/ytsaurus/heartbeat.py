@@ -12,7 +12,7 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.limits import limits_of, nodes_over
 from cede.doctrines.ytsaurus import full_host, rules
 from cede.doctrines.ytsaurus.asks import Asks
-from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, STARVING
+from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, STARVING
 from cede.doctrines.ytsaurus.groups import PREEMPTIBLE
 from cede.doctrines.ytsaurus.here import (
     LEVEL_AGGRESSIVELY,
@@ -80,7 +80,7 @@ class Beats:
         self.state: State = cycle.state
         self.tree = update.pools.tree
         self.asks = Asks(update, self.state.pending if rows is None else rows)
-        self.spare = _spare(update)
+        self.spare = spare_of(update)
         self.leaving_later: set[int] = set()
         """Those asked to go gracefully: the node does not count on their room in this heartbeat."""
         self.idle: Bools = np.zeros(len(update.operations), np.bool_)
@@ -90,8 +90,10 @@ class Beats:
         self.started: set[int] = set()
         self.used_up: Bools = np.zeros(self.state.nodes.size, np.bool_)
         """Nodes that preempted for somebody in this cycle."""
-        self.held = _held(self.state)
+        self.held = held_nodes(self.state)
         """Nodes on which somebody has room held and waits for it."""
+        self.discount: Int64s | None = None
+        """What could be taken on each node at the most, (columns, nodes), if that is known and is all that counts."""
         self.ssd_nodes = self._ssd_nodes()
         """Nodes on which SSD work has priority."""
 
@@ -107,12 +109,22 @@ class Beats:
             yield from self._graceful(node)
         if not (self.tree.waiting_blocks and self.held[node]):
             yield from self._regular(node)
-            if preemptive:
+            if preemptive and self._wants(node):
                 yield from self._preemptive(node)
         if self.leaving_later:
             for row in sorted(self.leaving_later):
                 self.cycle.trial.evict(row)
             self.leaving_later.clear()
+
+    def _wants(self, node: int) -> bool:
+        """Whether somebody who may preempt and has not started yet fits this node with what could be taken there. That
+        becomes no more in a cycle: whoever goes protects others of its operation, and who starts does not run yet."""
+        if self.discount is None:
+            return True
+        asks = self.asks
+        claims = asks.open & asks.preempts & (self.update.op_priority[asks.operation] > NOT)
+        room = self.state.nodes.free[:, node] + self.discount[:, node]
+        return bool((asks.need[:, claims] <= np.maximum(room, 0)[:, None]).all(axis=0).any())
 
     def _graceful(self, node: int) -> Iterator[Taken]:
         here = self._look(node)
@@ -367,7 +379,8 @@ class Beats:
         yield from found.values()
 
 
-def _held(state: State) -> Bools:
+def held_nodes(state: State) -> Bools:
+    """Nodes on which somebody has room held and waits for it."""
     if not state.between:
         return np.zeros(state.nodes.size, np.bool_)
     residents = state.residents
@@ -378,7 +391,7 @@ def _held(state: State) -> Bools:
     return found
 
 
-def _spare(update: Update) -> tuple[list[int], Int64s]:
+def spare_of(update: Update) -> tuple[list[int], Int64s]:
     """What a node must have left to be worth a look: of resources that nodes or workloads have anything to do with."""
     if update.spare is not None:
         return update.spare

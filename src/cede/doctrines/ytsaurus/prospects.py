@@ -18,34 +18,47 @@ PAIRS = 2**13
 def nobody_goes(update: Update) -> bool:
     """Whether no heartbeat can take anybody: then all that happens is that workloads start where there is room.
 
+    Where nobody may preempt, allocations go only by an operation's graceful mode or a limit that is exceeded.
     Where everybody's share is its demand, no allocation is preemptible: at the most it is so for those who starve
     aggressively, or that have a stage of their own. And without a limit that they may exceed, those who starve start
     nothing beside what fits anyway.
     """
-    tree = update.pools.tree
-    if not update.plenty.is_there or update.short is None or update.strongest == AGGRESSIVE or tree.ssd.enable or tree.full_host.enable:
+    tree, operations = update.pools.tree, update.operations
+    if update.strongest == NOT and not (update.limited or operations.limited or operations.graceful):
+        return True
+    if not update.plenty.is_there or update.short is None or update.strongest == AGGRESSIVE:
+        return False
+    if tree.ssd.enable or tree.full_host.enable:
         return False
     return update.strongest == NOT or not (tree.infinite_overcommit or bool(update.pool_limits[1].any()))
 
 
-def worth_a_beat(beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool) -> Bools:
-    """A mask of nodes; never without one on which something would happen."""
+def worth_a_beat(
+    beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool
+) -> tuple[Bools, Bools]:
+    """Masks of nodes; never without one on which something would happen, and those on which somebody might go."""
+    discount = beats.discount
     size = beats.state.nodes.size
     free = beats.state.nodes.free[:, :size]
     found = _room_for(beats, free, beats.asks.open)
+    exceeded = np.zeros(size, np.bool_)
     if only_starts or may_try is None:
-        return found
-    if beats.update.operations.graceful or _reaches_further(beats):
-        return np.ones(size, np.bool_)
-    if over is not None:
-        found |= over
-    exceeding = beats.numbers.any_over()
-    if beats.update.strongest == NOT and not exceeding:
-        return found
+        return found, exceeded
+    if discount is None:
+        if beats.update.operations.graceful or _reaches_further(beats):
+            return np.ones(size, np.bool_), may_try
+        if over is not None:
+            found |= over
+            exceeded |= over
+        exceeding = beats.numbers.any_over()
+        if beats.update.strongest == NOT and not exceeding:
+            return found, may_try & exceeded
+        discount, above = _takeable(beats, exceeding=exceeding)
+        exceeded |= above
     wanting = beats.update.op_priority > NOT
-    discount, exceeded = _takeable(beats, exceeding=exceeding)
     claims = beats.asks.open & wanting[beats.asks.operation]
-    return found | (may_try & (_room_for(beats, free + discount, claims) | exceeded))
+    going = may_try & (_room_for(beats, free + discount, claims) | exceeded)
+    return found | going, going
 
 
 def _reaches_further(beats: Beats) -> bool:

@@ -58,6 +58,8 @@ class Standing:
         """How many operations have work that holds room or waits."""
         self.came: set[int] = set(state.pending)
         """Workloads that nobody was told about yet whether they can ever run."""
+        self.moved: set[int] = set()
+        """Workloads that something happened to since the update before."""
         self._holders: dict[int, list[int]] = {}
         self._lists: dict[int, Rows] = {}
         self._saved = state.journal.saved
@@ -130,6 +132,10 @@ class Standing:
         edges = np.flatnonzero(np.diff(own)) + 1
         return {int(self.operation[part[0]]): part.tolist() for part in np.split(rows[turn], edges) if len(part)}
 
+    def holders(self, operation: int) -> list[int]:
+        """Workloads of an operation that hold room, in no order."""
+        return self._holders.get(operation, [])
+
     def lists_of(self, operations: Iterable[int]) -> list[Rows]:
         """The allocations of each of these operations, in the order of progress, unknown last, then uid."""
         if self._saved != self.state.journal.saved:
@@ -193,7 +199,7 @@ class Standing:
         self.came |= self.newcomers()
         if journal.reshaped != self.reshaped or not journal.follows or read_pools(state) is not self.pools:
             return None
-        rows = {row if row >= 0 else ~row for row in journal.rows}
+        rows = self.moved = {row if row >= 0 else ~row for row in journal.rows}
         journal.rows.clear()
         self._grow_rows()
         touched: set[int] = set()

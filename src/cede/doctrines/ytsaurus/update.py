@@ -24,6 +24,8 @@ from cede.state.state import State
 
 BLOCK = 2**20
 """So many pairs of an operation and a size of node are looked at together: sizes may be as many as nodes."""
+UPDATE = "ytsaurus.update"
+"""Where the last update of a state that is followed is kept beside its pools."""
 SHARES = (
     *("op_usage", "op_demand", "pool_usage", "pool_demand", "op_fair", "pool_fair", "op_promised", "integral"),
     *("op_local", "pool_local", "op_below", "pool_below"),
@@ -106,6 +108,8 @@ class Update:
         """Operations that something happened to since shares were worked out."""
         self._priority: Int8s | None = None
         self._schedulable: Bools | None = None
+        self.version = state.version
+        """Of the state, when this was worked out."""
         self.strongest = NOT
         """The most that any operation may use: nothing, preemption, or aggressive preemption."""
         self.run(memory, range(len(self.operations)))
@@ -146,15 +150,26 @@ class Update:
             self.short = below[0]
             self._judge_by_sums(*below)
         memory.updated = self.state.now
+        self.version = self.state.version
 
     def fair_and_demand(self, operations: Rows) -> tuple[Floats, Floats]:
         """Fair share and demand share of each of these operations."""
-        if self.by_fifo and "op_fair" not in self.__dict__:
+        if self.by_fifo:
             numbers = operations.tolist()
             shape = len(numbers), len(self.pools.columns)
             fair = np.array([self.fifo.fair(number) for number in numbers], np.float64).reshape(shape)
             return fair, np.array([self.fifo.demand(number) for number in numbers], np.float64).reshape(shape)
         return self.op_fair[operations], self.op_demand[operations]
+
+    def fair_of(self, operation: int) -> Floats:
+        """The fair share of an operation."""
+        found: Floats = np.array(self.fifo.fair(operation)) if self.by_fifo else self.op_fair[operation]
+        return found
+
+    def demand_of(self, operation: int) -> Floats:
+        """The demand share of an operation."""
+        found: Floats = np.array(self.fifo.demand(operation)) if self.by_fifo else self.op_demand[operation]
+        return found
 
     def __getattr__(self, name: str) -> Any:
         """Shares and what follows from them, once somebody asks."""
@@ -425,6 +440,40 @@ class Update:
             level[~self.schedulable] = NOT
             self._priority = level
         return self._priority
+
+
+class Priorities:
+    """Who starves at a version of the state. Two are the same where every operation may use the same at one version."""
+
+    def __init__(self, update: Update) -> None:
+        self.version = update.state.version
+        self._update = update
+        self._operations = _levels(update.op_clocks)
+        self._pools = {} if update.pools.tree.scope_only_operation else _levels(update.pool_clocks)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Priorities) or self.version != other.version:
+            return False
+        if self._operations == other._operations and self._pools == other._pools:
+            return True
+        return self._all() == other._all()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _all(self) -> dict[Key, int]:
+        """What operations that wait may use, each for itself or for its pools; at one version the same ones wait."""
+        update = self._update
+        pools, names = update.pools, update.pool_clocks.keys
+        found: dict[Key, int] = {}
+        for number in update.plenty.asking:
+            path = pools.paths[update.operations.pool[number]]
+            key = update.op_clocks.keys[number]
+            found[key] = max([self._operations.get(key, NOT), *(self._pools.get(names[pool], NOT) for pool in path)])
+        return found
+
+
+def _levels(clocks: Timers) -> dict[Key, int]:
+    return {clocks.keys[at]: int(clocks.level[at]) for at in clocks.raised}
 
 
 def _average(memory: Memory, key: Key, first: float | None, used: float, kept: float) -> float:

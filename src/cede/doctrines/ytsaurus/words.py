@@ -94,7 +94,7 @@ def facts_of(numbers: Numbers, here: Here, at: int) -> Mapping[str, object]:
     update = numbers.update
     state, tree = update.state, update.pools.tree
     row, operation = int(here.rows[at]), int(here.operation[at])
-    fair = update.op_fair[operation]
+    fair = update.fair_of(operation)
     own = update.standing.amount[row] if tree.bound_is_preemptible else 0
     counted = shares_of((here.before[at] + own).astype(np.float64), update.totals[operation])
     settings, name = update.operations.settings[operation], operation_name(update, operation)
@@ -117,7 +117,7 @@ def facts_of(numbers: Numbers, here: Here, at: int) -> Mapping[str, object]:
 def _between(update: Update, operation: int) -> str:
     """How usage stands to the fair share of an operation where only aggressive preemption takes from it."""
     tree = update.pools.tree
-    if (np.abs(update.op_fair[operation] - update.op_demand[operation]) <= EPSILON).all():
+    if (np.abs(update.fair_of(operation) - update.demand_of(operation)) <= EPSILON).all():
         return f"not below {percent(tree.aggressive_satisfaction)} of what it asks for, which is no more than"
     return f"not below {percent(tree.aggressive_satisfaction)} but below {percent(tree.satisfaction)} of"
 
@@ -126,7 +126,7 @@ def usage_words(numbers: Numbers, operation: int, more: Int64s | int = 0) -> tup
     """What an operation uses, and so much more, and what it should have."""
     update = numbers.update
     used = numbers.usage[operation] + more
-    fair, share = update.op_fair[operation], shares_of(used.astype(np.float64), update.totals[operation])
+    fair, share = update.fair_of(operation), shares_of(used.astype(np.float64), update.totals[operation])
     return shown(update, share, fair), shown(update, fair, share)
 
 
