@@ -194,6 +194,11 @@ class Operations:
         return self._below
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether `order` is known."""
+        return self._order is not None
+
+    @property
     def order(self) -> Rows:
         """The place of each operation when the trees are walked depth first, children by name, pools first."""
         if self._order is None:

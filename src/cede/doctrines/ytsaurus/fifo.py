@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cede.doctrines.ytsaurus.curves import EPSILON, OVER, Floats
 from cede.doctrines.ytsaurus.plenty import Counts, Plenty
@@ -35,13 +35,24 @@ Place = tuple[Any, ...]
 Shares = list[float]
 
 
+class Reach(NamedTuple):
+    """How far a pool gets: the first that does not get all it asks for, what it gets, what all get, how that grows."""
+
+    frontier: Place | None
+    part: Shares
+    share: Shares
+    slope: Shares
+
+
 class Line:
     """One FIFO pool: its operations in order, sums of what they ask for, and how far it gets."""
 
-    __slots__ = ("asked", "frontier", "guarantee", "limits", "order", "part", "scale", "sums", "totals", "used")
+    __slots__ = ("_bounds", "_flat", "asked", "frontier", "order", "part", "scale", "share", "sums", "totals", "used")
 
     def __init__(self, guarantee: Shares, limits: Shares, totals: Counts, scale: float) -> None:
-        self.guarantee, self.limits, self.totals, self.scale = guarantee, limits, totals, scale
+        self.totals, self.scale = totals, scale
+        self._bounds = list(zip(guarantee, limits, totals, strict=True))
+        self._flat = [0.0] * len(totals)
         self.order: list[Place] = []
         self.used: dict[int, Counts] = {}
         self.asked: dict[int, Counts] = {}
@@ -51,6 +62,7 @@ class Line:
         """The first operation that does not get all it asks for; none: everybody does."""
         self.part: Shares = []
         """What that one gets."""
+        self.share: Shares = self._flat
 
     def put(self, number: int, before: Place | None, place: Place | None, used: Counts, asked: Counts) -> bool:
         """This operation is there, or not any more; whether that may change a share."""
@@ -81,34 +93,42 @@ class Line:
             else:
                 sums[at:] = [one - amount for one in sums[at + 1 :]] if amount else sums[at + 1 :]
 
-    def _extend(self, bounds: Shares) -> None:
-        """Sums up to the first that is above a bound."""
+    def _extend(self, counts: list[float]) -> None:
+        """Sums up to the first that is above one of these."""
         sums, order = self.sums, self.order
         at = len(sums[0])
         last = [one[-1] if at else 0 for one in sums]
-        while at < len(order) and all(one <= bound for one, bound in zip(last, bounds, strict=True)):
+        while at < len(order) and all(one <= count for one, count in zip(last, counts, strict=True)):
             asked = self.asked[order[at][-1]]
             last = [a + b for a, b in zip(last, asked, strict=True)]
             for one, value in zip(sums, last, strict=True):
                 one.append(value)
             at += 1
 
-    def at(self, suggestion: float) -> tuple[int, Shares, Shares, Shares]:
-        """Under a suggestion: how many are served, what the next one gets, the share of all, and how that grows."""
-        bounds = [min(most, own + suggestion) for own, most in zip(self.guarantee, self.limits, strict=True)]
-        counts = [(bound + OVER) * total for bound, total in zip(bounds, self.totals, strict=True)]
-        self._extend(counts)
-        end = min(bisect_right(sums, count) for sums, count in zip(self.sums, counts, strict=True))
-        sums = [one[end - 1] if end else 0 for one in self.sums]
-        totals = self.totals
-        share = [one / total if total else 0.0 for one, total in zip(sums, totals, strict=True)]
-        if end == len(self.order):
-            return end, [], share, [0.0] * len(share)
-        number = self.order[end][-1]
+    def at(self, suggestion: float) -> Reach:
+        """How far the pool gets under a suggestion."""
+        order, end = self.order, len(self.order)
+        bounds: Shares = []
+        counts: list[float] = []
+        for own, most, total in self._bounds:
+            bound = own + suggestion if own + suggestion < most else most
+            bounds.append(bound)
+            counts.append((bound + OVER) * total)
+        if len(self.sums[0]) < end:
+            self._extend(counts)
+        for sums, count in zip(self.sums, counts, strict=True):
+            served = bisect_right(sums, count)
+            if served < end:
+                end = served
+        share: Shares = []
+        for sums, (_, _, total) in zip(self.sums, self._bounds, strict=True):
+            share.append(sums[end - 1] / total if end and total else 0.0)
+        if end == len(order):
+            return Reach(None, [], share, self._flat)
         rest = [max(bound - own, 0.0) for bound, own in zip(bounds, share, strict=True)]
-        free = [own + suggestion < most for own, most in zip(self.guarantee, self.limits, strict=True)]
-        part, slope = self._part(number, rest, free)
-        return end, part, [a + b for a, b in zip(share, part, strict=True)], slope
+        free = [own + suggestion < most for own, most, _ in self._bounds]
+        part, slope = self._part(order[end][-1], rest, free)
+        return Reach(order[end], part, [a + b for a, b in zip(share, part, strict=True)], slope)
 
     def _part(self, number: int, rest: Shares, free: list[bool]) -> tuple[Shares, Shares]:
         """What an operation gets of what is left: what it uses, evenly, then more towards its demand. And how that
@@ -204,12 +224,12 @@ class FifoShares:
             self._lost = True
             return False
         for root in list(self._stale):
-            moved = self._solve(root)
-            if moved is None:
+            found = self._solve(root)
+            if found is None:
                 self._lost = True
                 return False
-            changed |= moved
-            pools.update(self._roots[root])
+            changed |= found[0]
+            pools |= found[1]
         self.anew, self._lost = self._lost, False
         if self.anew:
             changed.update(self._places)
@@ -237,53 +257,57 @@ class FifoShares:
 
     # -- what everybody gets -------------------------------------------------------------------------------------------
 
-    def _solve(self, root: int) -> set[int] | None:
-        """The shares of a tree; the operations of which they changed, none where sums do not tell."""
+    def _solve(self, root: int) -> tuple[set[int], set[int]] | None:
+        """The shares of a tree; the operations and pools of which they changed, none where sums do not tell."""
         lines = [line for pool in self._roots[root] if (line := self.lines[pool]).order]
-        fit = self._crossing(root, lines)
-        if fit is None:
+        reached = self._crossing(root, lines)
+        if reached is None:
             return None
-        self._fit[root] = fit
         self._stale.discard(root)
         moved: set[int] = set()
+        pools: set[int] = set()
         for pool in self._roots[root]:
             line = self.lines[pool]
-            end, part, _, _ = line.at(min(1.0, fit * line.scale))
-            place = line.order[end] if end < len(line.order) else None
-            before = line.frontier
-            line.frontier, line.part = place, part
-            low = len(line.order) if before is None else bisect_left(line.order, before)
-            for one in line.order[min(low, end) : max(low, end) + 1]:
-                moved.add(one[-1])
-        return moved
+            reach = reached.get(id(line))
+            if reach is None:
+                line.frontier, line.part, line.share = None, [], [0.0] * len(line.totals)
+                continue
+            before, after, order = line.frontier, reach.frontier, line.order
+            if reach.share != line.share:
+                pools.add(pool)
+            if before != after or reach.part != line.part:
+                low = len(order) if before is None else bisect_left(order, before)
+                end = len(order) if after is None else bisect_left(order, after)
+                moved.update([one[-1] for one in order[min(low, end) : max(low, end) + 1]])
+            line.frontier, line.part, line.share = after, reach.part, reach.share
+        return moved, pools
 
-    def _crossing(self, root: int, lines: list[Line]) -> float | None:
-        """The largest fit factor with which all that the pools of this tree get fits."""
+    def _crossing(self, root: int, lines: list[Line]) -> dict[int, Reach] | None:
+        """How far pools get with the largest fit factor with which all that they get fits; noted for the next time."""
         most = self._most[root]
         low, high, fit = 0.0, 2.0, self._fit.get(root, 1.0)
         for _ in range(STEPS):
             over = [-one for one in most]
             slopes = [0.0] * len(most)
+            reached: dict[int, Reach] = {}
             for line in lines:
                 suggested = fit * line.scale
-                _, _, share, slope = line.at(min(1.0, suggested))
-                over = [a + b for a, b in zip(over, share, strict=True)]
-                if suggested < 1.0:
-                    slopes = [a + b * line.scale for a, b in zip(slopes, slope, strict=True)]
-            if any(one > EXACT for one in over):
+                reach = reached[id(line)] = line.at(suggested if suggested < 1.0 else 1.0)
+                over = [a + b for a, b in zip(over, reach.share, strict=True)]
+                if suggested < 1.0 and reach.frontier is not None:
+                    slopes = [a + b * line.scale for a, b in zip(slopes, reach.slope, strict=True)]
+            if max(over) > EXACT:
                 high = fit
-                step = max(
-                    (a / b if b > 0 else 0.0 for a, b in zip(over, slopes, strict=True) if a > EXACT), default=0.0
-                )
+                step = max((a / b if b > 0 else 0.0 for a, b in zip(over, slopes, strict=True) if a > EXACT))
                 fit = fit - step
                 if step <= 0 or fit <= low:
                     fit = (low + high) / 2
                 continue
-            steps = [-a / b for a, b in zip(over, slopes, strict=True) if b > 0]
             if fit >= 1.0 or any(a >= -EXACT for a, b in zip(over, slopes, strict=True) if b > 0):
-                return min(fit, 1.0)
+                self._fit[root] = min(fit, 1.0)
+                return reached
             low = fit
-            fit = min(fit + min(steps), 1.0) if steps else 1.0
+            fit = min([1.0, *(fit - a / b for a, b in zip(over, slopes, strict=True) if b > 0)])
             if fit >= high:
                 fit = (low + high) / 2
         return None
@@ -354,10 +378,7 @@ class FifoShares:
         used = _shares(self.plenty.used[pool], line.totals)
         fair = asked
         if line.frontier is not None:
-            end = bisect_left(line.order, line.frontier)
-            sums = [one[end - 1] if end else 0 for one in line.sums]
-            fair = [a + b for a, b in zip(_shares(sums, line.totals), line.part, strict=True)]
-            fair = [one if one >= EPSILON else 0.0 for one in fair]
+            fair = [one if one >= EPSILON else 0.0 for one in line.share]
         below = _below(used, fair, asked, float(self.standing.pools.settings[pool].tolerance))
         if below is None:
             self._unsure.add(-1 - pool)
@@ -371,10 +392,10 @@ def _shares(counts: Counts, totals: Counts) -> Shares:
 
 def _below(used: Shares, fair: Shares, asked: Shares, tolerance: float) -> bool | None:
     """What `status.below_share` says of one element; none where that is too near to tell."""
-    blocked = [a - (b - EPSILON) for a, b in zip(fair, asked, strict=True)]
-    above = [min(a * tolerance, b) - (c + EPSILON) for a, b, c in zip(fair, asked, used, strict=True)]
-    if any(abs(one) < NEAR for one in (*blocked, *above)):
-        return None
-    if all(one >= 0 for one in blocked):
-        return any(one > 0 for one in above)
-    return all(a > 0 or b >= 0 for a, b in zip(above, blocked, strict=True))
+    some, every, open_ = False, True, False
+    for own, share, most in zip(used, fair, asked, strict=True):
+        shut, above = share - most + EPSILON, min(share * tolerance, most) - own - EPSILON
+        if -NEAR < shut < NEAR or -NEAR < above < NEAR:
+            return None
+        some, every, open_ = some or above > 0, every and (above > 0 or shut >= 0), open_ or shut < 0
+    return every if open_ else some

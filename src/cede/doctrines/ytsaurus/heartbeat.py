@@ -33,7 +33,9 @@ from cede.state.state import State
 from cede.state.units import WHOLE
 
 FEW = 8
-"""So many operations are put in order one by one."""
+"""So many operations are put in order one by one,"""
+MANY = 64
+"""and so many where the order of all is not known."""
 
 
 @dataclass(slots=True)
@@ -224,7 +226,7 @@ class Beats:
         satisfied = self.numbers.satisfied(owners)
         best = owners[satisfied == satisfied.min()]
         operations = self.update.operations
-        if len(best) > FEW:
+        if len(best) > (FEW if operations.is_ordered else MANY):
             return int(best[np.argmin(operations.order[best])])
         among: set[int] = set(best.tolist())
         return min(among, key=operations.place)

@@ -153,10 +153,10 @@ class StartCandidates:
     def _that_fit(self, free: Int64s) -> set[int]:
         found: set[int] = set()
         for row in self._fresh:
-            if _places(self._known[row][2][0], free):
+            if _nodes(self._known[row][2][0], free):
                 found.add(row)
         if self._grown.any():
-            room = free[:, self._grown]
+            room = free[:, self._grown].T.tolist()
             for kinds in self._alike.values():
                 for alike in kinds.values():
                     found |= self._first(alike, _places(alike.need, room))
@@ -312,14 +312,12 @@ def _nodes(need: Need, free: Int64s) -> int:
     return free.shape[1] if found is None else int(np.count_nonzero(found))
 
 
-def _places(need: Need, free: Int64s) -> int:
-    """How many times so much fits the nodes in all."""
-    found: Int64s | None = None
-    for column, amount in enumerate(need):
-        if amount > 0:
-            times = np.maximum(free[column], 0) // amount
-            found = times if found is None else np.minimum(found, times)
-    return MANY * free.shape[1] if found is None else int(found.sum())
+def _places(need: Need, nodes: list[list[int]]) -> int:
+    """How many times so much fits the nodes in all, which have so much free."""
+    found = 0
+    for free in nodes:
+        found += max(0, min([one // amount for one, amount in zip(free, need, strict=True) if amount > 0], default=MANY))
+    return found
 
 
 def plain(update: Update) -> bool:
