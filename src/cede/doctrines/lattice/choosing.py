@@ -9,12 +9,14 @@ import numpy as np
 from cede.doctrines.lattice.additive import additive
 from cede.doctrines.lattice.asking import solved
 from cede.doctrines.lattice.narrowing import fewest, narrowed, without
-from cede.doctrines.lattice.pool import Pool
+from cede.doctrines.lattice.pool import Pool, within
 from cede.doctrines.lattice.search import Search
 from cede.doctrines.lattice.settings import EXACT
 from cede.doctrines.lattice.sites import Sites
+from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.doctrine import EFFORT, Cycle
 from cede.doctrines.parts.fast import cheapest_cover
+from cede.doctrines.parts.orders import tie_break
 
 NODES = 64
 """Above the candidates that are searched exactly, one member looks at so many nodes, the cheapest first."""
@@ -56,7 +58,11 @@ class Hindrance:
 
 
 def choose(pool: Pool, effort: Effort | None = None) -> Chosen:
-    """The preferred set; exact up to EXACT candidates, and wherever what they free adds up."""
+    """The preferred set for a claimant that does not fit; exact up to EXACT candidates, and wherever what they free
+    adds up."""
+    one = alone(pool)
+    if one is not None:
+        return Chosen([one], exact=True)
     narrow = narrowed(pool)
     pool = narrow.pool
     if not len(pool.rows):
@@ -79,6 +85,41 @@ def choose(pool: Pool, effort: Effort | None = None) -> Chosen:
         if effort.solves < 0:
             return _cheapest_of(pool, own, _quickly(pool))
     return _proven(pool, own, EFFORT if effort is None else effort.branches)
+
+
+def alone(pool: Pool) -> int | None:
+    """The victim of the preferred set of a claimant with one member, where it is certain that this is a set of one.
+
+    Let s be the cost of the cheapest who is enough alone and keeps the limits. Every other lawful set has two victims
+    at least, and costs no less than the two cheapest candidates do, whoever they are. So the cheapest set of all costs
+    s, or as much as those two; if s is within a tenth of either, a set of one is within a tenth of the cheapest, and
+    none has fewer victims. Of those who cost s the lower class goes, then the uid decides, as `Pool.taste` has it.
+    """
+    state, claim = pool.state, pool.claim
+    if not claim.single or claim.need is None or not len(pool.rows) or not state.nodes.size:
+        return None
+    residents = state.residents
+    rows = residents_of_all(state, pool.rows)
+    on = residents.node[rows]
+    enough = claim.allowed[on]
+    for column in claim.columns:
+        enough &= state.nodes.free[column, on] + residents.amount[column, rows] >= claim.need[column]
+    able = np.zeros(state.work.size, np.bool_)
+    able[residents.work[rows[enough]]] = True
+    lawful = able[pool.rows]
+    if pool.most is not None and pool.most < 1:
+        lawful &= ~pool.counted
+    if pool.value is not None:
+        lawful &= ~pool.counted | (pool.cost < pool.value)
+    if not lawful.any():
+        return None
+    least = int(pool.cost[lawful].min())
+    if len(pool.rows) > 1 and least > within(int(np.partition(pool.cost, 1)[:2].sum())):
+        return None
+    cheapest = pool.rows[lawful & (pool.cost == least)]
+    classes = state.work.priority[cheapest]
+    last: list[int] = cheapest[classes == classes.min()].tolist()
+    return min(last, key=tie_break(state)) if len(last) > 1 else last[0]
 
 
 def _proven(pool: Pool, own: list[int] | None, branches: int) -> Chosen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,9 +15,9 @@ from cede.doctrines.lattice.candidates import Found
 from cede.doctrines.lattice.core_cost import core_costs
 from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, spelled_out
 from cede.doctrines.lattice.core_promises import broken_promises
-from cede.doctrines.lattice.core_turns import Acting, Everybody, Turns
+from cede.doctrines.lattice.core_turns import Acting, CoreTurns, Everybody
 from cede.doctrines.lattice.facts import facts_about, in_minutes
-from cede.doctrines.lattice.memory import fell_short
+from cede.doctrines.lattice.memory import in_vain
 from cede.doctrines.lattice.settings import HIGHEST, Settings
 from cede.doctrines.lattice.turns import Sleep
 from cede.doctrines.parts.candidates import Candidates
@@ -46,7 +46,7 @@ class Taken:
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """vCluster by vCluster, in the order of names; without words those alone who may act, up to who preempts."""
-    turns: Turns = Acting(cycle) if not cycle.words else Everybody(cycle)
+    turns: CoreTurns = Acting(cycle) if not cycle.words else Everybody(cycle)
     yield from turns.refusals()
     for queue in turns.queues():
         for row in turns.within(queue):
@@ -62,7 +62,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     cycle.again = turns.contested()
 
 
-def _decide_one(cycle: Cycle, turns: Turns, row: int) -> tuple[Decision, Sleep]:
+def _decide_one(cycle: Cycle, turns: CoreTurns, row: int) -> tuple[Decision, Sleep]:
     """What becomes of one, and who needs not be looked at any more."""
     state, settings = cycle.state, turns.settings
     claim, limits = turns.claim(row), turns.limits(row)
@@ -74,7 +74,7 @@ def _decide_one(cycle: Cycle, turns: Turns, row: int) -> tuple[Decision, Sleep]:
         return _tell(cycle, claim, settings, rules.QUEUE_LIMIT, **limit.facts(state)), Sleep.NOBODY
     if turns.blocked is not None:
         return _tell(cycle, claim, settings, rules.BEHIND, head=turns.blocked), Sleep.NOBODY
-    nodes = placed(state, claim)
+    nodes = placed(state, claim) if turns.fits(claim) else None
     if nodes is None:
         return _without_room(cycle, turns, spelled_out(state, claim))
     over = nodes_over(state, row, nodes)
@@ -82,14 +82,14 @@ def _decide_one(cycle: Cycle, turns: Turns, row: int) -> tuple[Decision, Sleep]:
     return made, Sleep.NOBODY
 
 
-def _without_room(cycle: Cycle, turns: Turns, claim: Claim) -> tuple[Decision, Sleep]:
+def _without_room(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Decision, Sleep]:
     """It does not fit now: the cheapest, or why it takes nobody."""
     state, settings = cycle.state, turns.settings
     if not state.work.preempts[claim.row]:
         return _tell(cycle, claim, settings, rules.MAY_NOT), Sleep.FORM
     if turns.hopeless(claim):
         return _tell(cycle, claim, settings, rules.NO_ROOM), Sleep.KIND
-    found = candidates(state, claim, fell_short(cycle.memory, claim.name))
+    found = candidates(state, claim, in_vain(cycle.memory, claim.name))
     priced = partial(price, state)
     if not claim.allowed.any():
         return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced), Sleep.FORM
@@ -111,7 +111,7 @@ def _without_room(cycle: Cycle, turns: Turns, claim: Claim) -> tuple[Decision, S
 # -- who goes --------------------------------------------------------------------------------------------------------
 
 
-def candidates(state: State, claim: Claim, before: tuple[str, ...] = ()) -> Found:
+def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Found:
     """Everybody who holds room in the partition; the library looks at class, state and sensitivity alone.
 
     `before` are those who were taken for the claimant and did not make it fit.
@@ -146,7 +146,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
     state = cycle.state
     victims = taken.rows
     costs = core_costs(state, np.array(victims, np.intp)).tolist()
-    warnings = list(broken_promises(cycle, claim, settings, victims))
+    warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.words else []
     shown = account = None
     if cycle.explain:
         facts = facts_about(state, claim.row, settings, partial(price, state))
@@ -203,5 +203,5 @@ def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:
 
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
     """It waits by a rule that lets nobody be preempted."""
-    found = candidates(cycle.state, claim, fell_short(cycle.memory, claim.name)) if cycle.told else None
+    found = candidates(cycle.state, claim, in_vain(cycle.memory, claim.name)) if cycle.told else None
     return waiting(cycle, claim, settings, found, rule, rule, None, price=partial(price, cycle.state), **facts)

@@ -6,62 +6,30 @@ from collections.abc import Hashable, Iterator
 from typing import Protocol
 
 from cede.doctrines.lattice import rules
-from cede.doctrines.lattice.admission import never
 from cede.doctrines.lattice.alike import Alike
-from cede.doctrines.lattice.contested import Start, contested
 from cede.doctrines.lattice.core_places import wish_of
-from cede.doctrines.lattice.lines import Kind, lines_of
 from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.score import Scores, waiting_rows
-from cede.doctrines.lattice.settings import CORE, INTERACTIVE, SENSITIVE, Settings, settings_of, vclusters_of
-from cede.doctrines.lattice.turns import Awake, LineScores, Sleep
+from cede.doctrines.lattice.settings import INTERACTIVE, SENSITIVE, Settings, vclusters_of
+from cede.doctrines.lattice.turns import AllTurns, AwakeTurns, LineScores, Sleep, Turns
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.limits import Limit, limits_of
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.model.plan import Decision
 from cede.state.columns import NONE
 from cede.state.state import State
 
 
-class Turns(Protocol):
-    settings: Settings
-
-    def refusals(self) -> Iterator[Decision]:
-        """Of those that came and can never run, where they have no turn of their own."""
-        ...
-
+class CoreTurns(Turns, Protocol):
     def queues(self) -> Iterator[int]: ...
     def within(self, queue: int) -> Iterator[int]: ...
-    def claim(self, row: int) -> Claim: ...
-    def limits(self, row: int) -> list[Limit]: ...
-    def never(self, claim: Claim, limits: list[Limit]) -> Decision | None:
-        """Why it can never run."""
-        ...
-
-    def hopeless(self, claim: Claim) -> bool:
-        """Whether it is certain, with nobody looked at, that nobody can go for it."""
-        ...
-
     @property
     def blocked(self) -> str | None:
         """Who stands in the way of all behind it."""
         ...
 
-    def answer(self, row: int) -> Decision | None:
-        """What was answered to one like it, if nothing was booked since."""
-        ...
-
     def keep(self, row: int, made: Decision, sleeps: Sleep) -> None:
         """Take in what was decided about one."""
-        ...
-
-    def tells(self, row: int, made: Decision) -> bool:
-        """Whether this decision is part of the plan."""
-        ...
-
-    def contested(self) -> bool:
-        """Whether one that waits might preempt one that starts."""
         ...
 
 
@@ -82,20 +50,16 @@ def by_name(state: State, queues: set[int]) -> list[int]:
     return sorted(queues, key=lambda queue: "" if queue == NONE else state.tree.names[queue])
 
 
-class Everybody:
-    """All who wait, each told why; where one is asked for, those ahead of it are decided too."""
+class Everybody(AllTurns):
+    """All who wait."""
 
     def __init__(self, cycle: Cycle) -> None:
-        self.cycle, self.settings = cycle, settings_of(cycle.state)
+        super().__init__(cycle)
         self.blocked: str | None = None
         self._types = vclusters_of(cycle.state).type
-        self._orders = {queue: self._order(queue) for queue in queues_with_work(cycle.state)}
-        self._starts: list[Start] = []
-        self._waits: list[int] = []
-        self._preempts = False
-
-    def refusals(self) -> Iterator[Decision]:
-        return iter(())
+        self._orders = {
+            queue: order_within(cycle.state, self.settings, queue) for queue in queues_with_work(cycle.state)
+        }
 
     def queues(self) -> Iterator[int]:
         only, work = self.cycle.only, self.cycle.state.work
@@ -109,20 +73,8 @@ class Everybody:
         self._alike = Alike(self.cycle, self._orders[queue])
         yield from self._orders[queue].tolist()
 
-    def _order(self, queue: int) -> Rows:
-        return order_within(self.cycle.state, self.settings, queue)
-
     def claim(self, row: int) -> Claim:
         return wish_of(self.cycle.state, row)
-
-    def limits(self, row: int) -> list[Limit]:
-        return limits_of(self.cycle.state, row)
-
-    def never(self, claim: Claim, limits: list[Limit]) -> Decision | None:
-        return never(self.cycle.state, claim, limits)
-
-    def hopeless(self, _claim: Claim) -> bool:
-        return False  # who was looked at is told, too
 
     def answer(self, row: int) -> Decision | None:
         return self._alike.answer(row, self._beside(row))
@@ -132,42 +84,21 @@ class Everybody:
         self._alike.keep(row, self._beside(row), None, made)
         if misfits(made) and self._types[cycle.state.work.queue[row]] == INTERACTIVE:
             self.blocked = self.blocked or made.workload
-        if made.action == "start":
-            self._starts.append((row, made.nodes))
-        elif made.action == "wait":
-            self._waits.append(row)
-        if made.victims:
-            if cycle.carried_out or not self._preempts:
-                remember(cycle, made)
-            self._preempts = True
-
-    def tells(self, _row: int, _made: Decision) -> bool:
-        return True
-
-    def contested(self) -> bool:
-        return contested(self.cycle.state, CORE, self._starts, self._waits)
+        if self._count(row, made):
+            remember(cycle, made)
 
     def _beside(self, row: int) -> Hashable:
         cycle = self.cycle
         return cycle.only in (None, row), self.blocked, fell_short(cycle.memory, cycle.state.work_names[row])
 
 
-class Acting:
-    """Those who may act: a kind that fits nowhere and may take nobody has no turn."""
+class Acting(AwakeTurns):
+    """Those who may act, in the order of each vCluster's scheduler."""
 
     def __init__(self, cycle: Cycle) -> None:
-        self.cycle, self.lines = cycle, lines_of(cycle)
-        self.settings = self.lines.settings
+        super().__init__(cycle)
         self.blocked: str | None = None
-        self._fresh = set(self.lines.fresh)
-        self._awake = Awake(cycle, self.lines)
         self._scores: LineScores | None = None
-        self._starts: list[Start] = []
-        self._started: dict[Kind, int] = {}
-        self._waited: set[Kind] = set()
-
-    def refusals(self) -> Iterator[Decision]:
-        return self.lines.refusals()
 
     def queues(self) -> Iterator[int]:
         lines = self.lines
@@ -177,6 +108,8 @@ class Acting:
         yield from by_name(self.cycle.state, found)
 
     def within(self, queue: int) -> Iterator[int]:
+        """Who had room when the cycle began may have none when its turn comes: it sleeps again if it may take nobody
+        either, as it would if it were decided about."""
         self.blocked = None
         lines, of_type = self.lines, self.lines.type_of(queue)
         if of_type == INTERACTIVE:
@@ -184,7 +117,12 @@ class Acting:
             return
         kinds = [kind for kind in lines.awake if kind.form.queue == queue]
         self._awake.begin(kinds, None if of_type == SENSITIVE else self._scores)
-        yield from self._awake
+        for row in self._awake:
+            kind = lines.kind_of(row)
+            if lines.fits(kind.form) or (kind.form.preempts and lines.victims(kind)):
+                yield row
+            else:
+                lines.put_to_sleep(kind)
 
     def _one_after_another(self, queue: int) -> Iterator[int]:
         """By submission, up to the first that does not start; behind it those alone who may be refused for a quota."""
@@ -200,15 +138,6 @@ class Acting:
             if self.blocked is not None and not lines.limits:
                 return
 
-    def claim(self, row: int) -> Claim:
-        return self.lines.claim(row)
-
-    def limits(self, row: int) -> list[Limit]:
-        return limits_of(self.cycle.state, row) if self.lines.kind_of(row).form.limited else []
-
-    def never(self, _claim: Claim, _limits: list[Limit]) -> Decision | None:
-        return None  # it was refused when it came
-
     def hopeless(self, claim: Claim) -> bool:
         return not self.lines.victims(self.lines.kind_of(claim.row))
 
@@ -222,28 +151,13 @@ class Acting:
         if misfits(made) and lines.type_of(kind.form.queue) == INTERACTIVE:
             self.blocked = self.blocked or made.workload
         if made.action == "start":
-            self._starts.append((row, made.nodes))
-            self._started[kind] = self._started.get(kind, 0) + 1
-            lines.touch({self.cycle.state.node_index[name] for name in made.nodes})
+            self._start(row, kind, made)
         elif made.victims:
             remember(self.cycle, made)
             lines.again.add(row)
         elif made.action == "wait":
             self._waited.add(kind)
-        if kind.form.steady and sleeps is Sleep.FORM:
-            lines.shut(kind.form)
-        elif kind.form.steady and sleeps is Sleep.KIND:
-            lines.put_to_sleep(kind)
-        else:
-            self._awake.keep(row, blocked, made)
-
-    def tells(self, row: int, made: Decision) -> bool:
-        return made.action in ("start", "preempt") or (made.action == "refuse" and row in self._fresh)
-
-    def contested(self) -> bool:
-        return bool(self._starts) and contested(
-            self.cycle.state, CORE, self._starts, self.lines.still_waiting(self._started, self._waited)
-        )
+        self._rest(row, sleeps, blocked, made)
 
 
 def queues_with_work(state: State) -> list[int]:

@@ -1,15 +1,17 @@
 """Who waits, by kind, and who may be preempted, node by node: kept from cycle to cycle by following the journal.
 
 A kind that fits nowhere and may take nobody sleeps. For members of one size that stays so until somebody comes to, goes
-from or changes on a node where a member could stand if everybody left who may be taken: as time passes costs only grow
-and more work comes near its end, and what others book only takes room.
+from or changes on a node where a member could stand if everybody left who may be taken, and all its members could: as
+time passes costs only grow and more work comes near its end, and what others book only takes room. The library counts
+nodes, wherever they are: there it stays so until there is idle room for all, or somebody begins to run who may be taken
+and was not taken in vain before, and all of those hold as many nodes as it wants.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from cede.doctrines.lattice.admission import never
 from cede.doctrines.lattice.alike import NOT_READ, OWNED
 from cede.doctrines.lattice.core_places import splits, wish_of
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
-from cede.doctrines.lattice.memory import fell_short, homes_of
+from cede.doctrines.lattice.memory import homes_of, in_vain
+from cede.doctrines.lattice.reach import Ground, Reach, Size, Taken
 from cede.doctrines.lattice.score import (
     asked_nodes,
     budget_of,
@@ -31,7 +34,7 @@ from cede.doctrines.lattice.score import (
 )
 from cede.doctrines.lattice.settings import HIGHEST, POLICY, SENSITIVE, SERVICE, settings_of, vclusters_of
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cost import gpu_columns, sizes_of
+from cede.doctrines.parts.cost import NO_CHECKPOINT, gpu_columns, sizes_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.front import lasting
 from cede.doctrines.parts.limits import limits_of
@@ -65,10 +68,16 @@ class Form:
     steady: bool
     """Whether it may sleep: less room never helps it, and nothing but room and candidates keeps it waiting."""
     refusal: Decision | None
-    needs: list[tuple[int, int]]
+    members: int
+    idle: Reach
+    """How many of its members find room now."""
+    reach: Reach
+    """The same if everybody left who may be taken; of the library, which does not look at nodes, as it is now."""
     size: float
     """What it asks for, in GPUs of nodes; in nodes, as the library counts."""
     topology: float
+    scored: dict[tuple[int, int], tuple[bool, list[float], list[float], float]] = field(default_factory=dict)
+    """By how it is saved, what the scores of a line are made of."""
     kinds: dict[Kind, None] = field(default_factory=dict)
     """Those that somebody waits with."""
     shut: bool = False
@@ -79,11 +88,14 @@ class Form:
 
 @dataclass(slots=True, eq=False)
 class Kind:
-    """Of one form those with the same walltime, of whom the same is remembered: all of them get one answer."""
+    """Of one form those with the same walltime, of whom the same is remembered: all of them get one answer. Whoever
+    took others in vain is a kind of its own."""
 
     form: Form
     walltime: int
     remembered: tuple[str, ...]
+    in_vain: Set[str] = frozenset()
+    """Who was taken for it before and did not make it fit, as the memory has it."""
     lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     count: int = 0
 
@@ -113,6 +125,8 @@ class Waiting:
 class Holding:
     """What is kept of one that has room: where, what may be taken of it, and what it adds to sums."""
 
+    name: str
+    code: int
     nodes: list[int]
     counted: bool
     tenant: int
@@ -123,6 +137,20 @@ class Holding:
     partition: int
     priority: int
     amounts: list[Int64s]
+    cost: tuple[int, ...]
+    """All that its cost depends on beside what it holds and the time."""
+
+    def same(self, other: Holding) -> bool:
+        """Whether nothing is different about it that anybody who waits could ask for."""
+        return (
+            self.code == other.code
+            and self.name == other.name
+            and self.nodes == other.nodes
+            and self.cost == other.cost
+            and (self.open, self.priority, self.partition, self.tenant, self.size, self.hours, self.timed)
+            == (other.open, other.priority, other.partition, other.tenant, other.size, other.hours, other.timed)
+            and all(map(np.array_equal, self.amounts, other.amounts))
+        )
 
 
 class Lines:
@@ -149,25 +177,21 @@ class Lines:
         self.held: dict[int, int] = {}
         self.timed = 0
         """How many hold room and say for how long."""
-        self.open: dict[int, Int64s] = {}
-        """By class, what could be taken on each node."""
-        self.open_count: dict[tuple[int, int], int] = {}
-        """By partition and class, how many could be taken."""
-        self.open_rows: set[int] = set()
-        homes = state.nodes.home[: state.nodes.size]
-        self.homes: list[int] | None = homes.tolist() if (homes != NONE).any() else None
+        self.ground = Ground(state, self.settings.max_victims)
+        self.open: dict[tuple[int, int], dict[str, int]] = {}
+        """By partition and class, who could be taken, and how many nodes each holds."""
+        self.homes = self.ground.homes
         self.limits = bool(state.static.tenants) or bool((state.tree.max[:, : state.tree.size] != UNSET).any())
         self.shares = any(tenant.share for tenant in state.static.tenants.values())
         self._weights = factors.weights(normalized=self.policy).tolist()
         self._types: list[int] = vclusters_of(state).type.tolist()
         self._gpus = [(column, state.units.nano[column]) for column in gpu_columns(state)]
         self._unread = OWNED if state.static.policies else NOT_READ
-        self._kinds: dict[tuple[Form, int, tuple[str, ...]], Kind] = {}
+        self._kinds: dict[tuple[Form, int, tuple[str, ...], str], Kind] = {}
         self._of_queue: dict[int, dict[Form, None]] = {}
         self._rows: dict[int, Waiting | Holding] = {}
         self._touched: set[int] = set()
-        self._opened: set[tuple[int, int]] = set()
-        self._free: dict[int, list[int]] = {}
+        self._opened: dict[str, tuple[int, int]] = {}
         state.journal.begin(self)
         for row in sorted(state.work_index.values()):
             self._look(row)
@@ -190,27 +214,29 @@ class Lines:
                 self._look(row)
         self.again.clear()
         touched, opened = self._touched, self._opened
+        if touched:
+            self.ground.changed(touched)
         if touched or opened:
-            self._free.clear()
             for form in self.live:
-                if form.dozes and self._concerns(form):
-                    self.wake(form)
+                if form.dozes:
+                    self._wake_if_concerned(form)
             touched.clear()
             opened.clear()
 
-    def touch(self, nodes: Iterable[int]) -> None:
+    def touch(self, nodes: Collection[int]) -> None:
         """Something was booked on these nodes. It may not be carried out: who sleeps because of it looks again."""
         self._touched.update(nodes)
+        self.ground.changed(nodes)
 
-    def _concerns(self, form: Form) -> bool:
-        if not self.policy and form.preempts:
-            for partition, priority in self._opened:
+    def _wake_if_concerned(self, form: Form) -> None:
+        if self._touched and form.reach.touched(self._touched) and form.reach.enough(form.members):
+            self.wake(form)
+        elif not self.policy and form.preempts:
+            for name, (partition, priority) in self._opened.items():
                 if priority < form.priority and partition == form.partition:
-                    return True
-        for node in self._touched:  # noqa: SIM110 - any() takes longer
-            if self.reaches(form, node):
-                return True
-        return False
+                    for kind in form.kinds:
+                        if kind not in self.awake and name not in kind.in_vain and self.victims(kind):
+                            self.awake[kind] = None
 
     def wake(self, form: Form) -> None:
         form.shut = form.dozes = False
@@ -221,6 +247,10 @@ class Lines:
         form.shut = form.dozes = True
         for kind in form.kinds:
             self.awake.pop(kind, None)
+
+    def fits(self, form: Form) -> bool:
+        """Whether there may be idle room for all its members."""
+        return not form.steady or form.idle.enough(form.members)
 
     def put_to_sleep(self, kind: Kind) -> None:
         kind.form.dozes = True
@@ -234,14 +264,13 @@ class Lines:
             self._go(row, known)
 
     def _look(self, row: int) -> None:
-        self._drop(row)
         code = self.state.work.state.item(row)
-        if code == GONE:
-            return
-        if code <= SUSPENDED:
-            self._join(row)
-        else:
+        if code > SUSPENDED:
             self._stand(row, code)
+            return
+        self._drop(row)
+        if code != GONE:
+            self._join(row)
 
     # -- who waits -----------------------------------------------------------------------------------------------
 
@@ -253,7 +282,18 @@ class Lines:
 
     def claim(self, row: int) -> Claim:
         """The claim of one that waits."""
-        return replace(self.kind_of(row).form.claim, row=row, name=self.state.work_names[row])
+        own = self.kind_of(row).form.claim
+        return Claim(
+            row,
+            self.state.work_names[row],
+            own.members,
+            own.placement,
+            own.need,
+            own.vectors,
+            own.columns,
+            own.matching,
+            own.allowed,
+        )
 
     def waiting(self) -> Iterator[Kind]:
         """Kinds that somebody waits with who is not refused for good."""
@@ -285,15 +325,16 @@ class Lines:
         state, work = self.state, self.state.work
         form = self._form(row)
         name, walltime = state.work_names[row], work.walltime.item(row)
-        recall = homes_of if self.policy else fell_short
-        remembered = recall(self.memory, name) if self.memory else ()
-        kind = self._kinds.get((form, walltime, remembered))
+        remembered = homes_of(self.memory, name) if self.policy else ()
+        vain: Set[str] = frozenset() if self.policy else in_vain(self.memory, name)
+        of = form, walltime, remembered, name if vain else ""
+        kind = self._kinds.get(of)
         if kind is None:
-            kind = self._kinds[form, walltime, remembered] = Kind(form, walltime, remembered)
+            kind = self._kinds[of] = Kind(form, walltime, remembered, vain)
         saved = work.checkpoint.item(row), work.checkpoint_time.item(row)
         line = kind.lines.get(saved)
         if line is None:
-            line = kind.lines[saved] = self._line(row, kind)
+            line = kind.lines[saved] = self._line(row, kind, saved)
         key = (work.submitted.item(row), state.uids[row], name, row)
         insort(line.entries, key)
         kind.count += 1
@@ -319,6 +360,8 @@ class Lines:
             form = kind.form
             self.awake.pop(kind, None)
             del form.kinds[kind]
+            if kind.in_vain:
+                del self._kinds[form, kind.walltime, kind.remembered, known.key[2]]
             if not form.kinds:
                 self.live.pop(form, None)
                 del self._of_queue[form.queue][form]
@@ -331,6 +374,7 @@ class Lines:
             if len(self.forms) + len(self._kinds) > MOST_FORMS:
                 self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
                 self._kinds = {key: kind for key, kind in self._kinds.items() if kind.count}
+                self.ground.keep(reach for form in self.forms.values() for reach in (form.idle, form.reach))
             found = self.forms[shape] = self._make(row)
         return found
 
@@ -340,25 +384,37 @@ class Lines:
         limits = limits_of(state, row)
         rows = np.array([row])
         nodes = asked_nodes(state, rows)
-        need = claim.need
+        need, queue, preempts = claim.need, work.queue.item(row), work.preempts.item(row)
+        claims = self.policy and claims_nodes(state, row)
+        needs = () if need is None else tuple((column, int(need[column])) for column in claim.columns)
+        size = Size(needs, claim.allowed.tobytes())
+        taken = Taken(work.priority.item(row), NONE if self.homes is None else queue, claims)
         return Form(
             claim,
-            work.queue.item(row),
+            queue,
             work.priority.item(row),
             work.partition.item(row),
             work.tenant.item(row),
-            work.preempts.item(row),
+            preempts,
             bool(limits),
-            self.policy and claims_nodes(state, row),
+            claims,
             need is not None and not limits and not self.settings.patience and (self.policy or not splits(state, row)),
             never(state, claim, limits),
-            [] if need is None else [(column, int(need[column])) for column in claim.columns],
+            claim.members,
+            self.ground.reach(size, None),
+            self.ground.reach(size, taken if preempts and self.policy else None),
             float((nodes * gpus_per_node(state, rows))[0]) if self.policy else int(nodes[0]),
             float(topologies(state, rows, nodes, policy=self.policy)[0]),
         )
 
-    def _line(self, row: int, kind: Kind) -> Line:
-        form = kind.form
+    def _line(self, row: int, kind: Kind, saved: tuple[int, int]) -> Line:
+        made = kind.form.scored.get(saved)
+        if made is None:
+            made = kind.form.scored[saved] = self._scored(row, kind.form)
+        return Line(kind, *made)
+
+    def _scored(self, row: int, form: Form) -> tuple[bool, list[float], list[float], float]:
+        """What the scores of a line are made of."""
         queue_type = self._types[form.queue]
         plain = queue_type == SERVICE and not self.policy
         weights = self._weights[queue_type]
@@ -368,7 +424,7 @@ class Lines:
         if plain:
             own[3] = factors.of_topology(form.claim.members, 1)
         fixed = [factor * weight for factor, weight in zip(own, weights, strict=True)]
-        return Line(kind, plain, weights, fixed, 1.0 if plain else budget_of(self.state, form.tenant))
+        return plain, weights, fixed, 1.0 if plain else budget_of(self.state, form.tenant)
 
     # -- who has room --------------------------------------------------------------------------------------------
 
@@ -383,6 +439,8 @@ class Lines:
         hours = hours_of(walltime, gpus if self.policy else size, policy=self.policy) if counted else 0
         open_ = code == RUNNING and work.preemptible.item(row) and not self._sensitive(row, priority)
         held = Holding(
+            name=state.work_names[row],
+            code=code,
             nodes=nodes,
             counted=counted,
             tenant=work.tenant.item(row),
@@ -393,7 +451,12 @@ class Lines:
             partition=work.partition.item(row),
             priority=priority,
             amounts=[residents.amount[:, at].copy() for at in on] if open_ and self.policy else [],
+            cost=self._cost(row) if open_ and self.policy else (),
         )
+        known = self._rows.get(row)
+        if isinstance(known, Holding) and known.same(held):
+            return  # it saved its work: who may be taken, and for what, is as it was
+        self._drop(row)
         self._rows[row] = held
         self._count(row, held, 1)
 
@@ -410,19 +473,29 @@ class Lines:
         if not held.open:
             return
         at = held.partition, held.priority
-        self.open_count[at] = self.open_count.get(at, 0) + sign
+        ground = self.ground
         if sign > 0:
-            self._opened.add(at)
-            self.open_rows.add(row)
+            self.open.setdefault(at, {})[held.name] = held.size
+            if not self.policy:
+                self._opened[held.name] = at
+            ground.open_rows.add(row)
         else:
-            self.open_rows.discard(row)
+            del self.open[at][held.name]
+            self._opened.pop(held.name, None)
+            ground.open_rows.discard(row)
         if self.policy:
-            there = self.open.get(held.priority)
+            there = ground.open.get(held.priority)
             if there is None:
                 shape = (self.state.nodes.free.shape[0], self.state.nodes.size)
-                there = self.open[held.priority] = np.zeros(shape, np.int64)
+                there = ground.open[held.priority] = np.zeros(shape, np.int64)
             for node, amount in zip(held.nodes, held.amounts, strict=True):
                 there[:, node] += sign * amount
+
+    def _cost(self, row: int) -> tuple[int, ...]:
+        work = self.state.work
+        saving, began = work.checkpoint.item(row), work.started.item(row)
+        last = work.checkpoint_last.item(row) if saving == NO_CHECKPOINT else NEVER
+        return saving, began, last, work.checkpoint_time.item(row), work.walltime.item(row)
 
     def _size(self, row: int, on: int) -> tuple[int, float]:
         """Nodes, and GPUs of nodes, of one that has room."""
@@ -443,18 +516,17 @@ class Lines:
         return self._types[queue]
 
     def victims(self, kind: Kind) -> bool:
-        """Whether anybody could be taken for it at all, as the library takes them: of a lower class, wherever."""
-        form, work = kind.form, self.state.work
-        lower = sum(
-            count
-            for (partition, class_), count in self.open_count.items()
-            if partition == form.partition and class_ < form.priority
-        )
-        for name in kind.remembered if lower else ():
-            row = self.state.work_index.get(name)
-            if row is not None and row in self.open_rows and work.partition[row] == form.partition:
-                lower -= bool(work.priority[row] < form.priority)
-        return lower > 0
+        """Whether those of a lower class, wherever, who were not taken for it in vain, hold as many nodes as it wants:
+        that is all the library asks for, whatever they cost."""
+        form, freed = kind.form, 0
+        for (partition, class_), open_ in self.open.items():
+            if partition == form.partition and class_ < form.priority:
+                for name, size in open_.items():
+                    if name not in kind.in_vain:
+                        freed += size
+                        if freed >= form.members:
+                            return True
+        return False
 
     def _sensitive(self, row: int, priority: int) -> bool:
         work = self.state.work
@@ -464,74 +536,11 @@ class Lines:
 
     # -- room ----------------------------------------------------------------------------------------------------
 
-    def reaches(self, form: Form, node: int) -> bool:
-        """Whether a member would find room on this node if everybody left who may be taken at all."""
-        if not form.claim.allowed.item(node):
-            return False
-        free = self._free.get(node)
-        if free is None:
-            free = self._free[node] = self.state.nodes.free[:, node].tolist()
-        short = [(column, need - free[column]) for column, need in form.needs if need > free[column]]
-        if not short:
-            return True
-        if not form.preempts or not self.policy:
-            return False
-        every = form.claims or (self.homes is not None and self.homes[node] == form.queue != NONE)
-        there = [amounts for class_, amounts in self.open.items() if every or class_ < form.priority]
-        if any(sum(amounts.item(column, node) for amounts in there) < lack for column, lack in short):
-            return False
-        return every or self._few_enough(form, node, short)
-
-    def _few_enough(self, form: Form, node: int, short: list[tuple[int, int]]) -> bool:
-        """Whether as many as may go for a higher class could make room for a member: no more than the largest of each
-        resource do."""
-        residents, work, most = self.state.residents, self.state.work, self.settings.max_victims
-        there = [
-            at
-            for at in self.state.node_residents[node]
-            if (row := residents.work.item(at)) in self.open_rows and work.priority.item(row) < form.priority
-        ]
-        if len(there) <= most:
-            return True
-        for column, lack in short:
-            amounts = sorted((residents.amount.item(column, at) for at in there), reverse=True)
-            if sum(amounts[:most]) < lack:
-                return False
-        return True
-
     def at_home(self, node: int) -> list[Form]:
         """Forms that sleep and might take back this node, of which more is taken now."""
         assert self.homes is not None, "nodes have homes"
         home = self.homes[node]
-        return [form for form in self.live if form.dozes and form.queue == home and self._reaches_now(form, node)]
-
-    def hopeless(self, form: Form) -> bool:
-        """Whether not all its members would find room if everybody left who may be taken at all."""
-        every = form.claims or (self.homes is not None and form.queue in self.homes)
-        there = [amounts for class_, amounts in self.open.items() if every or class_ < form.priority]
-        if not there:
-            return True
-        nodes, claim = self.state.nodes, form.claim
-        room: Int64s | None = None
-        for column, need in form.needs:
-            free = nodes.free[column, : nodes.size]
-            for amounts in there:
-                free = free + amounts[column]
-            fit = free // need
-            room = fit if room is None else np.minimum(room, fit, out=room)
-        if room is None:
-            return False
-        if claim.single:
-            open_ = np.flatnonzero((room > 0) & claim.allowed).tolist()
-            return all(not self._reaches_now(form, node) for node in open_)
-        return int(np.maximum(room[claim.allowed], 0).sum()) < claim.members
-
-    def _reaches_now(self, form: Form, node: int) -> bool:
-        """`reaches`, with what was booked on the node in this cycle."""
-        self._free.pop(node, None)
-        found = self.reaches(form, node)
-        self._free.pop(node, None)
-        return found
+        return [form for form in self.live if form.dozes and form.queue == home and form.reach.touched((node,))]
 
 
 def lines_of(cycle: Cycle) -> Lines:

@@ -6,7 +6,7 @@ evict the other again and again. Core: who was taken for somebody and did not ma
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,12 @@ def remember(memory: dict[str, Any], state: State, made: Decision) -> None:
 
 def fell_short(memory: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Who was taken for this workload before without making it fit."""
-    found: tuple[str, ...] = tuple(sorted(memory.get(SHORT, {}).get(name, ())))
+    return tuple(sorted(in_vain(memory, name)))
+
+
+def in_vain(memory: Mapping[str, Any], name: str) -> Set[str]:
+    """The same in no order; what is remembered later is added to it."""
+    found: Set[str] = memory.get(SHORT, {}).get(name, frozenset())
     return found
 
 
@@ -47,7 +52,9 @@ def remember_short(memory: dict[str, Any], state: State, name: str, victims: Ite
     known = memory.setdefault(SHORT, {})
     for gone in [one for one in known if not _is_there(state, one)]:
         del known[gone]
-    known.setdefault(name, set()).update(victims)
+    own = known.setdefault(name, set())
+    own.difference_update([one for one in own if not _is_there(state, one)])
+    own.update(victims)
 
 
 def on_nodes_of(state: State, homes: tuple[str, ...]) -> Bools:

@@ -15,7 +15,7 @@ from cede.doctrines.lattice.choosing import Chosen, Effort, Hindrance, choose, e
 from cede.doctrines.lattice.facts import minutes
 from cede.doctrines.lattice.lending import claims_nodes
 from cede.doctrines.lattice.memory import homes_of
-from cede.doctrines.lattice.policy_turns import Acting, Answer, Everybody, Turns
+from cede.doctrines.lattice.policy_turns import Acting, Answer, Everybody, PolicyTurns
 from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.reserving import AHEAD, reservation_of
 from cede.doctrines.lattice.score import asked_nodes, gpus_per_node
@@ -37,7 +37,7 @@ from cede.state.state import State
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """Everybody who waits, by score; without words those alone who may act, up to the first who preempts."""
-    turns: Turns = Acting(cycle) if not cycle.words else Everybody(cycle)
+    turns: PolicyTurns = Acting(cycle) if not cycle.words else Everybody(cycle)
     effort = effort_of(cycle)
     yield from turns.refusals()
     for row in turns:
@@ -54,7 +54,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     cycle.again = turns.contested()
 
 
-def _decide_one(cycle: Cycle, turns: Turns, row: int, effort: Effort) -> Answer:
+def _decide_one(cycle: Cycle, turns: PolicyTurns, row: int, effort: Effort) -> Answer:
     state = cycle.state
     claim, limits = turns.claim(row), turns.limits(row)
     turned_away = turns.never(claim, limits) or without_quota(state, claim, limits)
@@ -63,7 +63,7 @@ def _decide_one(cycle: Cycle, turns: Turns, row: int, effort: Effort) -> Answer:
     limit = over_limit(limits)
     if limit is not None:
         return Answer(_tell(cycle, claim, turns.settings, rules.QUEUE_LIMIT, **limit.facts(state)))
-    nodes = placed(state, claim)
+    nodes = placed(state, claim) if turns.fits(claim) else None
     if nodes is None:
         return _without_room(cycle, turns, claim, effort)
     over = nodes_over(state, row, nodes)
@@ -85,7 +85,7 @@ def _decide_one(cycle: Cycle, turns: Turns, row: int, effort: Effort) -> Answer:
     return Answer(started(cycle, claim, nodes, rules.FITS))
 
 
-def _without_room(cycle: Cycle, turns: Turns, claim: Claim, effort: Effort) -> Answer:
+def _without_room(cycle: Cycle, turns: PolicyTurns, claim: Claim, effort: Effort) -> Answer:
     """It does not fit now: victims, or why there are none."""
     state, settings = cycle.state, turns.settings
     if not claim.allowed.any():

@@ -12,7 +12,6 @@ import numpy as np
 
 from cede.doctrines.lattice.pool import Pool, Taste, within
 from cede.doctrines.parts.claim import residents_of_all
-from cede.state.columns import Int64s
 
 STEPS = 100_000
 
@@ -86,27 +85,17 @@ class Sites:
             least = np.maximum(least, bound)
         useful = np.flatnonzero(enough & np.isfinite(least) & np.isin(np.arange(state.nodes.size), on))
         useful = useful[np.lexsort((state.node_rank()[useful], least[useful]))][:nodes]
-        by_node: dict[int, list[int]] = {}
         turn = np.argsort(at, kind="stable")
-        for resident, node in zip(rows[turn].tolist(), on[turn].tolist(), strict=True):
-            by_node.setdefault(node, []).append(resident)
+        rows, on, places = rows[turn], on[turn].tolist(), at[turn].tolist()
+        amounts = [residents.amount[column, rows].tolist() for column in claim.columns]
+        by_node: dict[int, list[int]] = {node: [] for node in useful.tolist()}
+        for number, node in enumerate(on):
+            if node in by_node:
+                by_node[node].append(number)
         return [
-            self._site(node, by_node[node], place, shorts[:, node], int(least[node] * (1 - 1e-9)))
-            for node in useful.tolist()
+            _site(shorts[:, node].tolist(), standing, places, amounts, int(least[node] * (1 - 1e-9)))
+            for node, standing in by_node.items()
         ]
-
-    def _site(self, node: int, rows: list[int], place: Int64s, short: Int64s, least: int) -> Site:
-        state, claim = self.pool.state, self.pool.claim
-        columns = [column for column, wanted in zip(claim.columns, short.tolist(), strict=True) if wanted > 0]
-        amounts = state.residents.amount[np.ix_(columns, rows)].T.tolist()
-        places = place[state.residents.work[rows]].tolist()
-        useful = [at for at, frees in enumerate(amounts) if any(frees)]
-        return Site(
-            tuple(wanted for wanted in short.tolist() if wanted > 0),
-            [places[at] for at in useful],
-            [tuple(amounts[at]) for at in useful],
-            least,
-        )
 
     def _cheapest(self, site: Site, best: int | None) -> int | None:
         """The least cost of a set on this node that keeps the limits, if it is below the best."""
@@ -157,3 +146,13 @@ class Sites:
             left = tuple(max(0, s - f) for s, f in zip(short, site.frees[at], strict=True))
             stack.append((at + 1, left, cost + self.cost[site.places[at]], [*taken, site.places[at]]))
         return best
+
+
+def _site(short: list[int], standing: list[int], places: list[int], amounts: list[list[int]], least: int) -> Site:
+    """One node, of who is `standing` there those who free anything that is short."""
+    wanted = [column for column, lack in enumerate(short) if lack > 0]
+    frees = [(places[at], tuple(amounts[column][at] for column in wanted)) for at in standing]
+    useful = [(place, free) for place, free in frees if any(free)]
+    return Site(
+        tuple(short[column] for column in wanted), [place for place, _ in useful], [free for _, free in useful], least
+    )

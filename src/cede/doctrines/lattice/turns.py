@@ -5,11 +5,17 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from typing import Protocol
 
 from cede.doctrines.lattice import factors
-from cede.doctrines.lattice.lines import Key, Kind, Line, Lines
+from cede.doctrines.lattice.admission import never
+from cede.doctrines.lattice.contested import Start, contested
+from cede.doctrines.lattice.lines import Key, Kind, Line, Lines, lines_of
 from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, largest_set, share_of
+from cede.doctrines.lattice.settings import Settings, settings_of
+from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.limits import Limit, limits_of
 from cede.doctrines.parts.orders import LARGEST, NINE_DECIMALS
 from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
@@ -27,6 +33,42 @@ class Sleep(Enum):
     NOBODY = 0
     KIND = 1
     FORM = 2
+
+
+class Turns(Protocol):
+    """What a cycle of either edition asks."""
+
+    settings: Settings
+
+    def refusals(self) -> Iterator[Decision]:
+        """Of those that came and can never run, where they have no turn of their own."""
+        ...
+
+    def claim(self, row: int) -> Claim: ...
+    def limits(self, row: int) -> list[Limit]: ...
+    def never(self, claim: Claim, limits: list[Limit]) -> Decision | None:
+        """Why it can never run."""
+        ...
+
+    def fits(self, claim: Claim) -> bool:
+        """Whether it is worth while to look for idle room."""
+        ...
+
+    def hopeless(self, claim: Claim) -> bool:
+        """Whether it is certain, with nobody looked at, that nobody can go for it."""
+        ...
+
+    def answer(self, row: int) -> Decision | None:
+        """What was answered to one like it, if nothing was booked since."""
+        ...
+
+    def tells(self, row: int, made: Decision) -> bool:
+        """Whether this decision is part of the plan."""
+        ...
+
+    def contested(self) -> bool:
+        """Whether one that waits might preempt one that starts."""
+        ...
 
 
 class LineScores:
@@ -136,3 +178,98 @@ class Awake:
         """The answer to one; `head` is who had to do with it."""
         if made.action in ("wait", "refuse"):
             self._answers[self.lines.kind_of(row)] = self.cycle.trial.mark(), made, head
+
+
+class AllTurns:
+    """Everybody who waits is looked at and told why; where one is asked for, those ahead of it are decided too."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.cycle, self.settings = cycle, settings_of(cycle.state)
+        self._starts: list[Start] = []
+        self._waits: list[int] = []
+        self._preempts = False
+
+    def refusals(self) -> Iterator[Decision]:
+        return iter(())
+
+    def limits(self, row: int) -> list[Limit]:
+        return limits_of(self.cycle.state, row)
+
+    def never(self, claim: Claim, limits: list[Limit]) -> Decision | None:
+        return never(self.cycle.state, claim, limits)
+
+    def fits(self, _claim: Claim) -> bool:
+        return True
+
+    def hopeless(self, _claim: Claim) -> bool:
+        return False  # who was looked at is told, too
+
+    def tells(self, _row: int, _made: Decision) -> bool:
+        return True
+
+    def contested(self) -> bool:
+        return contested(self.cycle.state, self.cycle.edition, self._starts, self._waits)
+
+    def _count(self, row: int, made: Decision) -> bool:
+        """Take in one that starts, waits or preempts; whether what it does is to be remembered."""
+        if made.action == "start":
+            self._starts.append((row, made.nodes))
+        elif made.action == "wait":
+            self._waits.append(row)
+        first, self._preempts = not self._preempts, self._preempts or bool(made.victims)
+        return bool(made.victims) and (self.cycle.carried_out or first)
+
+
+class AwakeTurns:
+    """Only those who may act are looked at: a kind that fits nowhere and may take nobody has no turn."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.cycle, self.lines = cycle, lines_of(cycle)
+        self.settings = self.lines.settings
+        self._fresh = set(self.lines.fresh)
+        self._awake = Awake(cycle, self.lines)
+        self._starts: list[Start] = []
+        self._started: dict[Kind, int] = {}
+        self._waited: set[Kind] = set()
+
+    def refusals(self) -> Iterator[Decision]:
+        return self.lines.refusals()
+
+    def claim(self, row: int) -> Claim:
+        return self.lines.claim(row)
+
+    def limits(self, row: int) -> list[Limit]:
+        return limits_of(self.cycle.state, row) if self.lines.kind_of(row).form.limited else []
+
+    def never(self, _claim: Claim, _limits: list[Limit]) -> Decision | None:
+        return None  # it was refused when it came
+
+    def fits(self, claim: Claim) -> bool:
+        return self.lines.fits(self.lines.kind_of(claim.row).form)
+
+    def tells(self, row: int, made: Decision) -> bool:
+        return made.action in ("start", "preempt") or (made.action == "refuse" and row in self._fresh)
+
+    def contested(self) -> bool:
+        if not self._starts:
+            return False
+        waits = self.lines.still_waiting(self._started, self._waited)
+        return contested(self.cycle.state, self.cycle.edition, self._starts, waits)
+
+    def _start(self, row: int, kind: Kind, made: Decision) -> set[int]:
+        """Take in one that starts; its nodes."""
+        self._starts.append((row, made.nodes))
+        self._started[kind] = self._started.get(kind, 0) + 1
+        nodes = {self.cycle.state.node_index[name] for name in made.nodes}
+        self.lines.touch(nodes)
+        return nodes
+
+    def _rest(self, row: int, sleeps: Sleep, head: str | None, made: Decision) -> None:
+        """Who sleeps after this answer; who does not, is answered the same as long as nothing is booked."""
+        kind = self.lines.kind_of(row)
+        if kind.form.steady and sleeps is Sleep.FORM:
+            self.lines.shut(kind.form)
+        elif kind.form.steady and sleeps is Sleep.KIND:
+            self.lines.put_to_sleep(kind)
+        else:
+            self._awake.keep(row, head, made)
