@@ -71,7 +71,7 @@ def test_every_key_of_the_configuration_has_a_meaning(drawn: dict[str, str]) -> 
 
     assert set(keys) == set(CONFIGURATION)
     assert [key for key in keys if f"| `{key}` |" not in drawn["docs/reference/config.md"]] == []
-    assert {part.name for part in fields(Terms)} - {"answers", "gone_within"} == set(TIMES)
+    assert {part.name for part in fields(Terms)} - {"answers", "gone_within", "running"} == set(TIMES)
 
 
 def test_every_series_is_drawn_and_every_remark_is_about_one(drawn: dict[str, str]) -> None:
