@@ -97,10 +97,10 @@ class Account:
         self._began: dict[str, Held] = {}
         self._moved: dict[str, Held] = {}
 
-    def copy(self) -> Account:
-        """The same, to go on from here by itself."""
+    def at_first(self) -> Account:
+        """The same before anything moved, to go on from there by itself."""
         found = copy(self)
-        found._moved = {name: {when: dict(own) for when, own in held.items()} for name, held in self._moved.items()}
+        found._moved = {}
         return found
 
     def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1, word: str = "running") -> None:

@@ -21,7 +21,7 @@ from cede.model.rules import Rule
 
 NAMED = 5
 """So many victims are named in a sentence."""
-SILENT = "it waits"
+SILENT, STARTS = "it waits", "it starts"
 """All that is said where nobody reads why."""
 RULE_OF = {OWN: rules.WITHIN, RECLAIM: rules.RECLAIM, BORROW: rules.BORROW, FAIR: rules.FAIR}
 
@@ -33,6 +33,9 @@ def refused(name: str, rule: Rule, **facts: object) -> Decision:
 def started(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     """It starts now: its usage counts, its room is taken."""
     claimant, assignment = entry.claimant, entry.assignment
+    if snapshot.silent:
+        snapshot.charge(claimant, assignment.asked, TAKES)
+        return _with_room(snapshot, entry, "start", rules.FITS, STARTS, nodes)
     quotas, book = snapshot.quotas, snapshot.without_victims()
     beside = ", ".join(
         f"{quotas.name(pair)} {quotas.show(pair, amount)} asked, "

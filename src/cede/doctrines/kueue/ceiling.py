@@ -9,15 +9,29 @@ cohort: with an advantage it is there already, and without one every attempt tha
 
 from __future__ import annotations
 
-from cede.doctrines.kueue.hosts import Amounts, Bounds, Claims, Gift, Members, Terms, changed, given, lets
+from typing import NamedTuple
+
+from cede.doctrines.kueue.hosts import Amounts, Bounds, Claims, Holding, Members, Places, Reclaimable, Terms
 from cede.doctrines.kueue.kinds import Kind
 from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
 from cede.state.columns import NONE
 
 Sums = list[int]
-Reachable = tuple[Sums, Sums, Sums]
-"""By pair: what the own queue keeps if all its candidates go, what is available then, and with what others give."""
+
+
+class Reachable(NamedTuple):
+    """What all with the same candidates could come to have.
+
+    By pair: what is available with all candidates of the own queue gone, and with what can be reclaimed of others too;
+    and what the own queue has `left` of its quota then. `far`: they may take others though their queue ends above it.
+    """
+
+    bounds: Bounds
+    alone: Sums
+    together: Sums
+    left: Sums
+    far: bool
 
 
 class Ceiling:
@@ -26,48 +40,26 @@ class Ceiling:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.began = snapshot.moment == (0, 0)
-        self._known: dict[Claims, tuple[Bounds, Reachable]] = {}
         self._available: dict[int, Sums] = {}
-        self._gifts: dict[tuple[int, Terms], Gift] = {}
+        self._changed: dict[Reclaimable, tuple[list[Holding], list[Holding]]] = {}
         self._instead: dict[tuple[Claims, bool], Amounts] = {}
 
-    def may_have_a_way(self, kind: Kind) -> bool:
-        """False only if it certainly has none."""
+    def may_have_a_way(self, kind: Kind, reach: Reachable) -> bool:
+        """False only if it certainly has none; where that stays so as long as nothing grows, it knows of what it is
+        short."""
         if kind.slots is None:
             return True
-        claims = Claims(kind.queue, kind.priority, kind.preempts)
-        known = self._known.get(claims)
-        if known is None:
-            known = self._known[claims] = self._reachable(kind, claims)
-        bounds, (keeps, alone, together) = known
-        others = together is not alone
-        if others and not self._reaches_far(kind):
-            others = self._ends_within_quota(kind, keeps) and self._may_begin(kind)
-        most = together if others else alone
-        for slot in kind.slots:
-            for asked in slot:
-                for pair, amount in asked:
-                    if amount > most[pair]:
-                        break
-                else:
-                    break
-            else:
-                return False
-        return kind.claim is None or self._has_hosts(kind, claims, bounds, others=others)
-
-    def _ends_within_quota(self, kind: Kind, keeps: Sums) -> bool:
-        """Whether its queue may, with all its own candidates gone."""
-        assert kind.slots is not None
-        subtree, queue = self.snapshot.quotas.subtree, kind.queue
-        for slot in kind.slots:
-            for asked in slot:
-                for pair, amount in asked:
-                    if keeps[pair] + amount > subtree[pair][queue]:
-                        break
-                else:
-                    break
-            else:
-                return False
+        others = reach.together is not reach.alone
+        if others and not reach.far:
+            others = _enough(kind, reach.left)
+            if others and not self._may_begin(kind):  # whether it may can change though nothing grows
+                return _enough(kind, reach.alone) and self._has_hosts(kind, reach, others=False)
+        if not _enough(kind, reach.together if others else reach.alone) or not self._has_hosts(
+            kind, reach, others=others
+        ):
+            if self.began:
+                kind.short_of = reach.bounds.version
+            return False
         return True
 
     def _may_begin(self, kind: Kind) -> bool:
@@ -76,73 +68,60 @@ class Ceiling:
         Short is at least what is not available; where all is available nodes are short, and then everything is. With
         the advantage the queue is below its quota in all of it.
         """
-        assert kind.slots is not None
-        several = len(kind.parts) > 1 or any(len(slot) > 1 for slot in kind.slots)
-        if several or kind.parts[0].min_count is not None:
+        asked = kind.plain
+        if asked is None or len(kind.parts) > 1 or kind.parts[0].min_count is not None:
             return True
         queue, used, subtree = kind.queue, self.snapshot.lasting.used, self.snapshot.quotas.subtree
-        asked = [each for slot in kind.slots for each in slot[0]]
         available = self._available[queue]
         short = [pair for pair, amount in asked if amount > available[pair]] or [pair for pair, _ in asked]
         return all(used[pair][queue] < subtree[pair][queue] for pair in short)
 
-    def _reaches_far(self, kind: Kind) -> bool:
-        """Whether it may take others though its queue ends above its quota."""
-        snapshot = self.snapshot
-        return kind.settings.borrow or snapshot.mode.fair or len(snapshot.quotas.path[kind.queue]) > 2
-
-    def _has_hosts(self, kind: Kind, claims: Claims, bounds: Bounds, *, others: bool) -> bool:
+    def _has_hosts(self, kind: Kind, reach: Reachable, *, others: bool) -> bool:
         """Whether nodes may have room for it."""
-        assert kind.claim is not None
+        if kind.claim is None:
+            return True
+        bounds = reach.bounds
         table = bounds.together if others else bounds.alone
         members = kind.members.get(others)
         if members is None or members.table is not table or members.claim is not kind.claim:
             members = kind.members[others] = Members(kind.claim, table)
-        return members.enough({} if self.began else self._otherwise(claims, bounds, others=others))
+        return members.enough({} if self.began else self._otherwise(kind.claims, bounds, others=others))
 
     def _otherwise(self, claims: Claims, bounds: Bounds, *, others: bool) -> Amounts:
         """What nodes could have of which that is not what it was when the plan began."""
         found = self._instead.get((claims, others))
         if found is None:
             snapshot = self.snapshot
-            more: dict[int, list[int]] = {}
+            more: Amounts = {}
             for places in snapshot.booked:
-                for node, amounts, _ in places:
-                    _add(more, node, [-amount for amount in amounts.tolist()])
+                _add(more, places, -1)
             for held in snapshot.running.went:
                 if not bounds.lets_go(held):
-                    for node, amounts, _ in held.places:
-                        _add(more, node, amounts.tolist())
-            gifts: list[Gift] = []
-            if others and bounds.terms is not None:
-                for other in bounds.others:
-                    gift = self._gift(other, bounds)
-                    gifts.append(gift)
-                    if gift is not bounds.gifts[other]:
-                        for node in changed(bounds.gifts[other].nodes, gift.nodes):
-                            more.setdefault(node, [])
+                    _add(more, held.places, 1)
+            for other in bounds.others() if others else ():
+                for sign, moved in zip((1, -1), self._moved(other), strict=True):
+                    for held in moved:
+                        _add(more, held.places, sign)
             found = self._instead[claims, others] = {}
             for node, amounts in more.items():
-                alone = bounds.alone_at(node)
-                if amounts:
-                    alone = [have + other for have, other in zip(alone, amounts, strict=True)]
-                found[node] = given(alone, gifts, node)
+                have = bounds.alone_at(node)
+                if others:
+                    have = bounds.together_at(node, have)
+                found[node] = [one + other for one, other in zip(have, amounts, strict=True)]
         return found
 
-    def _gift(self, other: int, bounds: Bounds) -> Gift:
-        """What another queue gives now."""
-        assert bounds.terms is not None
-        if self.began:
-            return bounds.gifts[other]
-        key = (other, bounds.terms)
-        found = self._gifts.get(key)
+    def _moved(self, other: Reclaimable) -> tuple[list[Holding], list[Holding]]:
+        """Who can be reclaimed besides those of when the plan began, and who cannot any more."""
+        found = self._changed.get(other)
         if found is None:
-            snapshot, running = self.snapshot, self.snapshot.running
-            found = bounds.gifts[other]
-            used, began = snapshot.lasting.used, running.book.used
-            if running.gone or any(now[other] != before[other] for now, before in zip(used, began, strict=True)):
-                found = running.hosts.gift_at(other, bounds.terms, snapshot.lasting, running.gone)
-            self._gifts[key] = found
+            running, queue = self.snapshot.running, other.queue
+            lasting, began = self.snapshot.lasting, running.book
+            found = ([], [])
+            if running.gone or any(
+                now[queue] != before[queue] for now, before in zip(lasting.used, began.used, strict=True)
+            ):
+                found = other.otherwise(lasting, running.gone)
+            self._changed[other] = found
         return found
 
     def _terms(self, kind: Kind) -> Terms | None:
@@ -153,31 +132,65 @@ class Ceiling:
         in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
         return Terms(settings.reclaim, 0 if settings.reclaim == ANY else kind.priority, in_order)
 
-    def _reachable(self, kind: Kind, claims: Claims) -> tuple[Bounds, Reachable]:
+    def bounds(self, kind: Kind) -> Bounds:
+        """The bounds for all with the candidates of this kind, when they were last brought up to date."""
+        return self.snapshot.running.hosts.bounds(kind.claims, self._terms(kind))
+
+    def reachable(self, kind: Kind, bounds: Bounds) -> Reachable:
+        """What all with the candidates of this kind could come to have."""
         snapshot = self.snapshot
-        book, running, queue = snapshot.lasting, snapshot.running, kind.queue
-        bounds = running.hosts.bounds(claims, self._terms(kind), running.book)
+        book, running, quotas, queue = snapshot.lasting, snapshot.running, snapshot.quotas, kind.queue
+        bounds.follow(running.book)
         available = self._available.get(queue)
         if available is None:
             available = self._available[queue] = [book.available(pair, queue) for pair in running.pairs]
-        keeps = [row[queue] for row in book.used]
-        if not kind.preempts:
-            return bounds, (keeps, available, available)
-        alone = available[:]
-        for priority, sums in running.below[queue].items():
-            if lets(kind.settings.within, kind.priority, priority):
-                for pair, amount in enumerate(sums):
-                    alone[pair] += amount
-                    keeps[pair] -= amount
-        together = alone
-        if bounds.terms is not None:
-            together = alone[:]
-            for other in bounds.others:
-                for pair, amount in enumerate(self._gift(other, bounds).sums):
-                    together[pair] += amount
-        return bounds, (keeps, alone, together)
+        own = bounds.own.sums
+        if running.went:
+            own = own[:]
+            for held in running.went:
+                if bounds.lets_go(held):
+                    for pair, amount in held.amounts:
+                        own[pair] -= amount
+        alone = [have + more for have, more in zip(available, own, strict=True)]
+        left = [
+            quota[queue] - used[queue] + more for quota, used, more in zip(quotas.subtree, book.used, own, strict=True)
+        ]
+        together, tree = alone, bounds.tree
+        if tree is not None:
+            mine = tree.queues[queue].sums
+            together = [have + more - less for have, more, less in zip(alone, tree.sums, mine, strict=True)]
+            for other in () if self.began else bounds.others():
+                for sign, moved in zip((1, -1), self._moved(other), strict=True):
+                    for held in moved:
+                        for pair, amount in held.amounts:
+                            together[pair] += sign * amount
+        if self.began:
+            bounds.grew([*alone, *together, *left])
+        far = kind.settings.borrow or snapshot.mode.fair or len(quotas.path[queue]) > 2
+        return Reachable(bounds, alone, together, left, far)
+
+    def grew(self, bounds: Bounds) -> bool:
+        """Whether anything may be more than when the plan began.
+
+        When nobody left, starts took quota and room and gave none; but what they took may bring a queue above its
+        quota, and more can be reclaimed then.
+        """
+        return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others())
 
 
-def _add(amounts: Amounts, node: int, more: Sums) -> None:
-    have = amounts.get(node)
-    amounts[node] = more if have is None else [one + other for one, other in zip(have, more, strict=True)]
+def _enough(kind: Kind, most: Sums) -> bool:
+    """Whether this is enough quota for it, in some flavor."""
+    if kind.plain is not None:
+        for pair, amount in kind.plain:  # noqa: SIM110 - all() takes longer
+            if amount > most[pair]:
+                return False
+        return True
+    assert kind.slots is not None
+    return all(any(all(amount <= most[pair] for pair, amount in asked) for asked in slot) for slot in kind.slots)
+
+
+def _add(amounts: Amounts, places: Places, sign: int) -> None:
+    for place in places:
+        have = amounts.get(place.node)
+        more = (sign * place.amounts).tolist()
+        amounts[place.node] = more if have is None else [one + other for one, other in zip(have, more, strict=True)]

@@ -31,13 +31,20 @@ class Audit:
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account = Account(state, partial(_counted, state))
+        self.account = Account(state, partial(_counted, state, _overlapping(state)))
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
         self.awaited = False
         self.held_back = False
-        self.before = self.account.copy()
+        self._before: Account | None = None
+
+    @property
+    def before(self) -> Account:
+        """The account as the file stands."""
+        if self._before is None:
+            self._before = self.account.at_first()
+        return self._before
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
@@ -193,7 +200,18 @@ def _columns(state: State) -> list[tuple[int, Pair, int]]:
     return found
 
 
-def _counted(state: State, queue: str, children: list[str]) -> Held:
+def _overlapping(state: State) -> dict[int, list[int]]:
+    """By queue those that are preempting or reserved."""
+    found: dict[int, list[int]] = {}
+    if state.between:
+        codes = state.work.state[: state.work.size]
+        here = np.logical_or.reduce([codes == code for code in OVERLAPPING])
+        for row in np.flatnonzero(here).tolist():
+            found.setdefault(int(state.work.queue[row]), []).append(row)
+    return found
+
+
+def _counted(state: State, overlapping: dict[int, list[int]], queue: str, children: list[str]) -> Held:
     """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in."""
     tree, number = state.tree, state.tree.index[queue]
     if not _whole(state):
@@ -211,8 +229,8 @@ def _counted(state: State, queue: str, children: list[str]) -> Held:
         if total[column]:
             everything[pair] = everything.get(pair, 0) + total[column] * nano
     found = {BEFORE: everything, AFTER: dict(everything)}
-    if state.between:
-        for row in _holders(state, number, np.isin(state.work.state, OVERLAPPING)):
+    if overlapping:
+        for row in overlapping.get(number, ()):
             missing = found[AFTER if _leaving(state, row) else BEFORE]
             for pair, amount in _held(state, row).items():
                 missing[pair] = missing.get(pair, 0) - amount

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from cede.doctrines.kueue import answers
 from cede.doctrines.kueue.book import Book
-from cede.doctrines.kueue.ceiling import Ceiling
+from cede.doctrines.kueue.ceiling import Ceiling, Reachable
 from cede.doctrines.kueue.check import HOLDING
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
+from cede.doctrines.kueue.hosts import Bounds
 from cede.doctrines.kueue.kinds import FIRST, Kind
 from cede.doctrines.kueue.known import Known
 from cede.doctrines.kueue.limits import over_limit
@@ -219,18 +220,34 @@ class _Plan:
         if moment == self._moment:
             return
         self._moment = moment
+        began = moment == (0, 0)
         ceiling = Ceiling(self.snapshot)
-        changes = self.snapshot.running.changes if moment == (0, 0) else None
+        changes = self.snapshot.running.changes if began else None
         self._awake = {}
-        for kind, places in self.waiting.alike.items():
-            if kind.asked and not kind.refused:
-                if kind.asleep == changes and places[0][2] >= kind.oldest:
-                    continue
-                if kind.steady and not ceiling.may_have_a_way(kind):
-                    if changes is not None:
-                        kind.asleep, kind.oldest = changes, FIRST
-                    continue
-            self._awake[kind] = None
+        for kinds in self.waiting.groups.values():
+            bounds: Bounds | None = None
+            reach: Reachable | None = None
+            version: int | None = None
+            for kind, places in kinds.items():
+                if kind.asked and not kind.refused:
+                    if kind.asleep == changes and places[0][2] >= kind.oldest:
+                        continue
+                    if kind.steady:
+                        if bounds is None:
+                            bounds = ceiling.bounds(kind)
+                            if began:
+                                reach = ceiling.reachable(kind, bounds)
+                            if began or not ceiling.grew(bounds):
+                                version = bounds.version
+                        short = kind.short_of == version
+                        if not short:
+                            reach = reach or ceiling.reachable(kind, bounds)
+                            short = not ceiling.may_have_a_way(kind, reach)
+                        if short:
+                            if changes is not None:
+                                kind.asleep, kind.oldest = changes, FIRST
+                            continue
+                self._awake[kind] = None
 
     def nominated(self, claimant: Claimant) -> Entry:
         """The head as nominated when the pass begins; if it has no way, nobody like it has at this moment."""
@@ -315,6 +332,7 @@ class _Pass:
         if entry.without_way:
             self._hold_back(entry)
             if entry.claimant.settings.strict:
+                _ = entry.assignment.level  # as things stand now
                 self.plan.keepers.append(entry)
 
     def _process(self, entry: Entry) -> tuple[str, Decision]:
@@ -366,10 +384,13 @@ class _Pass:
             return None
         if entry.assignment.room is None:
             return []
-        self.snapshot.settle()
-        room = entry.assignment.room.afresh()
-        for victim in entry.victims:
-            room.take(victim.row)
+        if self.snapshot.unbooked or entry.victims or entry.nodes_seen != self.snapshot.steps:
+            self.snapshot.settle()
+            room = entry.assignment.room.afresh()
+            for victim in entry.victims:
+                room.take(victim.row)
+        else:
+            room = entry.assignment.room
         nodes = room.place()
         if nodes is None:
             entry.assignment = replace(entry.assignment, lacking=room)  # others may have the same

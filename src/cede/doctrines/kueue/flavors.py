@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cede.doctrines.kueue.book import Book, asked_of
@@ -44,7 +44,8 @@ class Assignment:
     flavors: list[Chosen]
     asked: Asked = ()
     contested: list[int] = field(default_factory=list)
-    level: int = 0
+    lowest: int = 0
+    levels: list[Callable[[], int]] = field(default_factory=list)
     mode: int = FIT
     whys: list[str] = field(default_factory=list)
     hopeless: bool = False
@@ -57,6 +58,14 @@ class Assignment:
     """Whether nodes that are empty have room for it, so that it is not refused for nodes, whatever runs."""
     claim: Claim | None = None
     """What it asks of nodes, where flavors leave no choice."""
+
+    @property
+    def level(self) -> int:
+        """How high it borrows. What that is with victims gone is worked out when somebody asks for it."""
+        for later in self.levels:
+            self.lowest = max(self.lowest, later())
+        self.levels = []
+        return self.lowest
 
     @property
     def stuck(self) -> bool:
@@ -173,7 +182,7 @@ class Assigner:
         for name, nano in slot.wanted.items():
             pair = self.snapshot.quotas.index[name, flavor]
             taken[pair] = taken.get(pair, 0) + self.snapshot.quotas.count(pair, nano)
-            found.level = max(found.level, verdicts[pair].level)
+            found.lowest = max(found.lowest, verdicts[pair].level)
             if verdicts[pair].mode != FIT:
                 contested.add(pair)
         return worst.mode
@@ -196,7 +205,7 @@ class Assigner:
         worst = Verdict(FIT)
         for name in sorted(slot.wanted):
             pair = quotas.index[name, flavor]
-            verdict = self._pair(pair, quotas.count(pair, slot.wanted[name]) + taken.get(pair, 0))
+            verdict = self._pair(pair, quotas.count(pair, slot.wanted[name]) + taken.get(pair, 0), found)
             verdicts[pair] = verdict
             if self._better(worst, verdict):
                 worst = verdict
@@ -206,7 +215,7 @@ class Assigner:
             return self._placed(slot, flavor, taken, found, verdicts, worst)
         return verdicts, worst
 
-    def _pair(self, pair: int, amount: int) -> Verdict:
+    def _pair(self, pair: int, amount: int, found: Assignment) -> Verdict:
         """What quota says of so much of one pair."""
         snapshot, queue = self.snapshot, self.claimant.queue
         quotas, book = snapshot.quotas, snapshot.book
@@ -222,11 +231,19 @@ class Assigner:
         if not (amount <= nominal or may_reclaim or may_borrow_and_preempt(snapshot, self.claimant)):
             why = f"{self._shown(pair, amount)}, {quotas.show(pair, free)} available"
             return Verdict(NO_FIT, level, f"{why}, quota {quotas.show(pair, nominal)}")
-        asked = ((pair, amount),)
-        victims = self.search(asked, [pair]).victims
+        if self._together is not None and snapshot.silent and not self.claimant.settings.preempt_first:
+            # Without a choice of flavors it is all one whether quota alone could be had: it preempts or waits, and only
+            # its turn among several heads depends on how high it would borrow then.
+            found.levels.append(lambda: self._with_victims(pair, amount, level).level)
+            return Verdict(PREEMPT)
+        return self._with_victims(pair, amount, level)
+
+    def _with_victims(self, pair: int, amount: int, level: int) -> Verdict:
+        """What quota says of so much of a pair of which so much is not available."""
+        victims = self.search(((pair, amount),), [pair]).victims
         if not victims:
             return Verdict(NO_CANDIDATES, level)
-        level = _without(snapshot, victims).level(pair, queue, amount)[0]
+        level = _without(self.snapshot, victims).level(pair, self.claimant.queue, amount)[0]
         own = any(victim.reason == OWN for victim in victims)
         return Verdict(PREEMPT if own else RECLAIM, level)
 
@@ -271,10 +288,17 @@ class Assigner:
         claimant, snapshot = self.claimant, self.snapshot
         if self.quota_only or not snapshot.state.nodes.size or len(claimant.parts) != 1:
             return None
-        if any(len(slot.group.flavors) != 1 for slot in slots):
+        key = ("one flavor", count)
+        if key not in claimant.memo:
+            parts: tuple[PodSet, ...] | None = None
+            if all(len(slot.group.flavors) == 1 for slot in slots):
+                chosen: Chosen = {name: slot.group.flavors[0] for slot in slots for name in slot.wanted}
+                parts = parts_of(snapshot, claimant, Assignment((count,), [chosen]))
+            claimant.memo[key] = parts
+        parts = claimant.memo[key]
+        if parts is None:
             return None
-        chosen: Chosen = {name: slot.group.flavors[0] for slot in slots for name in slot.wanted}
-        room = self._room(parts_of(snapshot, claimant, Assignment((count,), [chosen])))
+        room = self._room(parts)
         if not room.grows_with_room or (not room.fits() and self._never(room, count)):
             return None
         return room

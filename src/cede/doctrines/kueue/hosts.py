@@ -1,20 +1,21 @@
 """The most that nodes and queues could give a claimant, whoever it took away: kept up to date as work comes and goes.
 
-Of a node a claimant can have what is free, what those of its own queue hold whom its policy lets it take, and what
-other queues give. A queue gives its candidates in one order, the first ones up to where it is back within its quota:
-there every classical attempt leaves it alone, in whatever tree, for it asks the queue's own usage before each of them.
-So what a queue gives follows from its own usage and candidates, is the same for all claimants with the same policy,
-and is worked out anew only when one of the two changed. What is contested may be less than all that the queue holds;
-then the attempt comes to fewer of them, and stops no later. Where attempts do not take the first ones (fair sharing
-asks shares, borrowing while preempting and ages pick some), a queue above its quota gives all of its candidates.
+Of a node a claimant can have what is free, what those of its own queue hold whom its policy lets it take, and what can
+be reclaimed of other queues. Candidates of a queue go in one order, the first ones up to where the queue is back within
+its quota: there every classical attempt leaves it alone, in whatever tree, for it asks the queue's usage before each
+of them. So what can be reclaimed follows from the queue's usage and candidates, is the same for all claimants with the
+same policy, and changes only with one of the two. What is contested may be less than all that the queue holds; then the
+attempt comes to fewer of them, and stops no later. Where attempts do not take the first ones (fair sharing asks shares,
+borrowing while preempting and ages pick some), all candidates of a queue above its quota count.
 
 Whoever overlaps with others gives no more than it holds. So nobody ever finds more than these sums.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Container, Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -83,17 +84,158 @@ Amounts = dict[int, list[int]]
 """By node, an amount for each column."""
 
 
-class Gift(NamedTuple):
-    """What a queue gives: by pair, and of nodes."""
-
-    sums: list[int]
-    nodes: Amounts
-
-
 MOST_KEPT = 64
 """Bounds that are kept."""
 MOST_CHANGES = 4096
 """After so many changes all nodes are looked at again by whoever comes later."""
+
+
+class Reclaimable:
+    """The candidates of a queue in the order of taking; the first ones, up to `end`, can be reclaimed.
+
+    `sums` is what those hold by pair, `nodes` of nodes. The fewest that bring the queue back within its quota are found
+    from those of before: whoever comes or goes among them changes the usage by as much as it holds itself.
+    """
+
+    def __init__(self, queue: int, terms: Terms, quotas: Quotas, tree: Tree, log: list[int]) -> None:
+        self.queue = queue
+        self.terms = terms
+        self.tree = tree
+        self.line: list[tuple[Turn, Holding]] = []
+        self.end = 0
+        self.nodes: Amounts = {}
+        self._quota = [subtree[queue] for subtree in quotas.subtree]
+        self.sums = [0] * len(self._quota)
+        self._there: tuple[list[int], list[int]] = ([0] * len(self._quota), [0] * len(self._quota))
+        self.undated: dict[int, tuple[Turn, Holding]] = {}
+        self._log = log
+
+    def move(self, held: Holding, sign: int, now: int) -> None:
+        """This one came or went, if it is among those that may be taken."""
+        if not lets(self.terms.policy, self.terms.below, held.priority):
+            return
+        turn = held.turn
+        if turn[2] == -NO_TIME:  # who has no start got its room now
+            turn = (*turn[:2], -now, *turn[3:])
+            if sign > 0:
+                self.undated[held.row] = (turn, held)
+            else:
+                turn, _ = self.undated.pop(held.row)
+        at = bisect_left(self.line, turn, key=_turn)
+        if sign > 0:
+            self.line.insert(at, (turn, held))
+        else:
+            del self.line[at]
+        if at < self.end:
+            self.end += sign
+            self._count(held, sign)
+
+    def follow(self, book: Book, now: int) -> None:
+        """Bring it up to date; everybody that came or went was told."""
+        for turn, held in list(self.undated.values()):
+            if turn[2] != -now:
+                self.move(held, -1, now)
+                self.move(held, 1, now)
+        line, over = self.line, self._over(book)
+        while self.end < len(line) and self._exceeds(over):
+            self._count(line[self.end][1], 1)
+            self.end += 1
+        while self.end and not self._exceeds(over, line[self.end - 1][1]):
+            self.end -= 1
+            self._count(line[self.end][1], -1)
+
+    def otherwise(self, book: Book, gone: set[int]) -> tuple[list[Holding], list[Holding]]:
+        """Who can be reclaimed besides, and who cannot any more, with other usage and with some gone."""
+        line, over, end = self.line, self._over(book), self.end
+        less = [held for _, held in line[:end] if held.row in gone] if gone else []
+        more: list[Holding] = []
+        for held in less:
+            self._count(held, -1)
+        while end < len(line) and self._exceeds(over):
+            held = line[end][1]
+            if held.row not in gone:
+                self._count(held, 1)
+                more.append(held)
+            end += 1
+        while end and not more:
+            held = line[end - 1][1]
+            if held.row not in gone:
+                if self._exceeds(over, held):
+                    break
+                self._count(held, -1)
+                less.append(held)
+            end -= 1
+        for held in less:
+            self._count(held, 1)
+        for held in more:
+            self._count(held, -1)
+        return more, less
+
+    def _over(self, book: Book) -> list[list[int]]:
+        """By how much the queue is above its quota; where usage overlaps before what is preempting left, and after."""
+        tables = (book.used,) if book.moments is None else book.moments
+        return [[used[self.queue] - quota for used, quota in zip(table, self._quota, strict=True)] for table in tables]
+
+    def _exceeds(self, over: list[list[int]], last: Holding | None = None) -> bool:
+        """Whether the queue is above its quota with those up to the end gone, or but the `last` of them."""
+        if not self.terms.in_order:
+            return max(map(max, over)) > 0
+        for number, excess in enumerate(over):
+            given = self.sums if len(over) == 1 else self._there[number]
+            if last is not None and (len(over) == 1 or last.code != ABSENT[number]):
+                given = given[:]
+                for pair, amount in last.amounts:
+                    given[pair] -= amount
+            for one, other in zip(excess, given, strict=True):
+                if one > other:
+                    return True
+        return False
+
+    def _count(self, held: Holding, sign: int) -> None:
+        before, after = self._there
+        for pair, amount in held.amounts:
+            self.sums[pair] += sign * amount
+            self.tree.sums[pair] += sign * amount
+            if held.code != RESERVED:
+                before[pair] += sign * amount
+            if held.code != PREEMPTING:
+                after[pair] += sign * amount
+        _add(self.nodes, held.places, sign)
+        _add(self.tree.nodes, held.places, sign)
+        self._log.extend([place.node for place in held.places])
+
+
+class Own:
+    """What those of a queue hold whom a claimant of it may take: by pair, and of nodes."""
+
+    __slots__ = ("nodes", "sums")
+
+    def __init__(self, pairs: int) -> None:
+        self.sums = [0] * pairs
+        self.nodes: Amounts = {}
+
+    def count(self, held: Holding, sign: int) -> None:
+        for pair, amount in held.amounts:
+            self.sums[pair] += sign * amount
+        _add(self.nodes, held.places, sign)
+
+
+class Tree:
+    """What can be reclaimed of all queues of a tree on the same terms; those that are `stale` changed since."""
+
+    def __init__(self, root: int, terms: Terms, quotas: Quotas, log: list[int]) -> None:
+        self.sums = [0] * len(quotas.pairs)
+        self.nodes: Amounts = {}
+        self.queues = {
+            queue: Reclaimable(queue, terms, quotas, self, log)
+            for queue in range(quotas.size)
+            if quotas.root[queue] == root and not quotas.is_cohort(queue)
+        }
+        self.stale = set(self.queues)
+
+
+ABSENT = (RESERVED, PREEMPTING)
+"""The state of work that is not there before, and after, what is leaving made way."""
 
 
 class Hosts:
@@ -108,11 +250,10 @@ class Hosts:
         self.free: list[list[int]] = state.nodes.free[:, : state.nodes.size].T.tolist()
         self.log: list[int] = []
         self.epoch = 0
-        self._lines: list[list[tuple[Turn, Holding]]] = [[] for _ in range(quotas.size)]
-        self._undated: list[dict[int, Holding]] = [{} for _ in range(quotas.size)]
-        self._own: dict[tuple[int, str, int], Amounts] = {}
-        self._gifts: dict[tuple[int, Terms], Gift] = {}
-        self._stale: set[tuple[int, Terms]] = set()
+        self.versions = count(1)
+        self._held: list[dict[int, Holding]] = [{} for _ in range(quotas.size)]
+        self._own: list[dict[tuple[str, int], Own]] = [{} for _ in range(quotas.size)]
+        self._trees: dict[tuple[int, Terms], Tree] = {}
         self._bounds: dict[Claims, Bounds] = {}
 
     # -- following -----------------------------------------------------------------------------------------------
@@ -121,21 +262,19 @@ class Hosts:
         """This workload takes its room, or gives it back."""
         queue = held.queue
         self.look_at([place.node for place in held.places])
+        for tree in self._trees.values():
+            if queue in tree.queues:
+                tree.stale.add(queue)
+                if held.preemptible:
+                    tree.queues[queue].move(held, sign, self.state.now)
         if held.preemptible:
-            line, undated = self._lines[queue], self._undated[queue]
-            if held.turn[2] == -NO_TIME:
-                if sign > 0:
-                    undated[held.row] = held
-                else:
-                    del undated[held.row]
-            elif sign > 0:
-                insort(line, (held.turn, held), key=_turn)
+            if sign > 0:
+                self._held[queue][held.row] = held
             else:
-                del line[bisect_left(line, held.turn, key=_turn)]
-            for (of, policy, below), amounts in self._own.items():
-                if of == queue and lets(policy, below, held.priority):
-                    _add(amounts, held.places, sign)
-        self._stale.update(key for key in self._gifts if key[0] == queue)
+                del self._held[queue][held.row]
+            for (policy, below), own in self._own[queue].items():
+                if lets(policy, below, held.priority):
+                    own.count(held, sign)
 
     def look_at(self, nodes: Iterable[int]) -> None:
         """What is free of these nodes changed."""
@@ -146,99 +285,68 @@ class Hosts:
             self.log.clear()
             self.epoch += 1
 
-    def candidates(self, queue: int) -> list[Holding]:
-        """Those of a queue that may be taken, in their order; who has no start got its room now."""
-        line, undated = self._lines[queue], self._undated[queue]
-        if undated:
-            now = -self.state.now
-            more = [((*held.turn[:2], now, *held.turn[3:]), held) for held in undated.values()]
-            line = sorted([*line, *more], key=_turn)
-        return [held for _, held in line]
-
     # -- what is to be had ---------------------------------------------------------------------------------------
 
-    def own(self, queue: int, policy: str, priority: int) -> Amounts:
-        """What those of a queue hold of nodes whom a claimant of it may take; to look at, not to change."""
-        key = (queue, policy, priority)
-        found = self._own.get(key)
+    def own(self, queue: int, policy: str, priority: int) -> Own:
+        """What those of a queue hold whom a claimant of it may take."""
+        found = self._own[queue].get((policy, priority))
         if found is None:
-            found = self._own[key] = {}
-            for held in self.candidates(queue):
+            found = self._own[queue][policy, priority] = Own(len(self.quotas.pairs))
+            for held in self._held[queue].values():
                 if lets(policy, priority, held.priority):
-                    _add(found, held.places, 1)
+                    found.count(held, 1)
         return found
 
-    def gift(self, queue: int, terms: Terms, book: Book) -> Gift:
-        """What a queue gives on these terms, as last followed; the book is that of then."""
-        key = (queue, terms)
-        found = self._gifts.get(key)
-        if found is None or key in self._stale or self._undated[queue]:
-            before = {} if found is None else found.nodes
-            found = self._gifts[key] = self.gift_at(queue, terms, book)
-            self._stale.discard(key)
-            self.log += changed(before, found.nodes)
+    def tree(self, root: int, terms: Terms) -> Tree:
+        """What can be reclaimed of a tree on these terms."""
+        found = self._trees.get((root, terms))
+        if found is None:
+            found = self._trees[root, terms] = Tree(root, terms, self.quotas, self.log)
+            for queue, reclaimable in found.queues.items():
+                for held in self._held[queue].values():
+                    reclaimable.move(held, 1, self.state.now)
         return found
 
-    def gift_at(self, queue: int, terms: Terms, book: Book, gone: Container[int] = ()) -> Gift:
-        """The same with other usage, and with some gone."""
-        quotas = self.quotas
-        tables = (book.used,) if book.moments is None else book.moments
-        over = [
-            [used[queue] - quota[queue] for used, quota in zip(each, quotas.subtree, strict=True)] for each in tables
-        ]
-        sums = [0] * len(quotas.pairs)
-        nodes: Amounts = {}
-        if max(map(max, over)) <= 0 or quotas.is_cohort(queue):
-            return Gift(sums, nodes)
-        for held in self.candidates(queue):
-            if held.row in gone or not lets(terms.policy, terms.below, held.priority):
-                continue
-            if terms.in_order and max(map(max, over)) <= 0:
-                break
-            for pair, amount in held.amounts:
-                sums[pair] += amount
-                if len(over) == 1:
-                    over[0][pair] -= amount
-                else:  # before what is preempting left and what is reserved came, and after
-                    over[0][pair] -= 0 if held.code == RESERVED else amount
-                    over[1][pair] -= 0 if held.code == PREEMPTING else amount
-            _add(nodes, held.places, 1)
-        return Gift(sums, nodes)
-
-    def bounds(self, claims: Claims, terms: Terms | None, book: Book) -> Bounds:
-        """What these claims could come to have, as last followed; the book is that of then."""
+    def bounds(self, claims: Claims, terms: Terms | None) -> Bounds:
+        """What these claims could come to have, when it was last brought up to date."""
         found = self._bounds.get(claims)
         if found is None:
             if len(self._bounds) >= MOST_KEPT:
-                for kept in (self._bounds, self._own, self._gifts, self._stale):
-                    kept.clear()
+                self._bounds.clear()
+                self._trees.clear()
+                for own in self._own:
+                    own.clear()
             found = self._bounds[claims] = Bounds(self, claims, terms)
-        found.follow(book)
         return found
 
 
 class Bounds:
-    """What each node could have at most for some claims: `alone` with their own queue, and `together` with what others
-    give; `gifts` is that, by queue."""
+    """What each node could have at most for some claims: `alone` with their own queue, and `together` with what can be
+    reclaimed of the others in the `tree`. It has another `version` once anything is more than it was, in quota or on
+    nodes.
+    """
 
     def __init__(self, hosts: Hosts, claims: Claims, terms: Terms | None) -> None:
         self.hosts = hosts
-        self.terms = terms
         quotas, queue = hosts.quotas, claims.queue
         self.queue = queue
         self.priority = claims.priority
         self.within = quotas.settings(queue).within if claims.preempts else NEVER
         self.own = hosts.own(queue, self.within, claims.priority)
-        self.others = [
-            other
-            for other in range(quotas.size)
-            if terms is not None and other != queue and quotas.root[other] == quotas.root[queue]
-        ]
-        self.gifts: dict[int, Gift] = {}
+        self.tree = None if terms is None else hosts.tree(quotas.root[queue], terms)
         self.alone = Table(len(hosts.free))
         self.together = Table(len(hosts.free))
+        self.version = next(hosts.versions)
+        self._sums: list[int] = []
         self._at = 0
         self._epoch = -1
+
+    def grew(self, sums: list[int]) -> None:
+        """Sums of quota are these now; the larger, the more there may be."""
+        if sums != self._sums:
+            if not self._sums or any(now > before for now, before in zip(sums, self._sums, strict=True)):
+                self.version = next(self.hosts.versions)
+            self._sums = sums
 
     def lets_go(self, held: Holding) -> bool:
         """Whether this one is among those of the own queue that may be taken."""
@@ -246,26 +354,47 @@ class Bounds:
 
     def follow(self, book: Book) -> None:
         """Bring it up to date."""
-        hosts, terms = self.hosts, self.terms
-        if terms is not None:
-            self.gifts = {other: hosts.gift(other, terms, book) for other in self.others}
+        hosts, tree = self.hosts, self.tree
+        if tree is not None and tree.stale:
+            for queue in tree.stale:
+                tree.queues[queue].follow(book, hosts.state.now)
+            tree.stale = {queue for queue in tree.stale if tree.queues[queue].undated}  # time moves these
         if self._epoch != hosts.epoch:
             nodes: Iterable[int] = range(len(hosts.free))
+            self._epoch = hosts.epoch
         elif self._at < len(hosts.log):
             nodes = set(hosts.log[self._at :])
         else:
             return
-        gifts = self.gifts.values()
+        self._at = len(hosts.log)
+        grown = False
         for node in nodes:
             alone = self.alone_at(node)
-            self.alone.put(node, alone)
-            self.together.put(node, given(alone, gifts, node))
-        self._at, self._epoch = len(hosts.log), hosts.epoch
+            grown |= self.alone.put(node, alone)
+            grown |= self.together.put(node, self.together_at(node, alone))
+        if grown:
+            self.version = next(hosts.versions)
 
     def alone_at(self, node: int) -> list[int]:
         """What a node could have with nobody of other queues gone."""
-        own, free = self.own.get(node), self.hosts.free[node]
+        own, free = self.own.nodes.get(node), self.hosts.free[node]
         return free if own is None else [have + more for have, more in zip(free, own, strict=True)]
+
+    def together_at(self, node: int, alone: list[int]) -> list[int]:
+        """The same and what can be reclaimed there."""
+        if self.tree is None:
+            return alone
+        more, own = self.tree.nodes.get(node), self.tree.queues[self.queue].nodes.get(node)
+        if more is None:
+            return alone
+        if own is None:
+            return [have + all_ for have, all_ in zip(alone, more, strict=True)]
+        return [have + all_ - mine for have, all_, mine in zip(alone, more, own, strict=True)]
+
+    def others(self) -> Iterator[Reclaimable]:
+        """The other queues of the tree."""
+        if self.tree is not None:
+            yield from (other for queue, other in self.tree.queues.items() if queue != self.queue)
 
 
 class Table:
@@ -278,13 +407,17 @@ class Table:
         self.log: list[int] = []
         self.epoch = 0
 
-    def put(self, node: int, amounts: list[int]) -> None:
-        if amounts != self.amounts[node]:
-            self.amounts[node] = amounts
-            self.log.append(node)
-            if len(self.log) > max(MOST_CHANGES, len(self.amounts)):
-                self.log.clear()
-                self.epoch += 1
+    def put(self, node: int, amounts: list[int]) -> bool:
+        """A node has so much now; whether it is more of anything."""
+        before = self.amounts[node]
+        if amounts == before:
+            return False
+        self.amounts[node] = amounts
+        self.log.append(node)
+        if len(self.log) > max(MOST_CHANGES, len(self.amounts)):
+            self.log.clear()
+            self.epoch += 1
+        return not before or any(now > then for now, then in zip(amounts, before, strict=True))
 
 
 class Members:
@@ -332,20 +465,6 @@ class Members:
             if need * most > free[column]:
                 most = free[column] // need
         return most
-
-
-def given(amounts: list[int], gifts: Iterable[Gift], node: int) -> list[int]:
-    """What a node has with these gifts."""
-    for gift in gifts:
-        more = gift.nodes.get(node)
-        if more is not None:
-            amounts = [have + other for have, other in zip(amounts, more, strict=True)]
-    return amounts
-
-
-def changed(before: Amounts, after: Amounts) -> list[int]:
-    """The nodes whose amounts are not the same."""
-    return [node for node in before.keys() | after.keys() if before.get(node) != after.get(node)]
 
 
 def _turn(entry: tuple[Turn, Holding]) -> Turn:

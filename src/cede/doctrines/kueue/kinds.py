@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from cede.doctrines.kueue.hosts import Members
+from cede.doctrines.kueue.hosts import Claims, Members
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
 from cede.doctrines.parts.claim import Claim
@@ -31,11 +31,12 @@ class Kind:
     """What is the same for all of a kind.
 
     `refusal`: it is refused before anybody looks at quota. `slots`: what it asks for at least; none where that alone
-    does not tell that it has no way. `asleep`: after so many changes of what runs it was found to have none, and nobody
+    does not tell that it has no way; `plain` is the same where there is no choice of flavors. `claims`: those with the
+    same candidates. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
     `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
-    `members`: how many of its members may have room there, without and with what other queues give. `memo`: what else
-    follows from what it asks for.
+    `members`: how many of its members may have room there, without and with what other queues give. `short_of`: the
+    bounds, by their version, that are too low for it. `memo`: what else follows from what it asks for.
     """
 
     number: int
@@ -46,6 +47,8 @@ class Kind:
     settings: Settings
     refusal: Decision | None
     slots: tuple[Slot, ...] | None
+    claims: Claims = field(init=False)
+    plain: Asked | None = field(init=False)
     asleep: int = NOT_YET
     oldest: int = FIRST
     asked: bool = False
@@ -54,6 +57,13 @@ class Kind:
     members: dict[bool, Members] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict)
     refused: bool = False
+    short_of: int = NOT_YET
+
+    def __post_init__(self) -> None:
+        self.claims = Claims(self.queue, self.priority, self.preempts)
+        self.plain = None
+        if self.slots is not None and all(len(slot) == 1 for slot in self.slots):
+            self.plain = tuple(pair for slot in self.slots for pair in slot[0])
 
     @property
     def aged(self) -> bool:

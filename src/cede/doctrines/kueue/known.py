@@ -53,8 +53,8 @@ class Known:
             found.like = like
             return found
         seen = len(snapshot.log)
-        made = (found.snapshot, claimant, found.assignment, found.found, seen, found.notes, like, found.exactly)
-        return Entry(*made)
+        made = (found.snapshot, claimant, found.assignment, found.found, seen, found.nodes_seen, found.notes, like)
+        return Entry(*made, found.exactly)
 
     def place(self, entry: Entry) -> Hashable:
         """All that the answer to a head that is parked depends on; None where it may speak of the victims of others.

@@ -22,10 +22,10 @@ ADMITTED = (rules.WITHIN, rules.RECLAIM, rules.BORROW, rules.FAIR, rules.NOT_REA
 class Entry:
     """A head of its queue with its assignment, and its victims if it needs and has some.
 
-    `snapshot` is the one it was nominated on, after as many changes as it has `seen`. `notes` say why each workload
-    was taken or left, as things stood then; only if somebody will read them. What is `like` it is nominated alike.
-    `exactly` is what would become of it if shares were compared as exact fractions, `ahead_of` who would come before
-    it; both in words, and only where that is something else.
+    `snapshot` is the one it was nominated on, after as many changes of usage as it has `seen`, and of nodes as it has
+    `nodes_seen`. `notes` say why each workload was taken or left, as things stood then; only if somebody will read
+    them. What is `like` it is nominated alike. `exactly` is what would become of it if shares were compared as exact
+    fractions, `ahead_of` who would come before it; both in words, and only where that is something else.
     """
 
     snapshot: Snapshot
@@ -33,6 +33,7 @@ class Entry:
     assignment: Assignment
     found: Outcome
     seen: int
+    nodes_seen: int
     notes: Notes | None = None
     like: tuple[Hashable, ...] | None = None
     exactly: str = ""
@@ -113,12 +114,13 @@ def _nominated(snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | 
 
 def _at(assigner: Assigner, counts: tuple[int, ...]) -> Entry:
     assignment = assigner.assign(counts)
+    steps = assigner.snapshot.steps
     found = NOBODY
     if assignment.mode == PREEMPT:
         room = None if assignment.room is None else assignment.room.afresh()
         found = assigner.search(assignment.asked, assignment.contested, room)
         found = selected(assigner.snapshot, assigner.claimant, assignment.asked, assignment.contested, room, found)
-    return Entry(assigner.snapshot, assigner.claimant, assignment, found, len(assigner.snapshot.log))
+    return Entry(assigner.snapshot, assigner.claimant, assignment, found, len(assigner.snapshot.log), steps)
 
 
 def _smaller(assigner: Assigner, claimant: Claimant) -> Entry | None:

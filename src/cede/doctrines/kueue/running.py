@@ -51,7 +51,6 @@ class Running:
     """The usage as it is, and what each priority of a queue holds of it.
 
     `changes` counts the times that anybody took room or gave it back. `codes` are the states of those that overlap.
-    `below[queue][priority]` is what may be taken away, by pair; kept once somebody follows.
     """
 
     def __init__(self, state: State, quotas: Quotas) -> None:
@@ -61,7 +60,6 @@ class Running:
         self.holdings = Holdings(state, quotas)
         self.book: Book = book_of(state, quotas, self.holdings)
         self.changes = 0
-        self.below: list[dict[int, list[int]]] = [{} for _ in range(quotas.size)]
         self.codes = self._overlapping() if state.between else {}
         self.leaving = frozenset(row for row, code in self.codes.items() if code == PREEMPTING)
         self._hosts: Hosts | None = None
@@ -98,7 +96,6 @@ class Running:
         _ = self.zeros
         for row in holders_of(state, self.quotas).rows.tolist():
             held = self._held[row] = self._holding(row)
-            self._count(held, 1)
             self._hosts.move(held, 1)
         aside = np.flatnonzero((work.state[: work.size] >= RESERVED) & (work.queue[: work.size] == NONE))
         self._aside = {row: places_of(state, row) for row in aside.tolist()}
@@ -113,14 +110,16 @@ class Running:
         for row in rows:
             before = self._held.pop(row, None)
             holds = states[row] >= RESERVED and queues[row] != NONE
+            if row in self._aside:
+                hosts.look_at([place.node for place in self._aside.pop(row)])
             if before is None and not holds:
-                if row in self._aside:  # work of no queue holds nodes too
-                    hosts.look_at([place.node for place in self._aside.pop(row)])
+                if states[row] >= RESERVED:  # work of no queue holds nodes too
+                    self._aside[row] = places_of(state, row)
+                    hosts.look_at([place.node for place in self._aside[row]])
                 continue
             self.changes += 1
             if before is not None:
                 book.remove_all(before.queue, before.amounts, before.code)
-                self._count(before, -1)
                 hosts.move(before, -1)
                 codes.pop(row, None)
                 self._zeros.pop(row, None)
@@ -129,7 +128,6 @@ class Running:
                 if held.code in (PREEMPTING, RESERVED):
                     codes[row] = held.code
                 book.add_all(held.queue, held.amounts, held.code)
-                self._count(held, 1)
                 hosts.move(held, 1)
                 zeros = zeros_of(state, self.quotas, row)
                 if zeros:
@@ -170,16 +168,6 @@ class Running:
             turn=(code != PREEMPTING, priority, -int(work.started[row]), state.uids[row], state.work_names[row]),
         )
 
-    def _count(self, held: Holding, sign: int) -> None:
-        if not held.preemptible:
-            return
-        of_queue = self.below[held.queue]
-        sums = of_queue.get(held.priority)
-        if sums is None:
-            sums = of_queue[held.priority] = [0] * len(self.pairs)
-        for pair, amount in held.amounts:
-            sums[pair] += sign * amount
-
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one that held room when the plan began holds of these pairs, zeros left out."""
         held = None if self._held is None else self._held.get(row)
@@ -206,15 +194,11 @@ class Running:
         """These are gone for the rest of the plan, so that nobody else may take them."""
         if self._held is not None:
             for row in victims:
-                held = self._held[row]
-                self.went.append(held)
+                self.went.append(self._held[row])
                 self.gone.add(row)
-                self._count(held, -1)
 
     def end_plan(self) -> None:
         """Everybody is there again."""
-        for held in self.went:
-            self._count(held, 1)
         self.went.clear()
         self.gone.clear()
 

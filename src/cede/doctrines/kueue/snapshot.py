@@ -165,6 +165,7 @@ class Snapshot:
     def charge(self, claimant: Claimant, asked: Asked, word: str, *, lasting: bool = True) -> None:
         """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
         queue = claimant.queue
+        self._copy()
         self.note(claimant, asked, word)
         self.uneven |= any(amount < 0 for _, amount in asked)
         self.book.add_all(queue, asked)
@@ -173,6 +174,12 @@ class Snapshot:
         if lasting:
             self.lasting.add_all(queue, asked)
             self._changes += 1
+
+    def _copy(self) -> None:
+        """The usage that others look at is not changed by a plan."""
+        if self.lasting is self.running.book:
+            self.lasting = self.lasting.copy()
+            self.book = self.lasting.copy()
 
     def note(self, claimant: Claimant, asked: Asked, word: str) -> None:
         """What the claimant does, to be told later."""
@@ -183,9 +190,10 @@ class Snapshot:
 
     def end_pass(self) -> None:
         """What was taken for the pass only is free again, and its victims have left."""
-        for row in self.victims:
-            self.let_go(self.lasting, row)
         if self.victims:
+            self._copy()
+            for row in self.victims:
+                self.let_go(self.lasting, row)
             self._changes += 1
             self._touched = True
             self._holders, self.pools = self.holders.without(self.victims), {}
@@ -303,8 +311,8 @@ def snapshot_of(cycle: Cycle, running: Running | None = None, *, silent: bool = 
         holdings=running.holdings,
         mode=mode,
         exact=mode.recheck,
-        lasting=running.book.copy(),
-        book=running.book.copy(),
+        lasting=running.book,
+        book=running.book,
         tracked=bool(state.nodes.size or limited),
         limited=limited,
         running=running,

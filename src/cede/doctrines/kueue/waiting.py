@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 import numpy as np
 
 from cede.doctrines.kueue import answers, rules
+from cede.doctrines.kueue.hosts import Claims
 from cede.doctrines.kueue.kinds import NOT_READ, OWNERS, Kind, slots_of
 from cede.doctrines.kueue.quota import Quotas
 from cede.doctrines.parts.policies import breach_of
@@ -23,6 +24,7 @@ Place = tuple[bool, int, int, str, str, int]
 
 class Waiting:
     """Everyone in the line of its queue, and of each kind those that wait; who is refused at once is in no line.
+    `groups` are the kinds with the same candidates.
 
     `fresh` came since somebody last looked; `sticky` stay in front of their line.
     """
@@ -34,6 +36,7 @@ class Waiting:
         self.kind: dict[int, Kind] = {}
         self.lines: dict[int, list[Place]] = {}
         self.alike: dict[Kind, list[Place]] = {}
+        self.groups: dict[Claims, dict[Kind, list[Place]]] = {}
         self.fresh: list[int] = sorted(state.pending, key=state.work_names.__getitem__)
         self.places: dict[int, Place] = {}
         self.sticky: set[int] = set()
@@ -46,7 +49,7 @@ class Waiting:
                 if not place[0]:
                     self.sticky.add(row)
                 self.lines.setdefault(kind.queue, []).append(place)
-                self.alike.setdefault(kind, []).append(place)
+                self._line_of(kind).append(place)
         for line in (*self.lines.values(), *self.alike.values()):
             line.sort()
 
@@ -85,7 +88,14 @@ class Waiting:
             if not place[0]:
                 self.sticky.add(row)
             insort(self.lines.setdefault(kind.queue, []), place)
-            insort(self.alike.setdefault(kind, []), place)
+            insort(self._line_of(kind), place)
+
+    def _line_of(self, kind: Kind) -> list[Place]:
+        found = self.alike.get(kind)
+        if found is None:
+            found = self.alike[kind] = []
+            self.groups.setdefault(kind.claims, {})[kind] = found
+        return found
 
     def _leave(self, row: int, kind: Kind) -> None:
         place = self.places.pop(row, None)
@@ -98,7 +108,9 @@ class Waiting:
         if not line:
             del self.lines[kind.queue]
         if not alike:
-            del self.alike[kind]
+            del self.alike[kind], self.groups[kind.claims][kind]
+            if not self.groups[kind.claims]:
+                del self.groups[kind.claims]
 
     def _kind(self, row: int, number: int) -> Kind:
         found = self._kinds.get(number)
