@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from cede.doctrines.kueue import plain, rules
-from cede.doctrines.kueue.book import Cells
 from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
 from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Branch, Reach
 from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
@@ -55,18 +54,15 @@ def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> 
         return False
     rows = snapshot.rows[at]
     if book.moments is None and not snapshot.uneven:
-        cells: Cells = []
+        left = book.copy()
         queues = snapshot.queue[at]
         for pair, _ in search.asked:
             for column, factor in snapshot.quotas.columns[pair]:
                 freed = np.zeros(snapshot.quotas.size, np.int64)
                 np.add.at(freed, queues, snapshot.holdings.column(column)[rows])
                 for other in np.flatnonzero(freed).tolist():
-                    cells += book.cells(other, ((pair, 0),))
-                    book.remove(pair, other, int(freed[other]) * factor)
-        fits = book.fits(queue, search.asked, borrowing)
-        book.put_back(cells[::-1])
-        if not fits:
+                    left.remove(pair, other, int(freed[other]) * factor)
+        if not left.fits(queue, search.asked, borrowing):
             return False
     return search.room is None or search.room.enough(rows)
 

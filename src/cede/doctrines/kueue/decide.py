@@ -105,7 +105,7 @@ class _Plan:
         """Everybody who gets its turn; where nobody reads why, those alone who may have a way, and who else counts."""
         words = self.snapshot.cycle.words
         number = 0
-        while True:
+        while self._anybody(number):
             if self.snapshot.log:
                 self.snapshot.end_pass()
             if not words:
@@ -119,6 +119,11 @@ class _Plan:
                 return
             yield from _Pass(self, number).decisions(heads)
             number += 1
+
+    def _anybody(self, number: int) -> bool:
+        """Whether a line goes on in this pass; without that, nobody need know how the last one ended."""
+        blocked = self.blocked
+        return any(len(line) > number and queue not in blocked for queue, line in self.waiting.lines.items())
 
     def _heads(self, number: int) -> list[Place]:
         blocked = self.blocked
