@@ -312,6 +312,78 @@ def test_ytsaurus_acts_as_its_whole_plan(edition: str, seed: int) -> None:
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue, look_at=shares_say_the_same, anew=False)
 
 
+@pytest.mark.parametrize("seed", range(2 * LIVES))
+@pytest.mark.parametrize("edition", ["docs", "25.4"])
+def test_ytsaurus_with_fifo_pools_acts_as_its_whole_plan(edition: str, seed: int) -> None:
+    steps, dice = busy(seed)
+    document, shape = fifo_pools(dice, edition)
+
+    def queue(pick: int) -> dict[str, Any]:
+        return fifo_pool(Random(pick), "abc"[pick % 3])
+
+    kinds = [plain_job(dice) for _ in range(8)]
+    live(document, shape, kinds, terms(dice), replays(dice), steps, queue, look_at=shares_say_the_same, anew=False)
+
+
+def fifo_pools(dice: Random, edition: str) -> tuple[ClusterFile, dict[str, Any]]:
+    """FIFO pools below the root, as a file to start from has them, on a cluster that is often crowded."""
+    shape: dict[str, Any] = {"partitions": 1, "nodes": [(4, 8)] * dice.choice([1, 2, 2, 4, 8])}
+    options: dict[str, Any] = {
+        "main_resource": "gpu",
+        "fair_share_starvation_timeout": dice.choice(["1s", "2s", "5s"]),
+        "enable_aggressive_starvation": dice.random() < 0.2,
+        "fair_share_aggressive_starvation_timeout": dice.choice(["5s", "8s"]),
+        "preemptive_scheduling_backoff": dice.choice(["0s", "1s", "5s"]),
+        "fair_share_starvation_tolerance": dice.choice([0.8, 0.8, 1.0]),
+    }
+    rare = {
+        "enable_pool_starvation": False,
+        "scheduling_preemption_priority_scope": "operation_only",
+        "allow_preemption_from_starving_operations": True,
+        "disable_scheduling_on_node_with_waiting_allocations": False,
+        "allocation_count_preemption_timeout_coefficient": 3.0,
+        "max_running_operation_count_per_pool": 3,
+    }
+    options |= {key: value for key, value in rare.items() if dice.random() < 0.1}
+    document = parse_document(
+        {
+            "cede": 1,
+            "doctrine": {"name": "ytsaurus", "edition": edition, **options},
+            "nodes": [node(number, gpu, cpu) for number, (gpu, cpu) in enumerate(shape["nodes"])],
+            "queues": [fifo_pool(dice, name) for name in "abc"],
+        }
+    )
+    return document, shape
+
+
+def fifo_pool(dice: Random, name: str) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": name, "settings": {"mode": "fifo"}}
+    if dice.random() < 0.7:
+        made["guaranteed"] = {"gpu": dice.choice([1, 2, 4])}
+    if dice.random() < 0.3:
+        made["weight"] = dice.choice([0.5, 2, 3])
+    if dice.random() < 0.1:
+        made["max"] = {"gpu": dice.choice([3, 4, 6])}
+    if dice.random() < 0.2:
+        made["settings"]["fifo_sort_parameters"] = dice.choice([["pending_job_count"], ["weight", "start_time"]])
+    return made
+
+
+def plain_job(dice: Random) -> dict[str, Any]:
+    """A job of its own operation, or of one of several jobs."""
+    made: dict[str, Any] = {
+        "queue": dice.choice(["a", "b", "b", "c"]),
+        "app": dice.choice([None, None, None, "x", "y"]),
+        "requests": {"gpu": dice.choice([0, 1, 1, 1, 2, 4]), "cpu": dice.choice([0, 1, 2])},
+        "preemptible": dice.random() < 0.9,
+        "preempts": dice.random() < 0.9,
+        "checkpoint": dice.choice([None, {"mode": "auto"}]),
+    }
+    if dice.random() < 0.1:
+        made |= dice.choice([{"constraints": {"nodes": ["n0"]}}, {"exclusive": True}, {"requests": {"gpu": 5}}])
+    return made
+
+
 def shares_say_the_same(driver: Driver) -> None:
     """Who is below its share by sums is below it by the share curves too."""
     memory = driver._roll.memory.get("ytsaurus")

@@ -9,6 +9,8 @@ import pytest
 
 import cede
 from cede.doctrines.ytsaurus import decide, prospects
+from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.state.columns import Bools
 
 STARVES = {"below_fair_share_since": -1000}
 
@@ -72,7 +74,12 @@ def test_no_node_is_passed_by_where_something_would_happen(
     found = cede.plan(cede.load(document)).to_dict()
     monkeypatch.setattr(prospects, "PAIRS", 0)
     roughly = cede.plan(cede.load(document)).to_dict()
-    monkeypatch.setattr(decide, "worth_a_beat", lambda beats, *_, **__: np.ones(beats.state.nodes.size, np.bool_))
+
+    def everywhere(beats: Beats, may_try: Bools | None, *_: object, only_starts: bool) -> tuple[Bools, Bools]:
+        every = np.ones(beats.state.nodes.size, np.bool_)
+        return every, ~every if only_starts or may_try is None else may_try
+
+    monkeypatch.setattr(decide, "worth_a_beat", everywhere)
 
     assert cede.plan(cede.load(document)).to_dict() == found == roughly
 

@@ -205,7 +205,9 @@ class Timers:
         self.ticking: set[int] = set()
         """Those whose clock runs."""
         self.raised: set[int] = set()
-        """Those who starve."""
+        """Those who starve,"""
+        self.aggressive: set[int] = set()
+        """and those of them who do aggressively."""
         self._due: list[tuple[int, int]] = []
         self._due_at: dict[int, int] = {}
         """When each one's level may change next; what `_due` has beside is out of date."""
@@ -225,8 +227,7 @@ class Timers:
             if clock != UNSET_CLOCK:
                 memory.since[key] = clock
                 self.ticking.add(at)
-            if self.level[at] != NOT:
-                self.raised.add(at)
+            self._rank(at)
         memory.known.update(keys)
 
     def step(self, below: Bools, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools) -> None:
@@ -292,11 +293,20 @@ class Timers:
             found.append(at)
         return found
 
+    @property
+    def strongest(self) -> int:
+        """The highest level of all."""
+        if self.aggressive:
+            return AGGRESSIVE
+        return STARVING if self.raised else NOT
+
+    def _rank(self, at: int) -> None:
+        level = self.level[at]
+        self.raised.add(at) if level != NOT else self.raised.discard(at)
+        self.aggressive.add(at) if level == AGGRESSIVE else self.aggressive.discard(at)
+
     def _tell(self, at: int) -> None:
-        if self.level[at] != NOT:
-            self.raised.add(at)
-        else:
-            self.raised.discard(at)
+        self._rank(at)
         key, memory = self.keys[at], self.memory
         if self.since[at] == UNSET_CLOCK:
             self.ticking.discard(at)

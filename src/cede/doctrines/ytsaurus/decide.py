@@ -167,7 +167,9 @@ class _Plan:
         """Who might start follows from what changed, where nothing but room and shares counts; else none."""
         update, memory = self.update, self.memory
         spare_of(update)
-        tells = not self.cycle.words and self.cycle.whole and over is None and update.spare is not None and plain(update)
+        tells = (
+            not self.cycle.words and self.cycle.whole and over is None and update.spare is not None and plain(update)
+        )
         if not tells or not (only_starts or plain_shares(update)):
             if memory.candidates is not None and self.cycle.whole:
                 memory.candidates.everybody = True

@@ -125,7 +125,8 @@ class Operations:
         self._unlisted: dict[int, Operation] = {}
         self._order: Rows | None = None
         self._below: list[Rows] | None = None
-        self._above: Rows | None = None
+        self._above: Rows = np.zeros(0, np.intp)
+        self._entered = 0
 
     def __len__(self) -> int:
         return len(self.names)
@@ -142,7 +143,7 @@ class Operations:
             if settings.limits is not None:
                 self.limited[found] = settings.limits
             self.graceful |= settings.graceful
-            self._order = self._above = self._below = None
+            self._order = self._below = None
         return found
 
     def _settings(self, pool: int, name: str) -> Operation:
@@ -175,9 +176,13 @@ class Operations:
     @property
     def above(self) -> Rows:
         """The pool of each operation."""
-        if self._above is None:
-            self._above = np.array(self.pool, np.intp)
-        return self._above
+        size, known = len(self.pool), self._entered
+        if size > known:
+            if size > len(self._above):
+                self._above = np.concatenate((self._above, np.zeros(size, np.intp)))
+            self._above[known:size] = self.pool[known:]
+            self._entered = size
+        return self._above[:size]
 
     def is_listed(self, number: int) -> bool:
         """Whether the file lists this one."""

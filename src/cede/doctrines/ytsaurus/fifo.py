@@ -2,10 +2,10 @@
 
 A FIFO pool serves its operations one after another. Under a suggestion `s` it goes as far as no resource exceeds
 `min(limit, guarantee + s)`: some operations at the front have all they ask for, the next one a part of it (the
-*frontier*), the others nothing. What the page calls the clamps of guarantee and limit changes nothing about that: a bound
-above all that is asked for is never reached. The root suggests to every pool its fit factor by weight, and the
-fit factor is the largest with which the pools' shares fit the cluster. Each pool's share rises with it piece by piece
-in straight lines, so that Newton's steps end on the piece that crosses the bound.
+*frontier*), the others nothing. That guarantee and limit are clamped to what is asked for changes nothing about that: a
+bound above it is never reached. The root suggests to every pool its fit factor by weight, and the fit factor is the
+largest with which the pools' shares fit the cluster. Each pool's share rises with it piece by piece in straight lines,
+so that Newton's steps end on the piece that crosses the bound.
 
 Nothing behind a frontier counts for any share, and of what is before it only the sum does: what happens there without a
 change of a sum changes no share. The curves would say the same but for rounding, so that whoever is nearer to a bound
@@ -111,7 +111,7 @@ class Line:
         bounds: Shares = []
         counts: list[float] = []
         for own, most, total in self._bounds:
-            bound = own + suggestion if own + suggestion < most else most
+            bound = min(most, own + suggestion)
             bounds.append(bound)
             counts.append((bound + OVER) * total)
         if len(self.sums[0]) < end:
@@ -129,6 +129,20 @@ class Line:
         free = [own + suggestion < most for own, most, _ in self._bounds]
         part, slope = self._part(order[end][-1], rest, free)
         return Reach(order[end], part, [a + b for a, b in zip(share, part, strict=True)], slope)
+
+    def jumps(self, suggestion: float, reach: Reach) -> bool:
+        """Whether the pool gets more at this very suggestion than just below it: a bound that rises with the suggestion
+        was reached, and those served after that ask for nothing more of it."""
+        end = len(self.order) if reach.frontier is None else bisect_left(self.order, reach.frontier)
+        for at, (own, most, total) in enumerate(self._bounds):
+            bound = own + suggestion
+            if bound < most:
+                before = self.sums[at][end - 2] / total if end > 1 and total else 0.0
+                if end and abs(before - bound) < NEAR:
+                    return True
+                if abs(reach.share[at] - bound) < NEAR and reach.slope[at] <= 0 and max(reach.part, default=0.0) > 0:
+                    return True
+        return False
 
     def _part(self, number: int, rest: Shares, free: list[bool]) -> tuple[Shares, Shares]:
         """What an operation gets of what is left: what it uses, evenly, then more towards its demand. And how that
@@ -263,6 +277,9 @@ class FifoShares:
         reached = self._crossing(root, lines)
         if reached is None:
             return None
+        fit = self._fit[root]
+        if any(fit * line.scale < 1.0 and line.jumps(fit * line.scale, reached[id(line)]) for line in lines):
+            return None
         self._stale.discard(root)
         moved: set[int] = set()
         pools: set[int] = set()
@@ -292,7 +309,7 @@ class FifoShares:
             reached: dict[int, Reach] = {}
             for line in lines:
                 suggested = fit * line.scale
-                reach = reached[id(line)] = line.at(suggested if suggested < 1.0 else 1.0)
+                reach = reached[id(line)] = line.at(min(1.0, suggested))
                 over = [a + b for a, b in zip(over, reach.share, strict=True)]
                 if suggested < 1.0 and reach.frontier is not None:
                     slopes = [a + b * line.scale for a, b in zip(slopes, reach.slope, strict=True)]

@@ -33,9 +33,7 @@ def nobody_goes(update: Update) -> bool:
     return update.strongest == NOT or not (tree.infinite_overcommit or bool(update.pool_limits[1].any()))
 
 
-def worth_a_beat(
-    beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool
-) -> tuple[Bools, Bools]:
+def worth_a_beat(beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool) -> tuple[Bools, Bools]:
     """Masks of nodes; never without one on which something would happen, and those on which somebody might go."""
     discount = beats.discount
     size = beats.state.nodes.size

@@ -37,11 +37,11 @@ class Alike:
 class StartCandidates:
     """Workloads that wait, by what they need, and those of them that might start.
 
-    Once a cycle went through all nodes, nobody who waits fits a node as that was: room aside, what keeps a workload from
-    a node changes only with the workload or the shape of the cluster. So in the next one, of those who fit where nobody
-    must go, only these can start: workloads that something happened to, and those that fit a node which has more room
-    than it had, or which is no longer held for somebody. Where more than room decides (limits of pools, operations and
-    tenants, operations that are preempted gracefully), `everybody` is asked.
+    Once a cycle went through all nodes, nobody who waits fits a node as that was: room aside, what keeps a workload
+    from a node changes only with the workload or the shape of the cluster. So in the next one, of those who fit where
+    nobody must go, only these can start: workloads that something happened to, and those that fit a node which has more
+    room than it had, or which is no longer held for somebody. Where more than room decides (limits of pools, operations
+    and tenants, operations that are preempted gracefully), `everybody` is asked.
     """
 
     def __init__(self, update: Update) -> None:
@@ -53,6 +53,8 @@ class StartCandidates:
         """Of each workload that is asked for: operation, pool and kind."""
         self._shared: set[int] | None = None
         """Of a cycle, those whose operation has a share; none: of anybody it might have."""
+        self._of: dict[int, set[int]] = {}
+        """Those of each operation."""
         self._asking: set[int] = set()
         self._fresh: set[int] = set()
         """Those that have not been asked for on every node."""
@@ -86,7 +88,7 @@ class StartCandidates:
                     self._add(row, number)
             elif number in self._asking:
                 self._asking.discard(number)
-                for row in [row for row, (own, _, _) in self._known.items() if own == number]:
+                for row in list(self._of.get(number, ())):
                     self._drop(row)
 
     def _add(self, row: int, number: int) -> None:
@@ -99,6 +101,7 @@ class StartCandidates:
         self._drop(row)
         kind = need, bool(state.work.preempts[row]), row if self._is_odd(row, number) else NONE
         self._known[row] = number, pool, kind
+        self._of.setdefault(number, set()).add(row)
         alike = self._alike.setdefault(pool, {}).setdefault(kind, Alike(need))
         alike.rows.add(row)
         insort(alike.order, (self.update.operations.names[number], number, row))
@@ -125,6 +128,10 @@ class StartCandidates:
             number, pool, kind = known
             alike = self._alike[pool][kind]
             alike.rows.discard(row)
+            own = self._of[number]
+            own.discard(row)
+            if not own:
+                del self._of[number]
             place = self.update.operations.names[number], number, row
             del alike.order[bisect_left(alike.order, place)]
             if not alike.rows:
@@ -286,8 +293,8 @@ class Takeable:
             self._taken[number] = found
 
     def _beyond(self, number: int) -> list[int]:
-        """The allocations of an operation that has a part of its demand, from where its share protects them no more; where
-        that is too near to tell, one more."""
+        """The allocations of an operation that has a part of its demand, from where its share protects them no more;
+        where that is too near to tell, one more."""
         update = self.update
         [rows] = update.standing.lists_of([number])
         fair, asked = update.fifo.fair(number), update.fifo.demand(number)
@@ -316,7 +323,9 @@ def _places(need: Need, nodes: list[list[int]]) -> int:
     """How many times so much fits the nodes in all, which have so much free."""
     found = 0
     for free in nodes:
-        found += max(0, min([one // amount for one, amount in zip(free, need, strict=True) if amount > 0], default=MANY))
+        found += max(
+            0, min([one // amount for one, amount in zip(free, need, strict=True) if amount > 0], default=MANY)
+        )
     return found
 
 

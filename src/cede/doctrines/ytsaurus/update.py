@@ -338,10 +338,9 @@ class Update:
         changed = self._low ^ pools if some and self._low is not None else self.pool_clocks.ticking | pools
         self._step(self.pool_clocks, changed, pools, self.pool_timeouts)
         self._low = set(pools)
-        levels = [int(self.op_clocks.level[at]) for at in self.op_clocks.raised]
+        self.strongest = self.op_clocks.strongest
         if not self.pools.tree.scope_only_operation:  # in a pool below its share somebody waits, who has its level
-            levels += [int(self.pool_clocks.level[at]) for at in self.pool_clocks.raised]
-        self.strongest = max(levels, default=NOT)
+            self.strongest = max(self.strongest, self.pool_clocks.strongest)
 
     def _step(
         self,
