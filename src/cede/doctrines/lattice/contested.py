@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cede.doctrines.lattice.lending import claims_nodes, is_sensitive
+from cede.doctrines.lattice.lending import claims_nodes, sensitive_work
 from cede.doctrines.lattice.settings import POLICY
 from cede.state.columns import NONE
 from cede.state.state import State
@@ -21,8 +21,8 @@ def contested(state: State, edition: str, made: Sequence[Start], waits: Iterable
     """Whether one that waits might preempt one that starts; it may still turn out that it does not."""
     if not made:
         return False
-    work, sensitive = state.work, is_sensitive(state)
-    starts = [(row, nodes) for row, nodes in made if work.preemptible[row] and not sensitive[row]]
+    work = state.work
+    starts = [(row, nodes) for row, nodes in made if work.preemptible[row] and not sensitive_work(state, row)]
     if not starts:
         return False
     lowest = min(int(work.priority[row]) for row, _ in starts)

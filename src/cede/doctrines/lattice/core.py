@@ -26,7 +26,7 @@ from cede.doctrines.parts.cost import nodes_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import nodes_over
-from cede.doctrines.parts.orders import ordered
+from cede.doctrines.parts.orders import order_of
 from cede.doctrines.parts.outcomes import flavors_of, names_of, started
 from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Victim, Warning
@@ -40,6 +40,7 @@ class Taken:
     """Victims in the order of their cost, and whether they free as many nodes as are wanted."""
 
     rows: list[int]
+    costs: list[float]
     freed: int
     enough: bool
 
@@ -134,18 +135,19 @@ def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Foun
 def take(state: State, claim: Claim, found: Found, settings: Settings) -> Taken:
     """The cheapest until they free as many nodes as are wanted, or are as many as may go."""
     open_ = np.flatnonzero(found.all.open)
-    rows = ordered(state, open_, core_costs(state, open_))
+    costs = core_costs(state, open_)
+    turn = order_of(state, open_, costs)
+    rows = open_[turn]
     freed = np.cumsum(nodes_of(state, rows))
     enough = np.flatnonzero(freed >= claim.members)
     count = min(int(enough[0]) + 1 if len(enough) else len(rows), settings.max_victims)
     total = int(freed[count - 1]) if count else 0
-    return Taken(rows[:count].tolist(), total, count > 0 and total >= claim.members)
+    return Taken(rows[:count].tolist(), costs[turn[:count]].tolist(), total, count > 0 and total >= claim.members)
 
 
 def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, taken: Taken) -> Decision:
     state = cycle.state
-    victims = taken.rows
-    costs = core_costs(state, np.array(victims, np.intp)).tolist()
+    victims, costs = taken.rows, taken.costs
     warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.words else []
     shown = account = None
     if cycle.explain:
@@ -166,8 +168,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
         cycle.trial.undo(mark)
         return over_quota(state, claim, over)
     if nodes is None:
-        facts_ = {"freed": taken.freed, "claimant": claim.name, "short": shortage(state, claim)}
-        warnings.append(Warning(rules.NO_GAIN.id, rules.NO_GAIN.because(**facts_)))
+        warnings.append(Warning(rules.NO_GAIN.id, _no_gain(state, claim, taken) if cycle.words else ""))
         nodes = _nodes_for(state, claim, victims)
     short = lacking(state, claim, nodes, before)
     why = f"{short}; " if short else ""
@@ -186,6 +187,10 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
         candidates=shown,
         account=account,
     )
+
+
+def _no_gain(state: State, claim: Claim, taken: Taken) -> str:
+    return rules.NO_GAIN.because(freed=taken.freed, claimant=claim.name, short=shortage(state, claim))
 
 
 def price(state: State, row: int) -> str:

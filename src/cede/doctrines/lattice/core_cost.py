@@ -31,6 +31,8 @@ def core_costs(state: State, rows: Rows) -> Floats:
 
 def _burst(state: State, rows: Rows) -> Floats:
     """Half for the work of a tenant that has a burst allowance, be it 0, and holds more than its target share."""
+    if not state.static.tenants:
+        return np.ones(len(rows))
     codes, places = np.unique(state.work.tenant[rows], return_inverse=True)
     return np.array([_of_tenant(state, code) for code in codes.tolist()], np.float64)[places]
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.alike import Alike
 from cede.doctrines.lattice.core_places import wish_of
+from cede.doctrines.lattice.lines import Kind
 from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.score import Scores, waiting_rows
 from cede.doctrines.lattice.settings import INTERACTIVE, SENSITIVE, Settings, vclusters_of
@@ -101,7 +102,11 @@ class Acting(AwakeTurns):
         self._scores: LineScores | None = None
 
     def queues(self) -> Iterator[int]:
+        """Who came, or was not looked at because of a preemption before its turn, may have no way: it sleeps now, and
+        nobody asks for its score."""
         lines = self.lines
+        for kind in [kind for kind in lines.awake if kind.form.steady and not self._has_way(kind)]:
+            lines.put_to_sleep(kind)
         found = {kind.form.queue for kind in lines.awake}
         if any(lines.type_of(queue) not in (INTERACTIVE, SENSITIVE) for queue in found):
             self._scores = LineScores(lines)
@@ -119,10 +124,14 @@ class Acting(AwakeTurns):
         self._awake.begin(kinds, None if of_type == SENSITIVE else self._scores)
         for row in self._awake:
             kind = lines.kind_of(row)
-            if lines.fits(kind.form) or (kind.form.preempts and lines.victims(kind)):
+            if self._has_way(kind):
                 yield row
             else:
                 lines.put_to_sleep(kind)
+
+    def _has_way(self, kind: Kind) -> bool:
+        """Whether there may be idle room for all its members, or those who may be taken hold as many nodes."""
+        return self.lines.fits(kind.form) or (kind.form.preempts and self.lines.victims(kind))
 
     def _one_after_another(self, queue: int) -> Iterator[int]:
         """By submission, up to the first that does not start; behind it those alone who may be refused for a quota."""

@@ -56,14 +56,19 @@ def is_sensitive(state: State) -> Bools:
     return found
 
 
-def claims_nodes(state: State, row: int) -> bool:
-    """Whether it is a sensitive claim: sensitive work that names its nodes."""
+def sensitive_work(state: State, row: int) -> bool:
+    """Whether this one is, as `is_sensitive` has it."""
     work = state.work
-    constraints = state.constraints.get(row)
-    if work.required_node[row] == NONE and (constraints is None or not constraints.nodes):
-        return False
     by_queue = vclusters_of(state).type[int(work.queue[row])] == SENSITIVE
     return bool(work.sensitive[row] or work.priority[row] >= HIGHEST or by_queue)
+
+
+def claims_nodes(state: State, row: int) -> bool:
+    """Whether it is a sensitive claim: sensitive work that names its nodes."""
+    constraints = state.constraints.get(row)
+    if state.work.required_node[row] == NONE and (constraints is None or not constraints.nodes):
+        return False
+    return sensitive_work(state, row)
 
 
 def standing_at_home(state: State, queues: Int32s, rows: Rows | None = None) -> Bools:

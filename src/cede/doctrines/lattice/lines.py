@@ -217,9 +217,7 @@ class Lines:
         if touched:
             self.ground.changed(touched)
         if touched or opened:
-            for form in self.live:
-                if form.dozes:
-                    self._wake_if_concerned(form)
+            self._wake_concerned()
             touched.clear()
             opened.clear()
 
@@ -228,15 +226,29 @@ class Lines:
         self._touched.update(nodes)
         self.ground.changed(nodes)
 
-    def _wake_if_concerned(self, form: Form) -> None:
-        if self._touched and form.reach.touched(self._touched) and form.reach.enough(form.members):
-            self.wake(form)
-        elif not self.policy and form.preempts:
-            for name, (partition, priority) in self._opened.items():
-                if priority < form.priority and partition == form.partition:
-                    for kind in form.kinds:
-                        if kind not in self.awake and name not in kind.in_vain and self.victims(kind):
-                            self.awake[kind] = None
+    def _wake_concerned(self) -> None:
+        """Those who sleep, where enough members may find room on what changed, or somebody came who may be taken."""
+        touched, opened = self._touched, self._opened
+        on_touched: dict[Reach, bool] = {}
+        lowest = min((priority for _, priority in opened.values()), default=HIGHEST)
+        for form in self.live:
+            if not form.dozes:
+                continue
+            reach = form.reach
+            found = on_touched.get(reach)
+            if found is None:
+                found = on_touched[reach] = reach.touched(touched)
+            if found and reach.enough(form.members):
+                self.wake(form)
+            elif lowest < form.priority and form.preempts:
+                self._wake_for_opened(form)
+
+    def _wake_for_opened(self, form: Form) -> None:
+        for name, (partition, priority) in self._opened.items():
+            if priority < form.priority and partition == form.partition:
+                for kind in form.kinds:
+                    if kind not in self.awake and name not in kind.in_vain and self.victims(kind):
+                        self.awake[kind] = None
 
     def wake(self, form: Form) -> None:
         form.shut = form.dozes = False
@@ -301,11 +313,13 @@ class Lines:
             yield from form.kinds
 
     def still_waiting(self, started: Mapping[Kind, int], waited: Collection[Kind]) -> Iterator[int]:
-        """One of each kind that somebody still waits with after so many of it started; of kinds that may be refused for
-        a quota, of those that `waited`."""
-        for kind in self.waiting():
-            if kind in waited if kind.form.limited else kind.count > started.get(kind, 0):
-                yield next(line.entries[0][3] for line in kind.lines.values() if line.entries)
+        """One of each form that may preempt and somebody still waits with after so many of each kind started; of kinds
+        that may be refused for a quota, of those that `waited`. All of a form are of one class, queue and claim."""
+        for form in self.live:
+            for kind in form.kinds if form.preempts else ():
+                if kind in waited if form.limited else kind.count > started.get(kind, 0):
+                    yield next(line.entries[0][3] for line in kind.lines.values() if line.entries)
+                    break
 
     def all_of(self, queue: int) -> Iterator[Kind]:
         """Every kind of a queue, those that are refused for good, too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from cede.state.columns import NONE, Int64s
 from cede.state.state import State
 
-Count = Callable[[int], int]
-"""How many members find room on a node."""
+MANY = 1 << 62
+"""Room for so many who need nothing."""
 
 
 class Ground:
@@ -27,12 +27,12 @@ class Ground:
         self._free: dict[int, list[int]] = {}
         self._reaches: dict[object, Reach] = {}
 
-    def changed(self, nodes: Iterable[int]) -> None:
+    def changed(self, nodes: Collection[int]) -> None:
         """Something came to, went from or was booked on these nodes."""
         for node in nodes:
             self._free.pop(node, None)
         for reach in self._reaches.values():
-            reach.stale.update(nodes)
+            reach.changed(nodes)
 
     def keep(self, reaches: Iterable[Reach]) -> None:
         """These are still asked for, and no others."""
@@ -98,49 +98,47 @@ class Taken:
 
 
 class Reach:
-    """One such count. Nodes are counted one by one, and only as many as it takes to tell that there are enough; a node
-    that changed is `stale` and counted again when somebody asks."""
+    """One such count. Nodes are counted one by one, and only as many as it takes to tell that there are enough; one
+    that changed is not counted until somebody asks again."""
 
-    __slots__ = ("_counts", "_ground", "_rest", "_size", "_taken", "_total", "stale")
+    __slots__ = ("_counts", "_ground", "_rest", "_size", "_taken", "_total")
 
     def __init__(self, ground: Ground, size: Size, taken: Taken | None) -> None:
         self._ground, self._size, self._taken = ground, size, taken
         self._counts: dict[int, int] = {}
+        """Of nodes that were counted since they changed; on those that are neither here nor left there is no room."""
         self._total = 0
-        self.stale: set[int] = set()
         self._rest = self._worth_counting()
+
+    def changed(self, nodes: Iterable[int]) -> None:
+        """These are to be counted again."""
+        for node in nodes:
+            self._total -= self._counts.pop(node, 0)
+            self._rest.add(node)
 
     def enough(self, members: int) -> bool:
         """Whether so many members would find room."""
-        if self.stale:
-            self._refresh()
-        while self._total < members and self._rest:
-            self._count(self._rest.pop())
+        rest = self._rest
+        while self._total < members and rest:
+            self._count(rest.pop())
         return self._total >= members
 
     def touched(self, nodes: Iterable[int]) -> bool:
         """Whether a member would find room on one of these nodes, all of which changed."""
-        if self.stale:
-            self._refresh()
-        counts = self._counts
+        counts, rest = self._counts, self._rest
         for node in nodes:
-            if node not in counts:
+            if node in rest:
+                rest.discard(node)
                 self._count(node)
-            if counts[node]:
+            if counts.get(node):
                 return True
         return False
 
-    def _refresh(self) -> None:
-        for node in self.stale:
-            self._count(node)
-        self.stale.clear()
-
     def _count(self, node: int) -> None:
-        held = self._holds(node)
-        self._total += held - self._counts.get(node, 0)
-        self._counts[node] = held
+        held = self._counts[node] = self._holds(node)
+        self._total += held
 
-    def _worth_counting(self) -> list[int]:
+    def _worth_counting(self) -> set[int]:
         """Nodes where a member might find room, by sums alone."""
         ground, nodes = self._ground, self._ground.state.nodes
         useful = np.frombuffer(self._size.allowed, np.bool_).copy()
@@ -150,30 +148,27 @@ class Reach:
                 for amounts in ground.open.values():
                     free = free + amounts[column]
             useful &= free >= need
-        found: list[int] = np.flatnonzero(useful).tolist()
-        return found
+        return set(np.flatnonzero(useful).tolist())
 
     def _holds(self, node: int) -> int:
-        ground, taken, needs = self._ground, self._taken, self._size.needs
         if not self._size.allowed[node]:
             return 0
+        ground, taken = self._ground, self._taken
         free = ground.free(node)
-        least, short = 1 << 62, []
-        for column, need in needs:
-            least = min(least, free[column] // need)
-            if free[column] < need:
-                short.append((column, need - free[column]))
-        if taken is None or not ground.open:
-            return max(0, least)
-        there = ground.taken_on(node, taken)
-        least = 1 << 62
-        for column, need in needs:
+        there = [] if taken is None else ground.taken_on(node, taken)
+        least, short = MANY, []
+        for column, need in self._size.needs:
             have = free[column]
+            if have < need:
+                short.append((column, need - have))
+                if not there:
+                    return 0
             for amounts in there:
                 have += amounts.item(column, node)
-            if have < need:
-                return 0
-            least = min(least, have // need)
-        if short and not ground.every(node, taken) and not ground.few_enough(node, taken, short):
+            if have < need * least:
+                least = have // need
+                if least <= 0:
+                    return 0
+        if short and taken is not None and not ground.every(node, taken) and not ground.few_enough(node, taken, short):
             return 0
         return least
