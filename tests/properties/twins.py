@@ -20,6 +20,7 @@ from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import WAITING
 from cede.model.plan import Victim
 from cede.model.times import SECOND
+from cede.state.snapshot import snapshot
 
 WORDS = {"rule", "why"}
 """What only whole plans put in a job's record."""
@@ -137,11 +138,14 @@ class Twins:
         if asks and step.plans and self.ways[0].backfill == "off":
             assert not self.told.untold
             assert reasons(self.told) == now_waits(self.whole)
+            self.look()
 
     def look(self) -> None:
         """The moment is the same as a document; looking brings the columns of the quick one up to date."""
         quick, whole, anew = (document_of(driver) for driver in (self.quick, self.whole, self.anew))
         assert quick == whole == anew
+        roll = self.told._roll
+        assert snapshot(roll.state, roll.entries) == snapshot(roll.state)
 
     def restore(self) -> None:
         """All are made again from what is kept of them."""

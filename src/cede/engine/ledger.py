@@ -25,7 +25,8 @@ Ints = npt.NDArray[np.intp]
 class Ledger:
     """Free amounts of nodes, usage of queues and holdings of tenants, summed anew from the residents.
 
-    `admitted` are claimants that a decision gives flavors, or fewer members than they ask for.
+    `admitted` are claimants that a decision gives flavors, or fewer members than they ask for. If not `anew`, what
+    queues hold is what the state says they do, and not the sum of what each workload holds.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class Ledger:
         usable: Callable[[int], Bools | None] | None = None,
         cordoned: Callable[[int], bool] | None = None,
         strict: bool = True,
+        anew: bool = True,
     ) -> None:
         self.state = state
+        self._anew = anew
         self._cancels = cancels
         self._tolerates = tolerates
         self._leaving_counts = leaving_counts
@@ -111,8 +114,13 @@ class Ledger:
 
     def _usage_of(self, queue: int) -> Amounts:
         """What a queue that nobody asked about yet holds."""
-        rows = [row for row in self._below_rows[queue].tolist() if row not in self._went]
-        usage = dict(zip(self.columns, self.state.work.usage[:, rows].sum(axis=1).tolist(), strict=False))
+        if self._anew:
+            rows = [row for row in self._below_rows[queue].tolist() if row not in self._went]
+            sums = self.state.work.usage[:, rows].sum(axis=1)
+        else:
+            gone = [row for row in self._went if self._below(row, queue)]
+            sums = self.state.tree.usage[:, queue] - self.state.work.usage[:, gone].sum(axis=1)
+        usage = dict(zip(self.columns, sums.tolist(), strict=False))
         for row in self._came:
             if self._below(row, queue):
                 for c in self.columns:
@@ -121,6 +129,8 @@ class Ledger:
 
     def _overlap_of(self, queue: int) -> list[int]:
         """Who is preempting or reserved in a queue or below it, as the state has it."""
+        if not self.state.between:
+            return []
         rows = self._below_rows[queue]
         codes = [STATES.index(word) for word in OVERLAP]
         found: list[int] = rows[np.isin(self.state.work.state[rows], codes)].tolist()

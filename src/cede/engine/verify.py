@@ -27,8 +27,8 @@ def verify(cluster: Cluster, plan: Plan) -> list[str]:
 
 
 def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = True) -> list[str]:
-    """The same on live columns. If not `whole`, nobody looks through all nodes for a way without some of the victims:
-    what the plan does to those it names is checked all the same."""
+    """The same on live columns. If not `whole`, nobody looks through all nodes for a way without some of the victims,
+    and what queues hold is taken from the state: what the plan does to those it names is checked all the same."""
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or _restricted(state, doctrine, plan)
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan, whole=whole):
@@ -76,6 +76,7 @@ def _complaints(state: State, doctrine: Doctrine, plan: Plan, whole: bool) -> It
         usable=usable,
         cordoned=None if takes_cordoned is None else partial(takes_cordoned, state, plan.edition),
         strict=plan.edition not in doctrine.traits.loose,
+        anew=whole,
     )
     try:
         audit = _audit(state, doctrine, plan, whole=whole)

@@ -24,15 +24,18 @@ from cede.state.admission import Ask, asks_of, standing_ask
 from cede.state.amounts import total_of
 from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NODE_STATES, NONE, PLACEMENTS, STATES, Int64s
 from cede.state.entry import CLOCKS, DEFAULT_PARTITION, FLAGS, own_priority
+from cede.state.entry_cache import EntryCache
 from cede.state.state import State
 from cede.state.static import holds
 
 P = TypeVar("P", bound=Part)
 
 
-def snapshot(state: State) -> ClusterFile:
-    """A document of which `build` makes the same columns."""
+def snapshot(state: State, cache: EntryCache | None = None) -> ClusterFile:
+    """A document of which `build` makes the same columns; with a `cache`, made from what changed since the last."""
     static = state.static
+    cache = cache or EntryCache()
+    cache.follow(state)
     return _lean(
         ClusterFile,
         {
@@ -40,13 +43,13 @@ def snapshot(state: State) -> ClusterFile:
             "now": _time(state, state.now),
             "doctrine": static.doctrine,
             "topology": static.topology,
-            "nodes": [_node(state, state.node_index[name]) for name in sorted(state.node_index)],
+            "nodes": _nodes(state, cache.nodes),
             "queues": [_queue(state, name) for name in sorted(_listed(state))],
             "apps": list(static.apps),
             "tenants": [static.tenants[name] for name in sorted(static.tenants)],
             "policies": list(static.policies),
             "selection": static.selection,
-            "workloads": _workloads(state),
+            "workloads": _workloads(state, cache.work),
         },
     )
 
@@ -73,6 +76,16 @@ def _time(state: State, value: int) -> int | None:
 
 def _length(value: int) -> int | None:
     return None if value == NEVER else int(value)
+
+
+def _nodes(state: State, made: dict[int, Node]) -> list[Node]:
+    found = []
+    for name in sorted(state.node_index):
+        row = state.node_index[name]
+        if row not in made:
+            made[row] = _node(state, row)
+        found.append(made[row])
+    return found
 
 
 def _node(state: State, row: int) -> Node:
@@ -124,18 +137,22 @@ def _queue(state: State, name: str) -> Queue:
     return _lean(Queue, {**document.__dict__, "partition": partition, "over_limit_since": since})
 
 
-def _workloads(state: State) -> list[Workload]:
+def _workloads(state: State, made: dict[int, Workload]) -> list[Workload]:
     owned: dict[tuple[str | None, str | None], int] = {}
     found: list[Workload] = []
     for name in sorted(state.work_index):
         row = state.work_index[name]
+        if (entry := made.get(row)) is not None:
+            found.append(entry)
+            continue
         values = _values(state, row)
         owner = (values["user"], values["project"])
         if owner not in owned:
             owned[owner] = own_priority(state.static, *owner)
         priority = int(state.work.priority[row])
         values["priority"] = None if priority == owned[owner] else priority
-        found.append(_lean(Workload, values))
+        entry = made[row] = _lean(Workload, values)
+        found.append(entry)
     return found
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 import cede
+from cede.doctrines.catalog import find
+from cede.engine.verify import verify_state
 from cede.model.plan import Decision, Plan, Victim
 from tests.builders import cluster_of, group, node, pending, policy, preempting, running, shipped, tenant
 
@@ -90,6 +92,9 @@ def test_the_lawful_plan_passes() -> None:
 )
 def test_an_unlawful_plan_is_caught(decisions: list[Decision], complaint: str) -> None:
     assert complaint in cede.verify(CLUSTER, plan_of(*decisions))
+    # At the cost of what the plan touches all is caught but victims that only a search through the cluster can tell.
+    quick = verify_state(CLUSTER.state, find("backendai"), plan_of(*decisions), whole=False)
+    assert (complaint in quick) != ("would fit without" in complaint)
 
 
 def test_a_plan_made_from_another_version_is_stale() -> None:

@@ -67,7 +67,7 @@ def _problems(roll: Roll, made: Plan) -> list[str]:
 
 def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
     """The next plan, and whether another must follow; none if it is only asked for what acts, and nothing does."""
-    roll.untold = not roll.ways.words
+    roll.untold, roll.decided_at = not roll.ways.words, roll.now
     if roll.untold:
         trial = roll.trial
         trial.state = roll.state
@@ -90,13 +90,18 @@ def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan,
 
 
 def tell_why(roll: Roll) -> None:
-    """Those that wait are told why, by a whole plan of which nothing is carried out and nothing remembered."""
+    """Those that wait are told why, by a whole plan of which nothing is carried out and nothing remembered.
+
+    It is of the time of the last decision: of one that was looked at then, a doctrine that looks only now and then would
+    not say any more what came of it.
+    """
     state = roll.state
     journal, state.journal = state.journal, state.journal.aside()
+    now, state.now = state.now, roll.decided_at
     try:
         made, _ = _whole_plan(roll, {}, roll.doctrine.copied(roll.memory))
     finally:
-        state.journal = journal
+        state.journal, state.now = journal, now
     for decision in made.decisions:
         job = None if decision.workload is None else roll.jobs[decision.workload]
         if job is None:

@@ -47,9 +47,9 @@ def moment_of(roll: Roll) -> Moment:
     state = roll.state
     found = _asked(roll, state.now)
     if not found:
-        return snapshot(state), {}
+        return snapshot(state, roll.entries), {}
     beyond = {key: value for key, value in found.items() if key not in _IN_FILES}
-    return dated(snapshot(state), found), {roll.doctrine.name: beyond} if beyond else {}
+    return dated(snapshot(state, roll.entries), found), {roll.doctrine.name: beyond} if beyond else {}
 
 
 def _asked(roll: Roll, at: int | None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from cede.model.times import Instant
 from cede.state.admission import admitted_parts
 from cede.state.build import build
 from cede.state.columns import RESERVED, RUNNING, STATES
+from cede.state.entry_cache import EntryCache
 from cede.state.state import State
 from cede.state.trial import Trial
 
@@ -47,6 +48,7 @@ class Roll:
         self.occupied: dict[str, Occupied] = {}
         """By node, what work without a record fills of it."""
         self.memory: dict[str, Any] = {}
+        self.entries = EntryCache()
         self.checkpoint_times = CheckpointTimes()
         self.breaker = Breaker(ways.breaker)
         self.jobs: dict[str, Job] = {}
@@ -60,6 +62,7 @@ class Roll:
         self.dirty = True
         self.untold = False
         """Something was decided since those that wait were told why."""
+        self.decided_at = now
         self.step = Step(now)
         self.happened: int | None = None
         """When that was which is being told now, of what is told late."""

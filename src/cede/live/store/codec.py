@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args
 
@@ -20,9 +20,10 @@ from cede.engine.drive.terms import Terms
 from cede.live.store.shapes import Shape
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile
-from cede.model.document import dump_document
+from cede.model.document import dump_document, dump_part
 from cede.model.plan import Decision
 from cede.model.times import LONGEST, clamped, clamping
+from cede.model.values import Part
 
 # Everything but ASCII is escaped, so that any text a job or user came up with can be stored.
 text_of = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -109,7 +110,31 @@ def parse_decision(text: str) -> Decision:
 
 
 def dump_cluster(document: ClusterFile) -> str:
-    return text_of(dump_document(document))
+    """The text of `dump_document`. Entries of the last document are written once: files of moments share most."""
+    lists: dict[str, Sequence[Part]] = {"nodes": document.nodes, "workloads": document.workloads}
+    empty: dict[str, list[Part]] = {key: [] for key in lists if key in document.model_fields_set}
+    before, after = _WRITTEN[0], dict[int, tuple[Part, str]]()
+    pieces = []
+    for key, value in dump_document(document.model_copy(update=empty)).items():
+        text = "[" + ",".join(_entries(lists[key], before, after)) + "]" if key in lists else text_of(value)
+        pieces.append(f"{text_of(key)}:{text}")
+    _WRITTEN[0] = after
+    return "{" + ",".join(pieces) + "}"
+
+
+_WRITTEN: list[dict[int, tuple[Part, str]]] = [{}]
+"""By id, entries of the document that was written last, which never change, and their text."""
+
+
+def _entries(
+    parts: Sequence[Part], before: Mapping[int, tuple[Part, str]], after: dict[int, tuple[Part, str]]
+) -> Iterator[str]:
+    for part in parts:
+        known = before.get(id(part))
+        if known is None:
+            known = part, text_of(dump_part(part))
+        after[id(part)] = known
+        yield known[1]
 
 
 def parse_cluster(text: str) -> ClusterFile:
