@@ -466,6 +466,8 @@ class Line:
             bound = kind.bound = self.freeable.bound(kind.form.ask.leaf, -kind.entries[0][0])
             bound.kinds.append(kind)
         grown = self.freeable.refresh(bound, self.free)
+        if self._shipped and kind.victims == TOO_LITTLE and not kind.form.roomless:
+            kind.victims = MAYBE  # on a node with room victims elsewhere count too
         if grown:
             for each in bound.kinds:
                 if each.victims == TOO_LITTLE and self._may_do(each.form, bound, grown):
@@ -477,7 +479,7 @@ class Line:
     def _may_do(self, form: Form, bound: Bound, nodes: Iterable[int]) -> bool:
         """Whether on one of these nodes there is enough for one of this form, as far as the bound can tell."""
         assert self.freeable is not None
-        if self._shipped and form.roomless and not self.freeable.odd:
+        if self._shipped and form.roomless and form.ask.amounts and not self.freeable.odd:
             return form.gains_any(bound.most, nodes)
         return form.fits_any(bound.most, nodes)
 
