@@ -1,4 +1,4 @@
-"""What `until` says could end a wait is what the scheduler waits for: times wake it, and who leaves changes its answer."""
+"""What `until` says could end a wait is waited for: its times wake the driver, and who leaves changes the answer."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan,
 def tell_why(roll: Roll) -> None:
     """Those that wait are told why, by a whole plan of which nothing is carried out and nothing remembered.
 
-    It is of the time of the last decision: of one that was looked at then, a doctrine that looks only now and then would
-    not say any more what came of it.
+    It is of the time of the last decision: of one that was looked at then, a doctrine that looks only now and then
+    would not say any more what came of it.
     """
     state = roll.state
     journal, state.journal = state.journal, state.journal.aside()
