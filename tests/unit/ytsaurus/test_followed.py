@@ -27,6 +27,7 @@ def test_operations_that_ended_do_not_count() -> None:
     found.run("one", queue="a", cpu=1)
     found.submit("two", queue="a", cpu=1, after=1)
     step = found.submit("three", queue="a", cpu=1, after=1)
+    found.ask_why()
 
     assert found.phases() == {"one": "running", "two": "pending", "three": "pending"}
     assert found.job("two").rule == "ytsaurus.operation-waits"
