@@ -273,19 +273,19 @@ class FifoShares:
 
     def _solve(self, root: int) -> tuple[set[int], set[int]] | None:
         """The shares of a tree; the operations and pools of which they changed, none where sums do not tell."""
-        lines = [line for pool in self._roots[root] if (line := self.lines[pool]).order]
+        lines = {pool: line for pool in self._roots[root] if (line := self.lines[pool]).order}
         reached = self._crossing(root, lines)
         if reached is None:
             return None
         fit = self._fit[root]
-        if any(fit * line.scale < 1.0 and line.jumps(fit * line.scale, reached[id(line)]) for line in lines):
+        if any(fit * line.scale < 1.0 and line.jumps(fit * line.scale, reached[pool]) for pool, line in lines.items()):
             return None
         self._stale.discard(root)
         moved: set[int] = set()
         pools: set[int] = set()
         for pool in self._roots[root]:
             line = self.lines[pool]
-            reach = reached.get(id(line))
+            reach = reached.get(pool)
             if reach is None:
                 line.frontier, line.part, line.share = None, [], [0.0] * len(line.totals)
                 continue
@@ -299,7 +299,7 @@ class FifoShares:
             line.frontier, line.part, line.share = after, reach.part, reach.share
         return moved, pools
 
-    def _crossing(self, root: int, lines: list[Line]) -> dict[int, Reach] | None:
+    def _crossing(self, root: int, lines: dict[int, Line]) -> dict[int, Reach] | None:
         """How far pools get with the largest fit factor with which all that they get fits; noted for the next time."""
         most = self._most[root]
         low, high, fit = 0.0, 2.0, self._fit.get(root, 1.0)
@@ -307,9 +307,9 @@ class FifoShares:
             over = [-one for one in most]
             slopes = [0.0] * len(most)
             reached: dict[int, Reach] = {}
-            for line in lines:
+            for pool, line in lines.items():
                 suggested = fit * line.scale
-                reach = reached[id(line)] = line.at(min(1.0, suggested))
+                reach = reached[pool] = line.at(min(1.0, suggested))
                 over = [a + b for a, b in zip(over, reach.share, strict=True)]
                 if suggested < 1.0 and reach.frontier is not None:
                     slopes = [a + b * line.scale for a, b in zip(slopes, reach.slope, strict=True)]
