@@ -35,6 +35,7 @@ BARS = {
     "ytsaurus/25.4": 240,
     "lattice/core": 240,
     "easy": 12.8,
+    "strict": 14,
     "large": 30,
 }
 GROWTH_BAR, BYTES_BAR, VICTIMS_BAR = 1.3, 3000, 0.05
