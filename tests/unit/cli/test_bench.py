@@ -1,4 +1,4 @@
-"""What `cede bench kueue` prints of its figures."""
+"""What `cede bench kueue` and `cede bench sim` print of their figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from cede.cli.bench import sim_tables
 from cede.cli.bench.kueue import print_report
+from cede.cli.bench.sim import BARS, BYTES_BAR, EDITIONS, GROWTH_BAR, PEERS, VICTIMS_BAR
 from cede.cli.output import console
 
 
@@ -35,4 +37,27 @@ def test_a_row_fits_eighty_columns_and_says_whether_it_misses_its_bar(
 
     assert lines[3].split() == ["FairSharing,", "3", "20,000", *shown.split()]
     assert len(lines) == 5
+    assert "…" not in "".join(lines)
+
+
+def test_every_replay_has_its_row_and_its_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def case(name: str) -> dict[str, Any]:
+        figures = {"replay_s": 9.9, "taken": 122_055, "ratio": 1234.5, "jobs_per_s": 12_345.6, "victims": 28_309}
+        return {"name": name, "jobs": 122_055, "complete": True, "submitted": 122_055, **figures}
+
+    monkeypatch.setenv("COLUMNS", "80")
+    bars = {"growth_bar": GROWTH_BAR, "bytes_bar": BYTES_BAR, "victims_bar": VICTIMS_BAR}
+    sizes = {"left_out": [], "growth": 1.25, "bytes": 2900.0}
+    editions = [{"edition": name, "cases": [case(name)], **sizes} for name in EDITIONS]
+    others = [case(name) for name in sim_tables.OTHERS]
+    report = {"editions": editions, "others": others, "bars": BARS, **bars, "peers": PEERS}
+    sim_tables.print_report(console(), report)
+    lines = capsys.readouterr().out.splitlines()
+
+    for name, bar in BARS.items():
+        shown = sim_tables.OTHERS.get(name, name)
+        assert any(line.strip().startswith(shown) and f" {bar:g} " in f"{line} " for line in lines)
+    assert max(map(len, lines)) <= 80
     assert "…" not in "".join(lines)
