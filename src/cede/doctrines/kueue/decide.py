@@ -302,6 +302,7 @@ class _Pass:
 
     def decisions(self, heads: list[Claimant]) -> Iterator[Decision]:
         snapshot, plan = self.snapshot, self.plan
+        snapshot.begin_pass()
         entries = [plan.nominated(head) for head in heads]
         self.now = snapshot.still_there() if snapshot.left else None
         keepers = list(plan.keepers)

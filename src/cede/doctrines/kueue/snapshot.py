@@ -165,7 +165,7 @@ class Snapshot:
     def charge(self, claimant: Claimant, asked: Asked, word: str, *, lasting: bool = True) -> None:
         """A claimant's queue takes so much for the rest of the plan, or only of the pass."""
         queue = claimant.queue
-        self._copy()
+        self.begin_pass()
         self.note(claimant, asked, word)
         self.uneven |= any(amount < 0 for _, amount in asked)
         self.book.add_all(queue, asked)
@@ -175,8 +175,8 @@ class Snapshot:
             self.lasting.add_all(queue, asked)
             self._changes += 1
 
-    def _copy(self) -> None:
-        """The usage that others look at is not changed by a plan."""
+    def begin_pass(self) -> None:
+        """A plan changes usage of its own, and only one that has a pass needs it."""
         if self.lasting is self.running.book:
             self.lasting = self.lasting.copy()
             self.book = self.lasting.copy()
@@ -191,7 +191,6 @@ class Snapshot:
     def end_pass(self) -> None:
         """What was taken for the pass only is free again, and its victims have left."""
         if self.victims:
-            self._copy()
             for row in self.victims:
                 self.let_go(self.lasting, row)
             self._changes += 1
