@@ -107,17 +107,24 @@ def plan_state(
 
 
 def plan_acts(
-    trial: Trial, doctrine: Doctrine, memory: dict[str, Any], backfill: str = "off"
+    trial: Trial, doctrine: Doctrine, memory: dict[str, Any], backfill: str = "off", *, reasons: bool = True
 ) -> tuple[bool, Plan | None]:
     """What a plan decides that acts, up to the first preemption, with refusals of those that just came, nobody passing
     a head but as `backfill` says; none if that is nothing, now and later. First whether that could be told: only where
-    the edition decides without words. Of the `trial` nothing stays, and the plan does not say its time.
+    the edition decides without words. Of the `trial` nothing stays, and the plan does not say its time. With `reasons`
+    what acts is told why.
     """
     state = trial.state
     choice = choice_of(state)
     if choice.edition not in (doctrine.incremental if backfill == "off" else doctrine.traits.backfills):
         return False, None
-    made = Cycle(state, trial, choice.edition, None, False, False, memory, backfill=backfill, effort=BRISK, words=False)
+    made = Cycle(
+        *(state, trial, choice.edition, None, False, False, memory),
+        backfill=backfill,
+        effort=BRISK,
+        words=False,
+        reasons=reasons,
+    )
     try:
         decisions = tuple(doctrine.decide(made))
     finally:

@@ -33,7 +33,7 @@ def refused(name: str, rule: Rule, **facts: object) -> Decision:
 def started(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     """It starts now: its usage counts, its room is taken."""
     claimant, assignment = entry.claimant, entry.assignment
-    if snapshot.silent:
+    if not snapshot.cycle.reasons:
         snapshot.charge(claimant, assignment.asked, TAKES)
         return _with_room(snapshot, entry, "start", rules.FITS, STARTS, nodes)
     quotas, book = snapshot.quotas, snapshot.without_victims()

@@ -148,7 +148,7 @@ def take(state: State, claim: Claim, found: Found, settings: Settings) -> Taken:
 def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, taken: Taken) -> Decision:
     state = cycle.state
     victims, costs = taken.rows, taken.costs
-    warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.words else []
+    warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.reasons else []
     shown = account = None
     if cycle.explain:
         facts = facts_about(state, claim.row, settings, partial(price, state))
@@ -168,7 +168,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, ta
         cycle.trial.undo(mark)
         return over_quota(state, claim, over)
     if nodes is None:
-        warnings.append(Warning(rules.NO_GAIN.id, _no_gain(state, claim, taken) if cycle.words else ""))
+        warnings.append(Warning(rules.NO_GAIN.id, _no_gain(state, claim, taken) if cycle.reasons else ""))
         nodes = _nodes_for(state, claim, victims)
     short = lacking(state, claim, nodes, before)
     why = f"{short}; " if short else ""

@@ -45,6 +45,8 @@ class Cycle:
     """Whether those who wait are told why. Without, `decide` yields only what acts: starts and preemptions up to the
     first one (all of them where the plan is one transaction), and refusals of those that came since the cycle before;
     at a cost that follows what changed since."""
+    reasons: bool = True
+    """Whether what acts is told with its reason and its warnings; a replay reads neither."""
     carried_out: bool = True
     """Whether all of the plan is carried out, and not only what comes up to its first preemption."""
     wakes_at: int | None = None

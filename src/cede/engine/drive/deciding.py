@@ -71,7 +71,7 @@ def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
     if roll.untold:
         trial = roll.trial
         trial.state = roll.state
-        done, made = plan_acts(trial, roll.doctrine, roll.memory, roll.ways.backfill)
+        done, made = plan_acts(trial, roll.doctrine, roll.memory, roll.ways.backfill, reasons=roll.ways.reasons)
         if done:
             return made, False
         roll.untold = False
