@@ -162,6 +162,8 @@ class Controller:
         self._deciding_s = 0.0
         self._untold = False
         """Something was decided since those that wait were told why."""
+        self._telling = False
+        """They are being told: what was told before holds no more."""
         self._reasons: Reasons = {}
         self._want_reasons: list[Future[Reasons]] = []
         self._told_at, self._telling_s = 0.0, 0.0
@@ -230,7 +232,7 @@ class Controller:
     def reasons(self) -> Future[Reasons]:
         """Why those wait that do, by name, as it stands now or soon after. They are in the events from then on."""
         why = _Why(Future())
-        if self._untold:
+        if self._untold or self._telling:
             self._put(why)
         else:
             why.future.set_result(self._reasons)
@@ -438,6 +440,7 @@ class Controller:
         wanted, self._want_reasons = self._want_reasons, []
         if self._untold:
             began, deciding = time.monotonic(), self._deciding_s
+            self._telling = True
             try:
                 self._take([_Ask(AskWhy())])
                 self._reasons = self._driver.reasons()
@@ -445,6 +448,7 @@ class Controller:
                 log.exception("nobody could be told why it waits")
                 self._doubtful = True
                 began -= RETRY_S
+            self._telling = False
             self._told_at, self._deciding_s = time.monotonic(), deciding
             self._telling_s = self._told_at - began
         for future in wanted:
