@@ -117,7 +117,7 @@ def attempt(search: Search, borrowing: bool, size: int, *, sums: bool) -> list[t
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.integers(0, 2**32), st.sampled_from([1000, 40, 7]), st.booleans())
 def test_sums_find_the_victims_that_walking_finds(seed: int, size: int, borrowing: bool) -> None:
     cluster = cede.load(large_tree(Random(seed)))

@@ -24,67 +24,67 @@ def differences(document: Document) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=1200)
+@settings(max_examples=600)
 @given(kueue_clusters(preemption="Classical"))
 def test_classical_preemption_decides_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1200)
+@settings(max_examples=600)
 @given(kueue_clusters(preemption="FairSharing"))
 def test_fair_sharing_decides_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(kueue_rushes())
 def test_heads_that_want_the_same_victims_are_decided_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(kueue_duels(preemption="Classical"))
 def test_classical_duels_end_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(kueue_duels(preemption="FairSharing"))
 def test_fair_duels_end_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1200)
+@settings(max_examples=600)
 @given(kueue_holds(preemption="Classical"))
 def test_who_leaves_and_who_comes_overlap_in_classical_preemption(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1200)
+@settings(max_examples=600)
 @given(kueue_holds(preemption="FairSharing"))
 def test_who_leaves_and_who_comes_overlap_in_fair_sharing(document: Document) -> None:
     assert differences(document) == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(kueue_fractions())
 def test_what_is_finer_than_a_unit_is_rounded_up_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(kueue_last_bits())
 def test_the_last_bit_of_a_share_decides_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(kueue_preferences())
 def test_queues_that_prefer_preemption_to_borrowing_decide_as_its_page_says(document: Document) -> None:
     assert differences(document) == []

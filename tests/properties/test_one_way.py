@@ -20,7 +20,7 @@ from tests.properties.twins import node
 
 pytestmark = pytest.mark.slow
 
-LIVES = 24
+LIVES = 12
 
 
 def terms(dice: Random) -> Terms:

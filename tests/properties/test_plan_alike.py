@@ -98,7 +98,7 @@ def differs(document: Document, options: dict[str, Any]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EVERY)
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_crowd_of_equals_is_decided_as_if_each_were_looked_at(edition: str, data: st.DataObject) -> None:
     assert not differs(*data.draw(crowds(edition)))

@@ -25,14 +25,14 @@ def differences(document: Document) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=750)
 @given(small_clusters("bep-1014"))
 def test_the_first_edition_takes_and_spares_as_its_text_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(small_clusters("bep-1014"))
 def test_looking_at_the_order_in_parts_changes_nothing(document: Document) -> None:
     """Large clusters are searched up to one bound after another; here small ones are, too."""
@@ -41,7 +41,7 @@ def test_looking_at_the_order_in_parts_changes_nothing(document: Document) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=750)
 @given(small_clusters("26.8"))
 def test_release_26_8_collects_agent_by_agent_as_its_page_says(document: Document) -> None:
     for workload in document["workloads"]:
@@ -55,7 +55,7 @@ NUMBERS = st.sets(st.integers(0, 5), max_size=3)
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(small_clusters("26.8"), NUMBERS, NUMBERS, NUMBERS)
 def test_release_26_8_books_beside_what_never_started_and_what_is_between(
     document: Document, unstarted: set[int], leaving: set[int], coming: set[int]

@@ -27,42 +27,42 @@ def differences(document: Document) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=1500)
 @given(yunikorn_clusters("1.9"))
 def test_release_1_9_takes_whom_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(yunikorn_daemons("1.9"))
 def test_release_1_9_makes_room_on_a_required_node_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(yunikorn_quotas())
 def test_release_1_9_enforces_quotas_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(yunikorn_rushes())
 def test_release_1_9_counts_its_attempts_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(yunikorn_reserved())
 def test_release_1_9_cancels_reservations_as_its_page_says(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(yunikorn_contests())
 def test_release_1_9_comes_to_the_asks_of_many_queues_in_the_order_of_its_page(document: Document) -> None:
     assert differences(document) == []

@@ -20,14 +20,14 @@ def differences(document: Document) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=1500)
 @given(yunikorn_clusters("laws"))
 def test_no_law_is_broken_and_the_preferred_victims_are_found(document: Document) -> None:
     assert differences(document) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=1200)
+@settings(max_examples=600)
 @given(yunikorn_daemons("laws"))
 def test_who_must_run_on_a_node_makes_room_there_within_laws_3_and_6(document: Document) -> None:
     assert differences(document) == []
