@@ -402,9 +402,7 @@ class Controller:
                 if asks or self._due():
                     self._take(asks)
             except UnwritableError as error:
-                if self.problem != str(error):
-                    log.error("nothing can be stored: %s; what happens is kept in mind until it can", error)
-                self.problem = str(error)
+                self._impaired(error)
                 self._recover(asks, UnavailableError(f"{error}; nothing of it happened", impaired=True))
             except Exception as error:
                 log.exception("a step failed")
@@ -418,6 +416,12 @@ class Controller:
             self._in_hand = []
             self._want_reasons += [item.future for item in items if isinstance(item, _Why)]
             self._tell()
+
+    def _impaired(self, error: UnwritableError) -> None:
+        """Health says so until something can be stored again; the log says it once."""
+        if self.problem != str(error):
+            log.error("nothing can be stored: %s; what happens is kept in mind until it can", error)
+        self.problem = str(error)
 
     def _due(self) -> bool:
         return self._wakes_at is not None and self._wakes_at <= self._clock.now()
@@ -444,6 +448,10 @@ class Controller:
             try:
                 self._take([_Ask(AskWhy())])
                 self._reasons = self._driver.reasons()
+            except UnwritableError as error:
+                self._impaired(error)
+                self._doubtful = True
+                began -= RETRY_S
             except Exception:
                 log.exception("nobody could be told why it waits")
                 self._doubtful = True
