@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from functools import partial
 from math import lcm
 
 import numpy as np
@@ -75,13 +76,7 @@ class Lines:
 
     def follow(self, state: State) -> None:
         """Take in what moved since."""
-        rows = state.journal.rows
-        for row in rows:
-            if row < 0:
-                self._forget(~row)
-            else:
-                self._look(state, row)
-        rows.clear()
+        state.journal.take(partial(self._look, state), self._forget)
 
     def wake(self) -> None:
         """Whoever waits must be looked at again."""

@@ -458,13 +458,17 @@ class Members:
     def _on(self, node: int, free: list[int]) -> int:
         if not self.claim.allowed[node]:
             return 0
-        most = self._most
-        for column, need in self._needs:
-            if free[column] < need:
-                return 0
-            if need * most > free[column]:
-                most = free[column] // need
-        return most
+        return members_in(free, self._needs, self._most)
+
+
+def members_in(free: list[int], needs: list[tuple[int, int]], most: int) -> int:
+    """How many members that need so much of each column fit in what is free of one node, up to `most`."""
+    for column, need in needs:
+        if free[column] < need:
+            return 0
+        if need * most > free[column]:
+            most = free[column] // need
+    return most
 
 
 def _turn(entry: tuple[Turn, Holding]) -> Turn:

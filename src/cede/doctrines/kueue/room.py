@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.kueue.hosts import Place, Places
+from cede.doctrines.kueue.hosts import Place, Places, members_in
 from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.fit import fits, members_that_fit, never_fits, place
 from cede.doctrines.parts.orders import Rows
@@ -86,13 +86,7 @@ class Room:
         if free is None:
             free = self._free[:, node].tolist()
         assert self.claim.need is not None
-        most = 1 if self.claim.need[WHOLE] >= FULL else self.claim.members
-        for column, need in self._needs:
-            if free[column] < need:
-                return 0
-            if need * most > free[column]:
-                most = free[column] // need
-        return most
+        return members_in(free, self._needs, 1 if self.claim.need[WHOLE] >= FULL else self.claim.members)
 
     def place(self) -> list[int] | None:
         """A node row for each member."""

@@ -202,13 +202,7 @@ class Lines:
 
     def follow(self) -> None:
         """Take in what moved since the last cycle, and wake whom that concerns."""
-        rows = self.state.journal.rows
-        for row in rows:
-            if row < 0:
-                self._drop(~row)
-            else:
-                self._look(row)
-        rows.clear()
+        self.state.journal.take(self._look, self._drop)
         for row in self.again:
             if isinstance(self._rows.get(row), Waiting):
                 self._look(row)

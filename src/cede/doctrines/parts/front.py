@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,14 +152,8 @@ class Fronts:
         room = state.room()
         if room is not self._room:
             return False
-        rows = journal.rows
-        if rows:
-            for row in rows:
-                if row < 0:
-                    self._forget(~row)
-                else:
-                    self._look(state, row)
-            rows.clear()
+        if journal.rows:
+            journal.take(partial(self._look, state), self._forget)
         changed = room.changed
         for front in self.by_partition.values():
             if front.index.booked:
