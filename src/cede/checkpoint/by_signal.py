@@ -17,6 +17,8 @@ from cede.checkpoint.asked import Asked
 from cede.checkpoint.files import replace
 from cede.checkpoint.place import Place
 
+POST_EVERY = 0.2
+"""Seconds between two tries to write an answer that must be there before the application goes on."""
 LOOK_EVERY = 1.0
 """Seconds between looks at the file without a signal: one that came before the handler was there is not missed."""
 
@@ -31,6 +33,7 @@ class BySignal:
         self._signal = place.hint_signal
         self._call: Callable[[], object] | None = None
         self._latest: Asked | None = None
+        self._unsent: dict[str, str] = {}
         self._look_at = 0.0
         self._process = os.getpid()
         # A pipe, for a handler may interrupt anything: the lock of an Event may be held by what it interrupts, and a
@@ -71,6 +74,10 @@ class BySignal:
 
     def done(self, hint: int) -> None:
         self._answer("done", f"{hint}")
+        while hint and "done" in self._unsent:
+            # Who leaves before its answer is there would count as one that got to its end.
+            time.sleep(POST_EVERY)
+            self._post()
 
     def failed(self, hint: int, why: str) -> None:
         self._answer("failed", f"{hint} {why}")
@@ -82,6 +89,7 @@ class BySignal:
 
     def close(self) -> None:
         self._call = None
+        self._post()
         if self.interrupts and self._before is not None:
             # By default the signal would end the process. A hint that nobody waits for any more must not.
             before = signal.SIG_IGN if self._before == signal.SIG_DFL else self._before
@@ -102,6 +110,7 @@ class BySignal:
 
     def _look(self) -> None:
         self._look_at = time.monotonic() + LOOK_EVERY
+        self._post()
         # No program dies of a hint that cannot be read.
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             told = json.loads((self._control / "hint").read_bytes())
@@ -110,7 +119,19 @@ class BySignal:
             self._latest = Asked(int(told["hint"]), bool(told["leaving"]), until)
 
     def _answer(self, name: str, text: str) -> None:
-        replace(self._control / name, text.encode(), durable=False)
+        self._unsent[name] = text
+        self._post()
+
+    def _post(self) -> None:
+        """Answers go out. No program dies of a full disk because it was asked something: what cannot be written now is
+        written later."""
+        for name, text in list(self._unsent.items()):
+            try:
+                replace(self._control / name, text.encode(), durable=False)
+            except OSError:
+                continue
+            if self._unsent.get(name) == text:  # a signal may have come in between, with more to say
+                del self._unsent[name]
 
 
 def opened(place: Place, estimate: float, interval: float) -> BySignal:  # noqa: ARG001  files say nothing of these

@@ -140,7 +140,10 @@ class Checkpoint:
             self.channel.defer(self.hint, seconds)
 
     def done(self) -> None:
-        """The checkpoint that `wanted` told of is on disk. Without a hint it is one of the job's own accord."""
+        """The checkpoint that `wanted` told of is on disk. Without a hint it is one of the job's own accord.
+
+        If that cannot be told because the disk is full, this waits until it can.
+        """
         hint = self.hint
         self.channel.done(hint)
         self._answered = max(self._answered, hint)

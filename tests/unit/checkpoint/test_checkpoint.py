@@ -262,3 +262,38 @@ def test_a_hint_may_come_between_any_two_lines_of_waiting_for_one(tmp_path: Path
     )
 
     assert ran.stdout == "it goes on\n"
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path) -> Path:
+    """A folder in which no answer can be written: other folders are in their places."""
+    for name in ("progress", "defer", "done", "failed"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def test_nobody_dies_of_a_hint_because_no_answer_can_be_written(unwritable: Path) -> None:
+    with cede.checkpoint.listening(environment=under(unwritable)) as ck:
+        ask(unwritable, 1)
+        assert ck.wanted()
+        ck.progress(0.5)
+        ck.saved()
+        ck.failed("no room")
+        for name in ("progress", "done", "failed"):
+            (unwritable / name).rmdir()
+        ck.wait(0)
+
+    assert answer(unwritable, "progress") == "1 0.5"
+    assert (answer(unwritable, "done"), answer(unwritable, "failed")) == ("0", "1 no room")
+
+
+def test_who_saved_goes_on_when_its_answer_is_written_and_not_before(unwritable: Path) -> None:
+    with cede.checkpoint.listening(environment=under(unwritable)) as ck:
+        ask(unwritable, 1, leaving=True)
+        assert ck.wanted()
+        frees = threading.Timer(0.5, (unwritable / "done").rmdir)
+        frees.start()
+        ck.done()
+
+        assert answer(unwritable, "done") == "1"
+        frees.join()
