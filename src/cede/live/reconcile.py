@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from cede.engine.drive.facts import Exited, Fact, Occupied
+from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Kill
 from cede.live.executors.executor import Executor, Trace
 from cede.live.store.errors import UnreadableError
 from cede.live.store.store import Store
-from cede.model.lifecycle import FINAL, PRESENT
+from cede.model.lifecycle import FINAL, PRESENT, Phase
 
 log = logging.getLogger("cede.reconcile")
 
@@ -128,7 +129,7 @@ class Reconciler:
         if trace.stamp is not None and trace.stamp.identity != lineage.stamp.identity:
             words = f"another store started it, and here is a workload of its name, which is {job.phase}"
             return Orphan(trace, words, recorded=True)
-        if job.attempt < trace.attempt:
+        if job.attempt < trace.attempt and not _cancelled_since(job, trace):
             then = "it stays as it is" if job.phase in FINAL else "the record takes it over when it is given its room"
             words = f"it runs, and its record is {job.phase} and knows {job.attempt or 'no'} attempts; {then}"
             return Orphan(trace, words, recorded=True, awaited=job.phase not in FINAL)
@@ -136,6 +137,14 @@ class Reconciler:
         self.repaired += 1
         self._executor.kill(Kill(trace.name, trace.attempt))
         return None
+
+
+def _cancelled_since(job: Job, trace: Trace) -> bool:
+    """Whether somebody cancelled the workload after this attempt began. That wish is about all of it, whatever the
+    restored record knew of it. An earlier one is not: a workload of the same name may have been submitted since."""
+    if job.phase is not Phase.CANCELLED or job.ended is None:
+        return False
+    return trace.began is not None and trace.began < job.ended
 
 
 def _occupied(orphans: Iterable[Orphan]) -> Mapping[str, Occupied]:

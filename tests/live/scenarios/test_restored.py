@@ -116,6 +116,38 @@ def test_jobs_that_went_on_after_the_copy_was_made_have_the_end_they_had(tmp_pat
         assert live.log("third").count("pid") == 1
 
 
+def test_who_cancels_a_job_ends_the_attempt_too_that_its_restored_record_did_not_know(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("first", STAYS, cpu=3)
+        live.wait("first", "running")
+        for name in ("wanted", "unwanted"):
+            live.shell(name, STAYS, cpu=2)
+            live.client.suspend(name)
+        copy_store(data, copy)
+        live.client.cancel("first")
+        for name in ("wanted", "unwanted"):
+            live.client.resume(name)
+        pids = {name: pid_of(live, name) for name in ("wanted", "unwanted")}
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        found = {one["name"]: one["why"] for one in live.client.orphans()["orphans"]}
+        assert "knows no attempts" in found["unwanted"]
+        assert alive(pids["unwanted"])
+
+        live.client.cancel("unwanted")
+        until(lambda: not alive(pids["unwanted"]))
+        until(lambda: [one["name"] for one in live.client.orphans()["orphans"]] == ["wanted"])
+        assert live.end("unwanted")["state"] == "cancelled"
+        live.client.resume("wanted")
+        assert live.wait("wanted", "running")["attempt"] == 1
+        assert alive(pids["wanted"])
+        live.client.cancel("wanted")
+        assert live.end("wanted")["state"] == "cancelled"
+
+
 def test_a_store_that_lost_half_of_its_log_is_told(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data, cluster_of("n1")) as live:

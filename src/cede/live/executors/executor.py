@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """An attempt as its files tell it. `at`: when it began, by the wall clock."""
+    """An attempt as its files tell it. `at`: when it began, by the wall clock; `began`: by the scheduler's."""
 
     name: str
     attempt: int
@@ -71,6 +71,7 @@ class Trace:
     nodes: tuple[str, ...] = ()
     account: str = ""
     at: int | None = None
+    began: int | None = None
     stamp: Stamp | None = None
     requests: Mapping[str, int] = field(default_factory=dict)
     """What each member fills of its node, in billionths."""

@@ -188,6 +188,7 @@ class LocalExecutor:
             nodes=() if attempt is None else attempt.nodes,
             account=spec.get("account", ""),
             at=began.get("at"),
+            began=self._when(began.get("boot", ""), began.get("elapsed", 0), began["at"]) if began else None,
             stamp=None if attempt is None else attempt.stamp,
             requests={} if attempt is None else attempt.requests,
             exclusive=attempt is not None and attempt.exclusive,
