@@ -7,7 +7,6 @@ once its victims are gone. With `recheck_final_set` the share rules hold for the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ class Audit:
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account = Account(state, partial(_counted, state, _overlapping(state)))
+        self.account = Account(state, _Counted(state))
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
@@ -211,30 +210,53 @@ def _overlapping(state: State) -> dict[int, list[int]]:
     return found
 
 
-def _counted(state: State, overlapping: dict[int, list[int]], queue: str, children: list[str]) -> Held:
-    """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in."""
-    tree, number = state.tree, state.tree.index[queue]
-    if not _whole(state):
-        found: Held = {BEFORE: {}, AFTER: {}}
-        for row in _holders(state, number, state.work.state > SUSPENDED):
-            for when in MOMENTS.get(_word(state, row), WHEN):
+class _Counted:
+    """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in.
+
+    Whoever asks about a cohort asks about its children next. So the sums of all of them are read in one go and kept:
+    an account is of one state, which stays as it is while decisions about it are checked.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._overlapping = _overlapping(state)
+        self._whole = _whole(state)
+        self._columns = _columns(state)
+        self._sums: dict[str, list[int]] = {}
+
+    def __call__(self, queue: str, children: list[str]) -> Held:
+        state, number = self._state, self._state.tree.index[queue]
+        if not self._whole:
+            found: Held = {BEFORE: {}, AFTER: {}}
+            for row in _holders(state, number, state.work.state > SUSPENDED):
+                for when in MOMENTS.get(_word(state, row), WHEN):
+                    for pair, amount in _held(state, row).items():
+                        found[when][pair] = found[when].get(pair, 0) + amount
+            return found
+        everything: Amounts = {}
+        total = self._own(queue, children)
+        for column, pair, nano in self._columns:
+            if total[column]:
+                everything[pair] = everything.get(pair, 0) + total[column] * nano
+        found = {BEFORE: everything, AFTER: dict(everything)}
+        if self._overlapping:
+            for row in self._overlapping.get(number, ()):
+                missing = found[AFTER if _leaving(state, row) else BEFORE]
                 for pair, amount in _held(state, row).items():
-                    found[when][pair] = found[when].get(pair, 0) + amount
+                    missing[pair] = missing.get(pair, 0) - amount
         return found
-    total = tree.usage[:, number].tolist()
-    for child in children:
-        total = [have - less for have, less in zip(total, tree.usage[:, tree.index[child]].tolist(), strict=True)]
-    everything: Amounts = {}
-    for column, pair, nano in _columns(state):
-        if total[column]:
-            everything[pair] = everything.get(pair, 0) + total[column] * nano
-    found = {BEFORE: everything, AFTER: dict(everything)}
-    if overlapping:
-        for row in overlapping.get(number, ()):
-            missing = found[AFTER if _leaving(state, row) else BEFORE]
-            for pair, amount in _held(state, row).items():
-                missing[pair] = missing.get(pair, 0) - amount
-    return found
+
+    def _own(self, queue: str, children: list[str]) -> list[int]:
+        """What the queue holds of each column, without what its children do."""
+        tree, sums = self._state.tree, self._sums
+        unread = [name for name in (queue, *children) if name not in sums]
+        if unread:
+            read = tree.usage[:, [tree.index[name] for name in unread]].T.tolist()
+            sums.update(zip(unread, read, strict=True))
+        if not children:
+            return sums[queue]
+        below = zip(*(sums[child] for child in children), strict=True)
+        return [have - sum(less) for have, less in zip(sums[queue], below, strict=True)]
 
 
 def _holders(state: State, queue: int, which: Bools) -> list[int]:
