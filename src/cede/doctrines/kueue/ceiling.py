@@ -98,7 +98,7 @@ class Ceiling:
             for held in snapshot.running.went:
                 if not bounds.lets_go(held):
                     _add(more, held.places, 1)
-            for other in bounds.others() if others else ():
+            for other in bounds.others(snapshot.touched) if others else ():
                 for sign, moved in zip((1, -1), self._moved(other), strict=True):
                     for held in moved:
                         _add(more, held.places, sign)
@@ -111,7 +111,11 @@ class Ceiling:
         return found
 
     def _moved(self, other: Reclaimable) -> tuple[list[Holding], list[Holding]]:
-        """Who can be reclaimed besides those of when the plan began, and who cannot any more."""
+        """Who can be reclaimed besides those of when the plan began, and who cannot any more.
+
+        Need be asked of queues only that the plan touched: of any other nobody left and the usage is what it was, so
+        that the first ones up to its quota are those of then.
+        """
         found = self._changed.get(other)
         if found is None:
             running, queue = self.snapshot.running, other.queue
@@ -159,7 +163,7 @@ class Ceiling:
         if tree is not None:
             mine = tree.queues[queue].sums
             together = [have + more - less for have, more, less in zip(alone, tree.sums, mine, strict=True)]
-            for other in () if self.began else bounds.others():
+            for other in () if self.began else bounds.others(snapshot.touched):
                 for sign, moved in zip((1, -1), self._moved(other), strict=True):
                     for held in moved:
                         for pair, amount in held.amounts:
@@ -175,7 +179,7 @@ class Ceiling:
         When nobody left, starts took quota and room and gave none; but what they took may bring a queue above its
         quota, and more can be reclaimed then.
         """
-        return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others())
+        return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others(self.snapshot.touched))
 
 
 def _enough(kind: Kind, most: Sums) -> bool:

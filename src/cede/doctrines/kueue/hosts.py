@@ -14,7 +14,7 @@ Whoever overlaps with others gives no more than it holds. So nobody ever finds m
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import count
 from typing import NamedTuple
 
@@ -391,10 +391,12 @@ class Bounds:
             return [have + all_ for have, all_ in zip(alone, more, strict=True)]
         return [have + all_ - mine for have, all_, mine in zip(alone, more, own, strict=True)]
 
-    def others(self) -> Iterator[Reclaimable]:
-        """The other queues of the tree."""
-        if self.tree is not None:
-            yield from (other for queue, other in self.tree.queues.items() if queue != self.queue)
+    def others(self, among: Iterable[int]) -> list[Reclaimable]:
+        """The other queues of the tree that are among these."""
+        if self.tree is None:
+            return []
+        queues, mine = self.tree.queues, self.queue
+        return [queues[queue] for queue in among if queue != mine and queue in queues]
 
 
 class Table:

@@ -62,7 +62,8 @@ class Snapshot:
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is
     `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
-    then; `booked` is what it took of nodes, for those who look at sums. `log` says who changed the book so far, how,
+    then; `booked` is what it took of nodes, for those who look at sums, and `touched` are the queues whose own usage it
+    changed for good. `log` says who changed the book so far, how,
     and in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
     children take. `silent`: nobody reads why somebody waits.
 
@@ -88,6 +89,7 @@ class Snapshot:
     silent: bool = False
     doubts: Doubts | None = None
     booked: list[Places] = field(default_factory=list)
+    touched: set[int] = field(default_factory=set)
     unbooked: list[tuple[int, list[int] | None, tuple[PodSet, ...]]] = field(default_factory=list)
     _stamps: dict[Hashable, int] = field(default_factory=lambda: {(0, 0): 0})
     _changes: int = 0
@@ -173,6 +175,7 @@ class Snapshot:
         self._touched = True
         if lasting:
             self.lasting.add_all(queue, asked)
+            self.touched.add(queue)
             self._changes += 1
 
     def begin_pass(self) -> None:
@@ -193,6 +196,7 @@ class Snapshot:
         if self.victims:
             for row in self.victims:
                 self.let_go(self.lasting, row)
+                self.touched.add(int(self.state.work.queue[row]))
             self._changes += 1
             self._touched = True
             self._holders, self.pools = self.holders.without(self.victims), {}
