@@ -137,8 +137,12 @@ class Ceiling:
         return Terms(settings.reclaim, 0 if settings.reclaim == ANY else kind.priority, in_order)
 
     def bounds(self, kind: Kind) -> Bounds:
-        """The bounds for all with the candidates of this kind, when they were last brought up to date."""
-        return self.snapshot.running.hosts.bounds(kind.claims, self._terms(kind))
+        """The bounds for all with the candidates of this kind, when they were last brought up to date.
+
+        On which terms follows from the claims as long as queues and settings stay, and with those go the bounds.
+        """
+        hosts = self.snapshot.running.hosts
+        return hosts.known(kind.claims) or hosts.bounds(kind.claims, self._terms(kind))
 
     def reachable(self, kind: Kind, bounds: Bounds) -> Reachable:
         """What all with the candidates of this kind could come to have."""

@@ -225,10 +225,10 @@ class _Counted:
         self._sums: dict[str, list[int]] = {}
 
     def __call__(self, queue: str, children: list[str]) -> Held:
-        state, number = self._state, self._state.tree.index[queue]
+        state = self._state
         if not self._whole:
             found: Held = {BEFORE: {}, AFTER: {}}
-            for row in _holders(state, number, state.work.state > SUSPENDED):
+            for row in _holders(state, state.tree.index[queue], state.work.state > SUSPENDED):
                 for when in MOMENTS.get(_word(state, row), WHEN):
                     for pair, amount in _held(state, row).items():
                         found[when][pair] = found[when].get(pair, 0) + amount
@@ -238,19 +238,23 @@ class _Counted:
         for column, pair, nano in self._columns:
             if total[column]:
                 everything[pair] = everything.get(pair, 0) + total[column] * nano
+        if not self._overlapping:
+            return {BEFORE: everything, AFTER: everything}  # what moves is written elsewhere
         found = {BEFORE: everything, AFTER: dict(everything)}
-        if self._overlapping:
-            for row in self._overlapping.get(number, ()):
-                missing = found[AFTER if _leaving(state, row) else BEFORE]
-                for pair, amount in _held(state, row).items():
-                    missing[pair] = missing.get(pair, 0) - amount
+        for row in self._overlapping.get(state.tree.index[queue], ()):
+            missing = found[AFTER if _leaving(state, row) else BEFORE]
+            for pair, amount in _held(state, row).items():
+                missing[pair] = missing.get(pair, 0) - amount
         return found
 
     def _own(self, queue: str, children: list[str]) -> list[int]:
         """What the queue holds of each column, without what its children do."""
-        tree, sums = self._state.tree, self._sums
+        sums = self._sums
+        if not children and queue in sums:
+            return sums[queue]
         unread = [name for name in (queue, *children) if name not in sums]
         if unread:
+            tree = self._state.tree
             read = tree.usage[:, [tree.index[name] for name in unread]].T.tolist()
             sums.update(zip(unread, read, strict=True))
         if not children:

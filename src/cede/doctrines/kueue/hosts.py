@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import count
+from operator import gt
 from typing import NamedTuple
 
 import numpy as np
@@ -307,16 +308,18 @@ class Hosts:
                     reclaimable.move(held, 1, self.state.now)
         return found
 
+    def known(self, claims: Claims) -> Bounds | None:
+        """What these claims could come to have, when it was last brought up to date, if anybody asked before."""
+        return self._bounds.get(claims)
+
     def bounds(self, claims: Claims, terms: Terms | None) -> Bounds:
-        """What these claims could come to have, when it was last brought up to date."""
-        found = self._bounds.get(claims)
-        if found is None:
-            if len(self._bounds) >= MOST_KEPT:
-                self._bounds.clear()
-                self._trees.clear()
-                for own in self._own:
-                    own.clear()
-            found = self._bounds[claims] = Bounds(self, claims, terms)
+        """The same for claims that nobody asked about."""
+        if len(self._bounds) >= MOST_KEPT:
+            self._bounds.clear()
+            self._trees.clear()
+            for own in self._own:
+                own.clear()
+        found = self._bounds[claims] = Bounds(self, claims, terms)
         return found
 
 
@@ -344,7 +347,7 @@ class Bounds:
     def grew(self, sums: list[int]) -> None:
         """Sums of quota are these now; the larger, the more there may be."""
         if sums != self._sums:
-            if not self._sums or any(now > before for now, before in zip(sums, self._sums, strict=True)):
+            if not self._sums or any(map(gt, sums, self._sums)):
                 self.version = next(self.hosts.versions)
             self._sums = sums
 
@@ -419,7 +422,7 @@ class Table:
         if len(self.log) > max(MOST_CHANGES, len(self.amounts)):
             self.log.clear()
             self.epoch += 1
-        return not before or any(now > then for now, then in zip(amounts, before, strict=True))
+        return not before or any(map(gt, amounts, before))
 
 
 class Members:
