@@ -21,6 +21,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cede.cli.main import app, main
+from cede.engine.doctrine_files import forget_files
 from docs.blocks import ROOT
 
 WIDTH = 100
@@ -82,7 +83,10 @@ def _cede(words: Sequence[str], given: bytes, out: BytesIO, errors: BytesIO) -> 
     stdout = TextIOWrapper(out, encoding="utf-8", write_through=True)
     stderr = TextIOWrapper(errors, encoding="utf-8", write_through=True)
     with patch.object(sys, "stdin", stdin), redirect_stdout(stdout), redirect_stderr(stderr):
-        code = main(words[1:])
+        try:
+            code = main(words[1:])
+        finally:
+            forget_files()  # every command is a process of its own
     for stream in (stdout, stderr):
         stream.detach()  # else it would close what it wrote to
     return code

@@ -122,6 +122,7 @@ def _edge() -> Iterable[tuple[str, str, str]]:
     yield _row("connections at once, and never more than half of the open files", connections.MOST, "connections")
     yield _row("from the beginning of a connection to the end of its headers", _seconds(connections.HEAD_WITHIN_S))
     yield _row("for the handshake of TLS", _seconds(connections.HANDSHAKE_WITHIN_S))
+    yield _row("bytes of what came over TLS that a connection holds", connections.TLS_BUFFER)
     yield _row("until a peer that takes nothing is dropped", _seconds(connections.UNREAD_FOR_MS / 1000))
     yield _row("bytes of a body", config.max_body, "max_body")
     yield _row("for a body to arrive", _seconds(limits.ARRIVES_WITHIN_S))

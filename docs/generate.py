@@ -28,6 +28,7 @@ WHOLE: dict[str, Callable[[], str]] = {
 }
 MARKED: dict[str, Callable[[], Mapping[str, str]]] = {
     "docs/concepts/backendai.md": lambda: drawn.tables("backendai"),
+    "docs/concepts/kubernetes.md": lambda: drawn.tables("kubernetes"),
     "docs/concepts/kueue.md": lambda: drawn.tables("kueue"),
     "docs/concepts/lattice.md": lambda: drawn.tables("lattice"),
     "docs/concepts/lifecycle.md": drawn_live.lifecycle,

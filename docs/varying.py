@@ -17,6 +17,7 @@ _AS = re.compile(r"^runs as +root\n", re.MULTILINE)
 
 _VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "MOMENT"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "DAY"),
     (re.compile(r"\b\d\d:\d\d:\d\d(\.\d+)?\b"), "CLOCK"),
     (re.compile(r"\+\d+\.\d+ s\b"), "PASSED"),
     (re.compile(r"\d+(\.\d+)?(m\d\d)?m?s of work\b"), "SPAN of work"),

@@ -42,6 +42,13 @@ CLUSTER: dict[str, Strategies] = {
         "disable_scheduling_on_node_with_waiting_allocations": st.booleans(),
     },
     "backendai": {},
+    "kubernetes": {
+        "disruption_budgets": words(
+            [{"name": "few", "workloads": ["w0", "w1", "w2", "w3"], "allowed": 1}],
+            [{"name": "apps", "apps": ["exp-1"], "min_available": 1}, {"name": "a", "queues": ["q0"], "allowed": 0}],
+            [{"name": "most", "workloads": ["w1", "w2", "w4"], "max_unavailable": 2}],
+        )
+    },
     "lattice": {
         "max_victims": st.integers(0, 4),
         "near_completion_threshold": DURATIONS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cede.engine.cluster import Cluster
     from cede.engine.cycle import plan
+    from cede.engine.doctrine_files import load_doctrine
     from cede.engine.load import load
     from cede.engine.settle import settle
     from cede.engine.verify import verify
@@ -28,6 +29,7 @@ __all__ = [
     "Result",
     "Settled",
     "load",
+    "load_doctrine",
     "plan",
     "settle",
     "simulate",
@@ -45,6 +47,7 @@ _HOMES = {
     "Result": "cede.sim.result",
     "Settled": "cede.model.plan",
     "load": "cede.engine.load",
+    "load_doctrine": "cede.engine.doctrine_files",
     "plan": "cede.engine.cycle",
     "settle": "cede.engine.settle",
     "simulate": "cede.sim.calling",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import polars as pl
+
 from cede.sim.comparing import Compared, Run, table
 from cede.sim.measures.measure import measure
 from cede.sim.report import write_report
@@ -14,7 +16,7 @@ from tests.sim.results import Job, Preempts, Ran, result_of
 SCRIPT = "<script>alert(1)</script>"
 TITLE = 'Lanes & "others" <compared>'
 NOTES = ("Priorities were synthesised with seed 7.",)
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3, 4)
 QUEUES = ("research", f"queue {SCRIPT}", "serving")
 
 
@@ -28,7 +30,7 @@ class Scene:
 
 
 def scene(folder: Path) -> Scene:
-    """Three runs, of which one never preempts, with three seeds each; the report is in the folder."""
+    """Three runs, of which one never preempts, with five seeds each; the report is in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = {"eager": (150, True), "calm": (160, True), "patient": (152, False)}
     replays = {label: [lanes(pace + seed, preempts) for seed in SEEDS] for label, (pace, preempts) in settings.items()}
@@ -50,6 +52,44 @@ def single(folder: Path) -> Scene:
     compared = table([Run("backendai", "backendai", {}, [measure(result)], (0,), "26.8")])
     write_report(folder / "one.html", compared, [result], title="One replay", moments_dir=folder / "moments")
     return Scene(folder / "one.html", compared, (result,))
+
+
+def five(folder: Path) -> Scene:
+    """Five runs with five seeds, of which the last refuses a quarter of its jobs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    replays = {label: [lanes(150 + 3 * place + seed, preempts=place % 2 == 0) for seed in SEEDS]
+               for place, label in enumerate(("backendai", "kueue", "lattice", "yunikorn"))}  # fmt: skip
+    replays["ytsaurus"] = [refusing(lanes(150 + seed, preempts=True)) for seed in SEEDS]
+    runs = [
+        Run(label, label, {}, [measure(one) for one in own], SEEDS, "1", judged=label != "ytsaurus")
+        for label, own in replays.items()
+    ]
+    results = tuple(own[0] for own in replays.values())
+    write_report(folder / "five.html", table(runs), results, title="Five", notes=NOTES, moments_dir=folder / "moments")
+    return Scene(folder / "five.html", table(runs), results)
+
+
+def refusing(result: Result) -> Result:
+    """The same, as if every fourth job that was not preempted had been refused."""
+    plain = pl.col("preemptions") == 0
+    gone = result.jobs.filter(plain & (pl.col("job") % 4 == 0))["job"]
+    refused = pl.col("job").is_in(gone.implode())
+    jobs = result.jobs.with_columns(
+        state=pl.when(refused).then(pl.lit("refused")).otherwise("state"),
+        first_start=pl.when(refused).then(None).otherwise("first_start"),
+        ended=pl.when(refused).then(None).otherwise("ended"),
+    )
+    return replace(result, jobs=jobs, attempts=result.attempts.filter(~refused))
+
+
+def roomy(folder: Path) -> Scene:
+    """Two runs in which nobody waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = [Job(f"j{number}", [Ran(10 * number, 10 * number + 60)], submitted=10 * number) for number in range(20)]
+    runs = [Run(label, "backendai", {}, [measure(result_of(*jobs))] * 5, SEEDS, "26.8") for label in ("one", "other")]
+    results = (result_of(*jobs), result_of(*jobs))
+    write_report(folder / "roomy.html", table(runs), results, title="Room for all")
+    return Scene(folder / "roomy.html", table(runs), results)
 
 
 def lanes(pace: int, preempts: bool) -> Result:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Open, Scheme
-from tests.browser.scenes import Scene, scene
+from tests.browser.scenes import Scene, five, roomy, scene
 
 COLOURS = """async (png) => {
   const image = new Image();
@@ -38,7 +38,7 @@ CONTRAST = """(selectors) => {
     return [css, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
   });
 }"""
-READ = ["h1", ".facts dt", ".notes li", ".notes h2", "nav a", ".card .name", ".card small", ".measures td.best .number",
+READ = ["h1", ".facts dt", ".notes li", "nav a", ".card .name", ".card small", ".measures td.best .number",
         ".measures .unit", ".measures .part th", ".spread", ".stack .useful", ".stack .idle", "[aria-selected=true]",
         ".costly .command", ".under", ".definitions dd"]  # fmt: skip
 
@@ -60,6 +60,33 @@ def test_it_is_shown_on_every_screen(opened: Open, shown: Scene, tmp_path: Path,
     assert overflow(page) == 0
     poor = [(css, ratio) for css, ratio in page.evaluate(CONTRAST, READ) if ratio < 4.5]
     assert poor == []
+
+
+@pytest.mark.slow
+def test_five_doctrines_of_which_one_refuses_work_fit_a_screen_of_1024(opened: Open, tmp_path: Path) -> None:
+    page = opened(five(tmp_path).path, 1024)
+    visible = (
+        "(css) => { const box = document.querySelector(css).getBoundingClientRect(); return box.right <= innerWidth; }"
+    )
+
+    assert overflow(page) == 0
+    assert page.evaluate("document.querySelector('.goals').getBoundingClientRect().top") < 500
+    assert page.inner_text(".verdicts .unfit").startswith("ytsaurus")
+    assert page.evaluate(visible, ".measures thead th:last-child")
+    assert page.locator("td[data-run=ytsaurus] .mark").count() == 0
+    red = page.evaluate("getComputedStyle(document.querySelector('td.undone .number')).color")
+    assert red != page.evaluate("getComputedStyle(document.body).color")
+    assert five(tmp_path / "again").path.stat().st_size < 2_000_000
+
+
+@pytest.mark.slow
+def test_where_nobody_waits_that_is_said_on_top_and_nothing_is_ranked(opened: Open, tmp_path: Path) -> None:
+    page = opened(roomy(tmp_path).path, 1024)
+
+    assert page.inner_text("#verdict .calm").startswith("No contention: no job waited 1 s or longer")
+    assert page.evaluate("document.querySelector('.calm').getBoundingClientRect().bottom") < 400
+    assert page.locator(".goals").count() == 0
+    assert page.locator(".measures .mark").count() == 0
 
 
 @pytest.mark.slow

@@ -11,12 +11,14 @@ import pytest
 from cede.engine.load import load
 from cede.sim.comparing import to_json
 from cede.sim.measures.costliest import costliest
+from cede.sim.numbers import duration, moment, scale_of
 from cede.sim.report import write_json, write_report
 from cede.sim.report.content import Costly, Party
 from cede.sim.report.costly_table import opening_command
 from cede.sim.report.markup import data, element
 from cede.sim.report.moments import cluster_text, file_names
-from cede.sim.report.numbers import duration, moment, scale_of
+from cede.sim.verdicts import judge
+from cede.sim.verdicts import to_json as judgement_of
 from tests.browser.scenes import SCRIPT, Scene, cluster
 from tests.sim.results import Preempts, changed
 
@@ -102,4 +104,6 @@ def test_results_that_do_not_belong_to_the_runs_are_refused(shown: Scene, tmp_pa
 def test_the_json_is_the_comparison(shown: Scene, tmp_path: Path) -> None:
     write_json(tmp_path / "report.json", shown.compared)
 
-    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == to_json(shown.compared)
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == to_json(
+        shown.compared, judgement_of(judge(shown.compared))
+    )

@@ -13,6 +13,7 @@ from cede.sim.measures.conservation import conserve
 from cede.sim.measures.costliest import costliest
 from cede.sim.measures.definitions import MEASURES
 from cede.sim.report.sections import OTHER, section_of
+from cede.sim.verdicts import judge
 from tests.browser.scenes import NOTES, SCRIPT, TITLE, Scene
 
 RUNS = ("eager", "calm", "patient")
@@ -57,8 +58,8 @@ def test_the_best_of_a_row_and_what_is_within_noise_are_marked_in_words_too(page
     for run, text in texts:
         cell = row.cells[RUNS.index(run)]
         assert ("best:" in text) == cell.best
-        assert ("within noise of the best:" in text) == cell.within_noise
-        assert "±" in text
+        assert ("not told apart from the best:" in text) == cell.within_noise
+        assert ("±" in text) == bool(cell.spread)
     assert any(cell.best for cell in row.cells)
 
 
@@ -67,8 +68,42 @@ def test_the_header_says_what_was_compared_and_what_must_be_known(page: Page) ->
 
     assert page.inner_text("h1") == TITLE
     assert page.title() == TITLE
-    for text in (*RUNS, *NOTES, "8 gpu", "0, 1, 2", "pace 150"):
+    for text in ("8 gpu", "0, 1, 2, 3, 4", "1 notes"):
         assert text in header
+    assert all(label in page.inner_text("#verdict") for label in (*RUNS, "pace 150"))
+    assert all(note in page.inner_text("#notes") for note in NOTES)
+
+
+def test_the_page_begins_with_a_sentence_for_each_run_and_a_row_for_each_goal(page: Page, shown: Scene) -> None:
+    judgement = judge(shown.compared)
+    sentences = page.eval_on_selector_all(".verdicts li", "all => all.map(one => [one.dataset.run, one.textContent])")
+    goals = page.eval_on_selector_all(
+        ".goals tbody tr", "all => all.map(one => [one.dataset.goal, one.dataset.winner])"
+    )
+
+    assert [run for run, _ in sentences] == list(RUNS)
+    assert all(one.sentence in said for one, (_, said) in zip(judgement.verdicts, sentences, strict=True))
+    assert goals == [[goal.measure, goal.winner or ""] for goal in judgement.goals]
+    assert page.evaluate("document.querySelector('main').firstElementChild.id") == "verdict"
+
+
+def test_values_are_told_under_the_pointer_and_a_stretch_is_looked_at_closer(page: Page) -> None:
+    page.locator("#plot-preemptions").scroll_into_view_if_needed()
+    box = page.locator("#plot-preemptions svg").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 200, middle)
+    told = page.inner_text("#plot-preemptions .values")
+    ticks = page.locator("#plot-preemptions .xtick").all_text_contents()
+    page.mouse.down()
+    page.mouse.move(box["x"] + 260, middle)
+    page.mouse.up()
+    closer = page.locator("#plot-preemptions .xtick").all_text_contents()
+    page.locator("#plot-preemptions svg").dblclick()
+
+    assert all(run in told for run in RUNS)
+    assert closer != ticks
+    assert page.locator("#plot-preemptions .xtick").all_text_contents() == ticks
 
 
 def test_choosing_a_group_swaps_the_table(page: Page, shown: Scene) -> None:
@@ -165,8 +200,27 @@ def test_every_measure_is_defined_and_its_definition_shows_on_focus(page: Page) 
     assert not page.is_visible("#tip")
 
 
+def test_a_dismissed_definition_stays_away_when_the_page_moves_below_a_resting_pointer(page: Page) -> None:
+    page.hover(".measures a[data-term=goodput]")
+    shown = page.is_visible("#tip")
+    page.keyboard.press("Escape")
+    page.evaluate(
+        """async () => {
+            const term = document.querySelector(".measures a[data-term=goodput]");
+            const over = new Promise((done) => term.addEventListener("mouseover", done, { once: true }));
+            document.body.style.paddingTop = "600px";
+            await new Promise((done) => setTimeout(done, 300));
+            document.body.style.paddingTop = "";
+            await over;
+        }"""
+    )
+
+    assert shown
+    assert not page.is_visible("#tip")
+
+
 def test_markup_in_names_is_text(page: Page) -> None:
-    assert page.locator("script:not([src])").count() == 3
+    assert page.locator("script:not([src])").count() == 2
     assert SCRIPT in page.inner_text("#timeline-queue .legend")
     assert SCRIPT in page.inner_text("#costly-0 tbody tr:first-child")
 

@@ -7,6 +7,8 @@ some ties to chance: Cede must give one of them. What an answer does not name is
     first-of-several-asks                    the first decision that starts or preempts somebody; without one, a wait
     one-pending                              the decision of the only pending workload, with reasons, flavors and counts
     whole-plan                               action and victims of every pending workload
+    one-pod                                  what became of a pod: start, preempt, wait, or await, which is a nomination
+                                             without new victims; who only loses a nomination is no victim
 
 The released code knows no refusal: here a refusal is a wait.
 """
@@ -41,6 +43,8 @@ def answer_of(row: Json, decisions: list[Json]) -> Json:
     if row["kind"] == "whole-plan":
         asked = row["answers"][0]["decisions"]
         return {"decisions": {made["workload"]: _acts(made) for made in decisions if made["workload"] in asked}}
+    if row["kind"] == "one-pod":
+        return _of_a_pod(row, next(made for made in decisions if made["workload"] == row["answers"][0]["workload"]))
     if row["kind"] == "first-of-several-asks":
         made = next((made for made in decisions if made["action"] in ("start", "preempt")), None)
         if made is None:
@@ -57,6 +61,20 @@ def answer_of(row: Json, decisions: list[Json]) -> Json:
         "flavors": flavors,
         "counts": counts,
     }
+
+
+def _of_a_pod(row: Json, made: Json) -> Json:
+    nominated = {entry["name"] for entry in row["cluster"]["workloads"] if entry.get("state") == "reserved"}
+    told = [one["workload"] for one in made.get("victims", []) if not one.get("leaving")]
+    victims = sorted(name for name in told if name not in nominated)
+    action = "wait" if made["action"] == "refuse" else made["action"]
+    awaits = any(one.get("leaving") for one in made.get("victims", []))
+    if action == "preempt" and not victims:
+        action = "await" if awaits else "start"
+    if made["rule"].endswith(".awaits-leaving"):
+        action = "await"
+    node = (made.get("nodes") or [None])[0]
+    return {"workload": made["workload"], "action": action, "node": node, "victims": victims}
 
 
 def _acts(made: Json) -> Json:

@@ -11,6 +11,7 @@ FILES = sorted(Path(__file__).parent.glob("*.jsonl.gz"))
 ROWS = {
     "backendai-26.8": 500,
     "differences": 47,
+    "kubernetes": 244,
     "kueue": 950,
     "lattice-core": 300,
     "yunikorn-1.9": 800,
@@ -42,7 +43,7 @@ def test_every_file_is_read() -> None:
     assert sorted(map(title, FILES)) == sorted(ROWS)
 
 
-@pytest.mark.parametrize("kind", ["one-ask", "first-of-several-asks", "whole-plan", "one-pending"])
+@pytest.mark.parametrize("kind", ["one-ask", "first-of-several-asks", "whole-plan", "one-pending", "one-pod"])
 def test_another_answer_is_noticed(kind: str) -> None:
     row = next(row for path in FILES for row in rows_of(path) if row["kind"] == kind and _victims(row))
     plan = cede.plan(cede.load(row["cluster"]))

@@ -25,6 +25,7 @@ SAME = {
     "lines left out in the middle": (WHY.splitlines()[0] + "\n...\n" + "before it is killed [live.told]\n", WHY),
     "nothing where something is left out": ("No findings.\n...\n", "No findings.\n"),
     "what was cut off": ("report  pending  no node has room…\n", "report  pending  no node has room for it\n"),
+    "another day": ("bob, user until 2027-02-16\n", "bob, user until 2028-03-01\n"),
     "another hash": ("settings f55035aa, cluster file 40a12623\n", "settings 00000000, cluster file ffffffff\n"),
 }
 OTHER = {

@@ -13,6 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 import cede
 from cede.state.state import State
+from tests.properties.kubernetes_clusters import kubernetes_clusters
 from tests.properties.kueue_clusters import kueue_clusters, kueue_rushes
 from tests.properties.kueue_duels import kueue_duels
 from tests.properties.kueue_holds import kueue_holds
@@ -35,13 +36,15 @@ KUEUE = "0.20"
 YUNIKORN = ("laws", "1.9")
 YTSAURUS = ("docs", "25.4")
 LATTICE = ("policy", "core")
-EVERY = (*EDITIONS, KUEUE, *YUNIKORN, *YTSAURUS, *LATTICE)
+KUBERNETES = "1.36"
+EVERY = (*EDITIONS, KUEUE, *YUNIKORN, *YTSAURUS, *LATTICE, KUBERNETES)
 DOCTRINES = {
     **dict.fromkeys(EDITIONS, "backendai"),
     KUEUE: "kueue",
     **dict.fromkeys(YUNIKORN, "yunikorn"),
     **dict.fromkeys(YTSAURUS, "ytsaurus"),
     **dict.fromkeys(LATTICE, "lattice"),
+    KUBERNETES: "kubernetes",
 }
 SECTIONS = ("nodes", "queues", "apps", "tenants", "policies", "workloads")
 
@@ -63,6 +66,9 @@ def documents(edition: str) -> SearchStrategy[Document]:
     if edition in LATTICE:
         drawn = lattice_clusters(edition)
         return st.one_of(drawn, drawn, drawn, odd_clusters(edition))
+    if edition == KUBERNETES:
+        drawn = kubernetes_clusters()
+        return st.one_of(drawn, drawn, odd_clusters(edition))
     crowded = small_clusters(edition)
     return st.one_of(crowded, crowded, crowded, odd_clusters(edition))
 

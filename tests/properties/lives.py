@@ -241,10 +241,10 @@ def live(
     steps: list[tuple[int, Any, str]],
     queue: Callable[[int], dict[str, Any]],
     look_at: Callable[[Driver], None] = lambda _: None,
-    anew: bool = True,
+    alike: bool = True,
 ) -> Twins:
     """A life of several drivers; every step of it is compared. `look_at` the quick one after each."""
-    twins = Twins(document, ways, anew=anew)
+    twins = Twins(document, ways, alike=alike)
     life = Life(twins, shape, kinds, terms, queue)
     for after, acts, then in steps:
         facts = [fact for act in acts if (fact := life.fact(*act)) is not None]

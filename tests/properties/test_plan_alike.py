@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable
 from contextlib import ExitStack
-from itertools import count
 from typing import Any
 from unittest.mock import patch
 
@@ -15,11 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 import cede
-from cede.doctrines.backendai import known as backendai
+from cede.doctrines.backendai import kinds
 from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.kueue import waiting
-from cede.doctrines.lattice import alike as lattice
-from cede.doctrines.parts.shapes import Shapes
+from cede.doctrines.lattice import lines, turns
+from cede.doctrines.parts import assembled
+from cede.doctrines.parts.equivalence import Classes
+from cede.doctrines.parts.orders import Rows
 from cede.doctrines.ytsaurus import asks
 from cede.doctrines.yunikorn import line
 from cede.engine.cycle import plan_state
@@ -27,21 +28,6 @@ from cede.state.state import State
 from tests.properties.documents import EVERY, Document, documents
 
 WAITS = ("pending", "suspended")
-
-
-def one_by_one(_state: State, rows: Any, _unread: Any = ()) -> dict[int, int]:
-    """Nobody is like anybody else."""
-    return {row: number for number, row in enumerate(rows.tolist())}
-
-
-class Each:
-    """The same, for a doctrine that keeps the numbers."""
-
-    def __init__(self, *_: Any) -> None:
-        self.numbers = count()
-
-    def of_all(self, rows: Any) -> dict[int, int]:
-        return {row: next(self.numbers) for row in rows.tolist()}
 
 
 def crowded(document: Document, copies: int, spread: int) -> Document:
@@ -60,11 +46,14 @@ def crowded(document: Document, copies: int, spread: int) -> Document:
     return document
 
 
-class Alone(Shapes):
-    """As `Shapes`, but nobody is like another."""
+class Alone(Classes):
+    """Nobody is like another."""
 
     def of(self, state: State, row: int) -> Hashable:
         return state.work_names[row]
+
+    def of_all(self, state: State, rows: Rows) -> dict[int, Hashable]:
+        return {row: state.work_names[row] for row in rows.tolist()}
 
 
 def cycles(document: Document, **options: Any) -> list[object]:
@@ -89,10 +78,8 @@ def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
 def differs(document: Document, options: dict[str, Any]) -> bool:
     decided = cycles(document, **options)
     with ExitStack() as patched:
-        patched.enter_context(patch.object(waiting, "Kinds", Each))
-        patched.enter_context(patch.object(line, "Shapes", Alone))
-        for module in (backendai, lattice, asks):
-            patched.enter_context(patch.object(module, "shapes_of", one_by_one))
+        for module in (assembled, asks, kinds, line, lines, turns, waiting):
+            patched.enter_context(patch.object(module, "Classes", Alone))
         return cycles(document, **options) != decided
 
 

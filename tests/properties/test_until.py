@@ -98,5 +98,5 @@ def test_what_is_told_is_what_the_scheduler_waits_for(name: str, edition: str, s
     plain = [(after, [act for act in acts if not act[0].startswith("put")], "") for after, acts, _ in steps]
     look = Look()
 
-    live(document, shape, kinds, lives.terms(dice), lives.replays(dice), plain, lambda _: {}, look, anew=False)
+    live(document, shape, kinds, lives.terms(dice), lives.replays(dice), plain, lambda _: {}, look, alike=False)
     assert look.steps

@@ -40,7 +40,8 @@ def test_runs_stand_side_by_side(case: Case, capsys: Capture) -> None:
     ]
     assert [cell["value"] for cell in rows["all", "all", "preemptions"]] == [1, 0, 1]
     assert [cell["value"] for cell in rows["priority", "90", "wait_mean"]] == [30, 2600, 30]
-    assert [cell["best"] for cell in rows["priority", "90", "wait_mean"]] == [True, False, True]
+    assert not any(cell["best"] for cells in rows.values() for cell in cells)
+    assert found["judgement"]["verdicts"][0]["not_for"][0].startswith("a ranking")
     assert found["runs"][1]["settings"]["set"] == ["queues[q].settings.preemptible_priority=0"]
     assert found["runs"][2]["settings"]["cluster"] == "kueue.yaml"
 
@@ -52,7 +53,7 @@ def test_lost_gpu_hours_are_in_the_table_the_json_and_the_report(case: Case, cap
     (row,) = [row for row in found["rows"] if (row["by"], row["measure"]) == ("all", "lost_gpu_hours")]
 
     assert [cell["value"] for cell in row["cells"]] == [pytest.approx(4 * 30 / 3600), 0]
-    assert "lost GPU-hours [h]" in ran.out
+    assert "lost to preemption [h]" in ran.out
     assert 'data-measure="lost_gpu_hours"' in page
 
 
@@ -66,6 +67,61 @@ def test_each_run_begins_with_the_workloads_of_its_own_file(case: Case, capsys: 
     assert [cell["value"] for cell in jobs] == [3, 3, 2]
     assert wrong.code == 2
     assert "endless: workloads[w].walltime: is missing: nobody knows when w ends" in wrong.err
+
+
+def test_one_command_compares_all_doctrines_on_one_file(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trace makes the file; every doctrine preempts on it, and none of its settings is another's."""
+    monkeypatch.chdir(tmp_path)
+    mapping = ("--mapping", str(EXAMPLE / "mapping.yaml"), "--take", "60", "--load-factor", "2")
+    nodes = ("--nodes", "4", "--gpus", "8", "--cpus", "64", "--memory", "512Gi")
+    made = called(capsys, "trace", str(EXAMPLE / "jobs.sacct"), *mapping, "--cluster-out", "c.yaml", *nodes)
+    asked = ("--cluster", "c.yaml", "--doctrines", "all", "--jobs", "1", "--json")
+    found = called(capsys, "compare", str(EXAMPLE / "jobs.sacct"), *mapping, *asked).data
+    [preemptions] = [row for row in found["rows"] if (row["by"], row["measure"]) == ("all", "preemptions")]
+    groups = {row["group"] for row in found["rows"] if row["by"] == "priority"}
+
+    assert made.code == 0
+    assert [run["label"] for run in found["runs"]] == ["backendai", "kueue", "lattice", "yunikorn", "ytsaurus"]
+    assert all(cell["value"] > 0 for cell in preemptions["cells"])
+    assert groups == {"90", "50", "10"}, "classes are the trace's own, though Lattice has others"
+
+
+def test_what_a_run_refuses_is_not_counted_in_its_favour(case: Case, capsys: Capture) -> None:
+    """Without the small queue's limit all jobs run; with it `train`, which is most of the work, is refused."""
+    strict = ("--vary", "strict:queues[q].max={gpu: 1}")
+    found = compared(capsys, case, "--doctrines", "backendai", *strict, "--json").data
+    rows = {row["measure"]: [cell["value"] for cell in row["cells"]] for row in found["rows"] if row["by"] == "all"}
+    [free, limited] = found["runs"]
+
+    assert [free["judged"], limited["judged"]] == [True, False]
+    assert rows["refused"][0] == 0
+    assert rows["refused"][1] > 0
+    assert rows["refused_share"][1] == pytest.approx(limited["undone"]) != 0
+    assert rows["compared"][0] == rows["jobs"][0], "who is not judged narrows nobody's jobs"
+    assert "Not judged, for it refused" in found["judgement"]["verdicts"][1]["sentence"]
+
+
+def test_without_contention_nothing_is_ranked(case: Case, capsys: Capture) -> None:
+    roomy = ("--set", "nodes[n].capacity.gpu=64")
+    ran = compared(capsys, case, *GENTLE, *roomy)
+    found = compared(capsys, case, *GENTLE, *roomy, "--json").data["judgement"]
+
+    assert "No contention: no job waited 1 s or longer, nobody was preempted" in ran.out
+    assert found["no_contention"] is not None
+    assert found["goals"] == []
+
+
+def test_targets_and_prices_are_measured(case: Case, capsys: Capture) -> None:
+    asked = ("--target", "90=10s", "--price", "gpu=2", "--price", "cpu=0.5")
+    found = compared(capsys, case, "--doctrines", "backendai", *GENTLE, *asked, "--json").data
+    rows = {(row["by"], row["group"], row["measure"]): row["cells"] for row in found["rows"]}
+
+    assert [cell["value"] for cell in rows["priority", "90", "target_misses"]] == [1, 1]
+    [cost] = {cell["value"] for cell in rows["all", "all", "cost"][1:]}
+    parts = [cells[1]["value"] for (by, _, key), cells in rows.items() if (by, key) == ("priority", "cost")]
+    assert sum(parts) == pytest.approx(cost) != 0
 
 
 def test_without_doctrines_the_file_as_it_is_comes_first(case: Case, capsys: Capture) -> None:
@@ -90,7 +146,8 @@ def test_the_report_its_json_and_its_moments_are_written_beside_each_other(case:
     moments = sorted(path.name for path in Path("look-moments").iterdir())
 
     assert "Report: look.html" in ran.out
-    assert "* best of its row" in ran.out
+    assert "2 of 2 variants" not in ran.out
+    assert "All 2 variants can be compared" in ran.out
     assert [name.rpartition("-")[0] for name in moments] == ["backendai", "kueue"]
     assert all(f'href="look-moments/{name}"' in page for name in moments)
     assert len(json.loads(Path("look.json").read_text())["runs"]) == 2
@@ -124,8 +181,8 @@ WRONG = {
     "a doctrine that is none": (["--doctrines", "backendai,bakendai"], "did you mean 'backendai'?"),
     "an edition that is none": (["--doctrines", "backendai,backendai/1"], "backendai/1: doctrine"),
     "settings that a doctrine does not know": (
-        ["--doctrines", "backendai,kueue"],
-        "kueue: queues[q].settings.preemptible_priority: there is no key 'preemptible_priority'",
+        ["--doctrines", "backendai,kueue", "--set", "queues[q].settings.preemptible_priority=3"],
+        "kueue: --set queues[q].settings.preemptible_priority: there is no key 'preemptible_priority'",
     ),
     "the same twice": (["--doctrines", "backendai,backendai"], "'backendai' stands for two runs"),
     "an empty name": (["--doctrines", "backendai,"], "one of the names is empty"),
@@ -133,6 +190,12 @@ WRONG = {
     "a variation of nothing": (["--vary", "same:"], "same:: changes nothing"),
     "a file that is not there": (["--vary", "other:@none.yaml"], "none.yaml: cannot be read"),
     "repeats of the same": ([*GENTLE, "--repeat", "3"], "would replay the same again"),
+    "a target without a time": ([*GENTLE, "--target", "90"], "--target 90: is no PRIORITY=TIME"),
+    "a price that is none": ([*GENTLE, "--price", "gpu=much"], "--price gpu=much: is no RESOURCE=PRICE"),
+    "backfill where there is no line": (
+        ["--doctrines", "backendai,ytsaurus", "--set", "queues[q].max=null", "--backfill", "easy"],
+        "ytsaurus: backfill: easy means nothing under ytsaurus: fair shares say",
+    ),
     "a page that is none": ([*GENTLE, "--out", "look.json"], "ends in .html"),
 }
 

@@ -152,7 +152,10 @@ WRONG = {
         ["--set", "queues[q].settings.threshold=3"],
         "queues[q].settings.threshold: there is no",
     ),
-    "a doctrine without such settings": (["--doctrine", "kueue"], "there is no key 'preemptible_priority'"),
+    "a doctrine without such settings": (
+        ["--doctrine", "kueue", "--set", "queues[q].settings.preemptible_priority=3"],
+        "there is no key 'preemptible_priority'",
+    ),
     "a queue that is not there": (["--queue", "r"], "'r'"),
     "a time that is none": (["--until", "soon"], "until: 'soon' is no length of time"),
     "a date where the trace has none": (["--until", "2026-03-01T00:00:00Z"], "until: "),

@@ -42,7 +42,10 @@ def test_jobs_wider_than_the_cluster_are_told_beside_the_numbers(capsys: Capture
 
     found = called(capsys, "simulate", trace, "--cluster", "cluster.yaml", "--json").data
 
-    assert "1 of 2 jobs were refused and did not run: this cluster could never take them." in found["stated"]
+    refused = (
+        "1 of 2 jobs were refused and did not run (by backendai.fits-no-node 1): this cluster could never take them."
+    )
+    assert refused in found["stated"]
 
 
 def test_evictions_of_reality_stand_beside_the_preemptions_of_the_replay(capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -50,6 +51,28 @@ def test_the_file_to_start_from_gives_rise_to_no_warning(doctrine: str, capsys: 
     called(capsys, "generate", "--jobs", "50", "--cluster-out", str(cluster), *nodes, "--doctrine", doctrine)
 
     assert called(capsys, "lint", str(cluster), "--strict").out == "No findings.\n"
+
+
+@pytest.mark.parametrize("edition", ["docs", "25.4"])
+def test_operations_without_a_share_do_not_take_turns_under_ytsaurus(
+    edition: str, capsys: Capture, tmp_path: Path
+) -> None:
+    """Pool `p` starves for `whole`, which fits nowhere as long as `q` has something on both nodes. Of `first` and
+    `second`, behind it, one has room, and neither a share."""
+    jobs, cluster = tmp_path / "jobs.jsonl", tmp_path / "cluster.yaml"
+    asked = [("q1", "q", 2), ("q2", "q", 8), ("whole", "p", 8), ("first", "p", 4), ("second", "p", 4)]
+    lines = [
+        {"name": name, "queue": queue, "submitted": at, "duration": 3600, "requests": {"gpu": gpus}}
+        for at, (name, queue, gpus) in enumerate(asked)
+    ]
+    jobs.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    files = ("--cluster-out", str(cluster), "--nodes", "2", "--gpus", "8", "--doctrine", f"ytsaurus/{edition}")
+    assert called(capsys, "trace", str(jobs), *files).code == 0
+
+    result = replay(read(jobs), cede.load(str(cluster)), Wishes(backfill="off", moments=0))
+
+    assert (result.loops, len(result.victims)) == ((), 0)
+    assert result.jobs["state"].unique().to_list() == ["completed"]
 
 
 def test_a_cluster_file_is_asked_for_with_its_nodes(capsys: Capture) -> None:

@@ -34,6 +34,18 @@ SHIPPED = {"name": "backendai", "edition": "26.8"}
 POD = {"name": "p", "count": 1, "requests": {}}
 
 BROKEN: dict[str, dict[str, Any]] = {
+    "settingsByDoctrine: of a doctrine that there is not": _doctrine("kueue", settings={"volcano": {}}),
+    "settingsByDoctrine: a setting of another doctrine": _doctrine("kueue", settings={"lattice": {"preemption": "x"}}),
+    "settingsByDoctrine: a setting that stands beside no name": _doctrine(
+        "kueue", settings={"preemption": "Classical"}
+    ),
+    "settingsByDoctrine: no object": _doctrine("kueue", settings=[]),
+    "kueueQueue: an unknown setting": _queue("lattice", {"kueue": {"policy": "Any"}}),
+    "kueueQueue: no object": _queue("yunikorn", {"kueue": 1}),
+    "yunikornQueue: an unknown key of the queue": _queue("kueue", {"yunikorn": {"parent": "root"}}),
+    "backendaiQueue: a setting of no edition": _queue("kueue", {"backendai": {"preemption_order": "largest"}}),
+    "kubernetesQueue: an unknown setting": _queue("kueue", {"kubernetes": {"preemptionPolicy": "Never"}}),
+    "latticeQueue: an amount below nothing": _queue("kueue", {"lattice": {"guaranteed": {"cpu": -1}}}),
     "the document: an unknown key": {"node": []},
     "the document: another version": {"cede": 2},
     "the document: a version that is true": {"cede": True},

@@ -6,6 +6,7 @@ import cede
 from cede.doctrines.catalog import BUILT, find
 from tests.rule_case import Case, Order, explained
 from tests.unit.backendai import rule_cases as backendai
+from tests.unit.kubernetes import rule_cases as kubernetes
 from tests.unit.kueue import rule_cases as kueue
 from tests.unit.lattice import rule_cases as lattice
 from tests.unit.ytsaurus import rule_cases as ytsaurus
@@ -13,6 +14,7 @@ from tests.unit.yunikorn import rule_cases as yunikorn
 
 CASES: dict[str, dict[str, Case]] = {
     "backendai": backendai.CASES,
+    "kubernetes": kubernetes.CASES,
     "kueue": kueue.CASES,
     "lattice": lattice.CASES,
     "yunikorn": yunikorn.CASES,
@@ -20,12 +22,16 @@ CASES: dict[str, dict[str, Case]] = {
 }
 ORDERS: dict[str, dict[str, Order]] = {
     "backendai": backendai.ORDERS,
+    "kubernetes": kubernetes.ORDERS,
     "kueue": kueue.ORDERS,
     "lattice": lattice.ORDERS,
     "yunikorn": yunikorn.ORDERS,
     "ytsaurus": ytsaurus.ORDERS,
 }
-OF_VICTIMS = ("victim-order", "victim-walk", "tournament", "cut-order", "victim-set", "cost-order")
+OF_VICTIMS = (
+    *("victim-order", "victim-walk", "tournament", "cut-order", "victim-set", "cost-order"),
+    *("node-score", "reprieve-order", "node-choice"),
+)
 
 cases = pytest.mark.parametrize(("doctrine", "name"), [(one, name) for one, all_ in CASES.items() for name in all_])
 orders = pytest.mark.parametrize(("doctrine", "name"), [(one, name) for one, all_ in ORDERS.items() for name in all_])

@@ -14,9 +14,11 @@ from cede.checkpoint.files import replace, within
 from cede.checkpoint.place import Place, place_in
 
 PROGRESS_EVERY = 0.1
+"""Seconds between two reports of progress; those in between are not sent."""
 LONGEST_WAIT_S = 3600.0
 """Longer waits are made of several: no number of seconds is too large for a wait then."""
-"""Seconds between two reports of progress; those in between are not sent."""
+LONGEST_DEFERRAL_S = 100 * 365 * 86400.0
+"""What is asked for beyond is cut to this: every protocol can tell it."""
 
 _listener: Checkpoint | None = None
 
@@ -136,6 +138,7 @@ class Checkpoint:
         if not seconds > 0:
             raise ValueError(f"seconds must be above 0: {seconds}")
         if self.hint:
+            seconds = min(seconds, LONGEST_DEFERRAL_S)
             self._asked_quiet = (time.monotonic(), seconds)
             self.channel.defer(self.hint, seconds)
 

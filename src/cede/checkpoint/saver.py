@@ -8,6 +8,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import overload
 
@@ -94,7 +95,8 @@ class Saver:
         try:
             self._save(self.ck)
         except Exception as error:
-            traceback.print_exc()
+            with suppress(Exception):  # a log may be full, or closed; the answer counts
+                traceback.print_exc()
             self.ck.failed(f"{type(error).__name__}: {error}")
             return False
         if self.ck.quiet_for:

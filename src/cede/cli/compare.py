@@ -33,7 +33,7 @@ def compare(
     cluster: sim.Cluster,
     doctrines: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Doctrines to compare, each NAME or NAME/EDITION."),
+        typer.Option(metavar="A,B,...", help="Doctrines to compare, each NAME or NAME/EDITION; `all` is all five."),
     ] = None,
     vary: Annotated[
         list[str] | None,
@@ -71,6 +71,7 @@ def compare(
     mtbf: sim.Mtbf = None,
     mttr: sim.Mttr = None,
     backfill: sim.Backfill = "auto",
+    overrun: sim.Overrun = "keep",
     breaker: sim.Breaker = False,
     checkpoint: sim.Checkpoint = None,
     checkpoint_interval: sim.CheckpointInterval = None,
@@ -80,6 +81,8 @@ def compare(
     stop_time: sim.StopTime = None,
     start_delay: sim.StartDelay = None,
     warm_up: sim.WarmUp = 0.0,
+    target: sim.Target = None,
+    price: sim.Price = None,
     json: Json = False,
     no_progress: sim.NoProgress = False,
 ) -> None:
@@ -98,9 +101,12 @@ def compare(
     from cede.sim.compare import compared, tasks_of
     from cede.sim.comparing import to_json
     from cede.sim.pool import run_all
+    from cede.sim.verdicts import judge
+    from cede.sim.verdicts import to_json as judgement_of
     from cede.sim.watching import Seen
 
     sim.check_warm_up(warm_up)
+    yard = sim.yard_of(target, price)
     moved = shake_by if shake_by is not None else "1m" if shake else None
     repeats = repeat or (1 if moved is None else SHAKEN)
     _check_repeats(repeats, moved, mtbf)
@@ -113,8 +119,9 @@ def compare(
         **sim.given(take=take, load_factor=load_factor),
         **choices.told(),
         **({"warm_up": warm_up} if warm_up else {}),
+        **sim.given(target=target, price=price),
     }
-    tasks = tasks_of(variants, made, plain, choices, settings, repeats=repeats, warm_up=warm_up)
+    tasks = tasks_of(variants, made, plain, choices, settings, repeats=repeats)
     with pages_for(out, "--out", force) as page:
         interrupts = Interrupts()
         with interrupts, Bar("replaying", wanted=not no_progress) as bar:
@@ -127,14 +134,14 @@ def compare(
 
             outcomes = run_all(tasks, look, jobs)
         notes = _missing(tasks, outcomes)
-        found, results = compared(tasks, outcomes)
+        found, results = compared(tasks, outcomes, warm_up=warm_up, yard=yard)
         if not results:
             print("nothing was complete when it was interrupted: there is nothing to compare", file=sys.stderr)
             raise KeyboardInterrupt
         if page is not None:
             write_pages(page, found, results, trace, cluster, notes)
     if json:
-        emit_json(to_json(found))
+        emit_json(to_json(found, judgement_of(judge(found))))
     else:
         _print(found, notes, out)
     if interrupts.stopped:

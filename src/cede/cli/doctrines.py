@@ -18,9 +18,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def _names(incomplete: str) -> Iterator[str]:
-    from cede.doctrines.catalog import BUILT
+    from cede.doctrines.catalog import known
 
-    return (name for name in BUILT if name.startswith(incomplete))
+    return (name for name in known() if name.startswith(incomplete))
 
 
 @app.command(epilog=example("cede doctrines backendai"))
@@ -30,17 +30,20 @@ def doctrines(
 ) -> None:
     """List the rules Cede can decide by.
 
-    With NAME: that doctrine's settings with the defaults of each edition, and every rule with its sentence.
+    With NAME: that doctrine's settings with the defaults of each edition, and every rule with its sentence. FILE.py
+    has one of its own.
     """
     from cede.cli.output import console, emit_json
-    from cede.doctrines.catalog import BUILT, find
+    from cede.cli.source import warn
+    from cede.doctrines.catalog import usable
 
     if name is None:
-        known = [find(built) for built in BUILT]
+        found, problems = usable()
+        warn([str(problem) for problem in problems])
         if json:
-            emit_json([_brief(doctrine) for doctrine in known])
+            emit_json([_brief(doctrine) for doctrine in found])
         else:
-            _print_list(console(), known)
+            _print_list(console(), found)
         return
     doctrine = _find(name)
     if json:
@@ -50,12 +53,14 @@ def doctrines(
 
 
 def _find(name: str) -> Doctrine:
-    from cede.doctrines.catalog import BUILT, find
+    from cede.doctrines.catalog import find, known
+    from cede.engine.doctrine_files import named
     from cede.model.errors import InputError, Problem, did_you_mean, shown
 
-    if name not in BUILT:
-        message = f"no doctrine is called {shown(name)}; this Cede has {', '.join(BUILT)}"
-        raise InputError([Problem("", message, did_you_mean(name, BUILT))])
+    name = named(name)
+    if name not in known():
+        message = f"no doctrine is called {shown(name)}; this Cede has {', '.join(known())}"
+        raise InputError([Problem("", message, did_you_mean(name, known()))])
     return find(name)
 
 

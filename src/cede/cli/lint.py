@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cede.cli.live.connection import Data, Token, Url
-from cede.cli.options import DEFAULT_SIZE, Json, Live, MaxSize, MaybeFile, example
+from cede.cli.options import DEFAULT_SIZE, Doctrine, Json, Live, MaxSize, MaybeFile, example
 
 if TYPE_CHECKING:
     from cede.model.lint import Finding
@@ -23,6 +23,7 @@ def lint(
     live: Live = False,
     json: Json = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there is any finding.")] = False,
+    doctrine: Doctrine = None,
     max_size: MaxSize = DEFAULT_SIZE,
     url: Url = None,
     token: Token = None,
@@ -35,11 +36,17 @@ def lint(
     unless --strict is given.
     """
     from cede.cli.output import console, emit_json, number, text
-    from cede.cli.source import file_or_live, load
+    from cede.cli.source import cluster_of, file_or_live, read_what_if
     from cede.engine.lint import lint as look
+    from cede.model.errors import InputError, Problem
 
     asked = file_or_live(file, live, url, token, data)
-    findings = look(load(asked, max_size)) if asked is not None else _live(url, token, data)
+    if asked is None and doctrine is not None:
+        raise InputError([Problem("--doctrine", "is for a file; a running server has its doctrine", "leave it out")])
+    if asked is None:
+        findings = _live(url, token, data)
+    else:
+        findings = look(cluster_of(asked, *read_what_if(asked, max_size, doctrine, None, None, None)))
     if json:
         emit_json([finding.to_dict() for finding in findings])
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -24,6 +25,11 @@ MaxSize = Annotated[str, typer.Option(metavar="SIZE", help="Refuse larger files;
 DEFAULT_SIZE = "256Mi"
 
 
+def countable(count: int | None) -> int | None:
+    """As many as a list can have at most: who asks for more wants all there are."""
+    return None if count is None else min(count, sys.maxsize)
+
+
 def example(command: str) -> str:
     """The last lines of a command's help, which no width of a terminal breaks."""
     return f"\b\nExample:\n  {command}"
@@ -31,10 +37,10 @@ def example(command: str) -> str:
 
 def _doctrines(incomplete: str) -> Iterator[str]:
     """What may follow --doctrine, for the shell."""
-    from cede.doctrines.catalog import BUILT, find
+    from cede.doctrines.catalog import usable
 
-    for name in BUILT:
-        for choice in (name, *(f"{name}/{edition}" for edition in find(name).editions)):
+    for one in usable()[0]:
+        for choice in (one.name, *(f"{one.name}/{edition}" for edition in one.editions)):
             if choice.startswith(incomplete):
                 yield choice
 
@@ -43,7 +49,7 @@ Doctrine = Annotated[
     str | None,
     typer.Option(
         metavar="NAME[/EDITION]",
-        help="Decide by another doctrine or edition.",
+        help="Decide by another doctrine or edition; FILE.py has one of its own.",
         autocompletion=_doctrines,
     ),
 ]

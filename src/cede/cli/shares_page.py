@@ -49,6 +49,7 @@ def page(curves: Mapping[str, Any], resource: str, source: str, made: Plan) -> s
         element("footer", FOOTER),
         data(_data(curves, resource), "shares"),
         style=STYLE,
+        plotly=True,
     )
 
 

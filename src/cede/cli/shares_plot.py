@@ -41,11 +41,11 @@ def _drawn(path: Path, curves: dict[str, Any], resource: str, source: str, made:
 
 
 def _curves(state: State, made: Plan) -> dict[str, Any]:
-    from cede.doctrines.catalog import BUILT, find
+    from cede.doctrines.catalog import find, usable
 
     drawn = find(made.doctrine).curves
     if drawn is None:
-        known = [name for name in BUILT if find(name).curves is not None]
+        known = [one.name for one in usable()[0] if one.curves is not None]
         message = f"only {' and '.join(known)} has share curves, and the file asks for {made.doctrine}"
         raise InputError([Problem("--plot", message, f"leave it out, or ask with --doctrine {known[0]}")])
     curves = drawn(state)

@@ -35,6 +35,8 @@ def scale_of(values: Sequence[float | None], unit: str) -> Scale:
     if unit in COUNTS:
         whole = all(value is None or value == int(value) for value in values)
         return Scale(1.0, "", 0 if whole else _decimals(most))
+    if unit == "money":
+        return Scale(1.0, "", _decimals(most))
     if unit == "share":
         return Scale(0.01, "%", _decimals(most * 100))
     return Scale(1.0, SHORT.get(unit, unit), _decimals(most))

@@ -11,6 +11,7 @@ from cede.cli.options import DEFAULT_SIZE
 
 if TYPE_CHECKING:
     from cede.engine.whatif import WhatIf
+    from cede.sim.measures.measure import Yard
 
 Cluster = Annotated[
     str,
@@ -56,6 +57,14 @@ Backfill = Annotated[
         "doctrine lets (off); auto is easy where jobs have walltimes.",
     ),
 ]
+Overrun = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help="Walltimes that jobs ran beyond: keep them, so that EASY reckons with an end that does not come, or "
+        "extend them to the run time.",
+    ),
+]
 Checkpoint = Annotated[
     str | None,
     typer.Option(metavar="MODE", help="auto: jobs of which the trace does not say so save when asked; none: nobody."),
@@ -73,6 +82,16 @@ StartDelay = Annotated[str | None, typer.Option(metavar="TIME", help="From a dec
 WarmUp = Annotated[
     float, typer.Option(metavar="SHARE", min=0, help="Do not count the first jobs, this share of all: 0.01 is 1 %.")
 ]
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PRIORITY=TIME", help="Jobs of this priority are to start within so long; who does not is counted."
+    ),
+]
+Price = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RESOURCE=PRICE", help="An hour of one unit of it costs so much, as gpu=2.5."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier replay left there.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]
 
@@ -85,9 +104,11 @@ def read_cluster(file: str, doctrine: str | None, set_: list[str] | None) -> tup
 
 
 def doctrine_text(text: str) -> str:
-    """A doctrine as NAME or NAME/EDITION; a colon will do as well."""
+    """A doctrine as NAME or NAME/EDITION; a colon will do as well. One in a file is loaded, and named."""
+    from cede.engine.doctrine_files import named
+
     name, colon, edition = text.strip().partition(":")
-    return f"{name}/{edition}" if colon else name
+    return named(f"{name}/{edition}" if colon else name)
 
 
 def check_warm_up(share: float) -> None:
@@ -97,6 +118,32 @@ def check_warm_up(share: float) -> None:
     if not 0 <= share < 1:
         message = f"{share:g} is no share of the jobs that leaves any"
         raise InputError([Problem("--warm-up", message, "write 0.01 for the first 1 %")])
+
+
+def yard_of(target: list[str] | None, price: list[str] | None) -> Yard:
+    """The target waits and prices that were given; an InputError says what is wrong with one."""
+    from cede.model.errors import InputError, Problem
+    from cede.sim.measures.measure import Yard
+    from cede.sim.spans import parse_span
+
+    targets: dict[int, int] = {}
+    prices: dict[str, float] = {}
+    for text in target or ():
+        priority, _, time = text.partition("=")
+        try:
+            targets[int(priority)] = parse_span(time)
+        except ValueError as error:
+            message = str(error) if time and "literal" not in str(error) else "is no PRIORITY=TIME"
+            raise InputError([Problem(f"--target {text}", message, "write --target 90=5m")]) from None
+    for text in price or ():
+        resource, _, amount = text.partition("=")
+        try:
+            prices[resource.strip()] = float(amount)
+        except ValueError:
+            raise InputError([Problem(f"--price {text}", "is no RESOURCE=PRICE", "write --price gpu=2.5")]) from None
+        if not resource.strip() or not 0 <= prices[resource.strip()] < float("inf"):
+            raise InputError([Problem(f"--price {text}", "is no price of 0 or more")])
+    return Yard(targets, prices)
 
 
 def given(**values: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cede.sim.compare import Variant
 
 AS_IT_IS = "as it is"
+EVERY = "all"
 DOCTRINE = "doctrine"
 FILE = "@"
 HINT = "write LABEL:PATH=VALUE, as 'low bar:queues[a].settings.preemptible_priority=3', or LABEL:@FILE"
@@ -22,17 +23,19 @@ OPENS, CLOSES = "[{(", "]})"
 
 def variants_of(doctrines: str | None, vary: Sequence[str], base: WhatIf) -> list[Variant]:
     """One for each doctrine and one for each variation; without doctrines the file as it is comes first."""
+    from cede.doctrines.catalog import DOCUMENTED
     from cede.engine.whatif import WhatIf
     from cede.sim.compare import Variant
 
     if doctrines is None and not vary:
-        raise InputError([Problem("--doctrines", "is missing", "name what to compare, as --doctrines backendai,kueue")])
+        raise InputError([Problem("--doctrines", "is missing", "name what to compare, as --doctrines all")])
     found = [Variant(AS_IT_IS, base)] if doctrines is None else []
     for text in () if doctrines is None else doctrines.split(","):
         name = doctrine_text(text)
         if not name:
             raise InputError([Problem(f"--doctrines {doctrines}", "one of the names is empty")])
-        found.append(Variant(name, WhatIf(name, set=base.set)))
+        names = DOCUMENTED if name == EVERY else (name,)
+        found += [Variant(one, WhatIf(one, set=base.set)) for one in names]
     return [*found, *map(partial(_variant, base), vary)]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cede.cli.output import console, table, text
 from cede.cli.sim_numbers import NOTHING, Scale, scale_of, shown
 from cede.sim.measures.definitions import BY_KEY, PERCENTILES
+from cede.sim.paired import LEAST
+from cede.sim.verdicts import judge
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,26 +19,33 @@ if TYPE_CHECKING:
 
     from cede.sim.comparing import Cell, Compared, Row
     from cede.sim.measures.measured import Measured
+    from cede.sim.verdicts import Judgement
 
 SPREADS = ("wait", "total_wait", "turnaround", "slowdown")
+UNDONE = ("refused", "refused_hours", "refused_share", "never_started", "never_started_hours", "failed", "failed_share")
+"""What was not done: it stands before everything else, in red where there is any."""
 SINGLES = (
-    "completed",
-    "never_started",
+    *UNDONE,
     "unfinished",
-    "refused",
-    "failed",
+    "completed",
     "makespan",
     "allocation",
     "goodput",
+    "steady_goodput",
     "idle_hours",
     "preemptions",
     "preempted_share",
+    "preemptions_p99",
     "preemptions_max",
+    "thrashing",
     "evictions",
     "lost_hours",
-    "lost_gpu_hours",
     "overhead_hours",
+    "lost_gpu_hours",
     "wasted",
+    "target_misses",
+    "cost",
+    "wasted_cost",
     "evicted_to_requested",
     "precision",
     "decision_to_freed_p95",
@@ -54,11 +64,12 @@ HEADS = {
     "wait_p95": "p95",
     "slowdown_p95": "slowdown p95",
     "preemptions": "preempted",
-    "lost_hours": "lost",
+    "lost_hours": "done again",
 }
-COMPARED = ("never_started", "wait_mean", "wait_p50", "wait_p95", "wait_p99", "turnaround_mean", "turnaround_p95",
-            "slowdown_mean", "slowdown_p95", *SINGLES[3:])  # fmt: skip
-COMPARED_IN_GROUPS = ("wait_mean", "wait_p95", "slowdown_p95", "preemptions", "under_guarantee_hours")
+COMPARED = ("compared", "wait_mean", "wait_p50", "wait_p95", "wait_p99", "waited_share", "turnaround_mean",
+            "turnaround_p95", "slowdown_mean", "slowdown_p95", *SINGLES)  # fmt: skip
+COMPARED_IN_GROUPS = ("wait_mean", "wait_p95", "target_misses", "slowdown_p95", "preemptions", "cost",
+                      "under_guarantee_hours")  # fmt: skip
 GROUPED = ("priority", "queue")
 MOST_GROUPS = 12
 NAME_WIDTH, RUN_WIDTH, BETWEEN = 29, 13, 3
@@ -101,8 +112,13 @@ def print_yardstick(real: Mapping[str, Any]) -> None:
 
 
 def print_compared(compared: Compared) -> None:
-    """Several runs: as many side by side as fit, the best of each row marked."""
+    """What it comes to, and then all of it: as many runs side by side as fit, the best of each row marked."""
     out = console()
+    judgement = judge(compared)
+    _print_judgement(out, judgement)
+    if judgement.calm:
+        rows = tuple(replace(row, cells=tuple(map(_unmarked, row.cells))) for row in compared.rows)
+        compared = replace(compared, rows=rows)
     _print_rows(
         out, compared, "all jobs", [(row, _name(row)) for row in compared.rows if _is_shown(row, "all", COMPARED)]
     )
@@ -111,15 +127,40 @@ def print_compared(compared: Compared) -> None:
         if len(groups) < 2:
             continue
         for key in COMPARED_IN_GROUPS:
-            rows = [row for row in compared.rows if _is_shown(row, by, (key,)) and row.group in groups[:MOST_GROUPS]]
-            if rows:
-                _print_rows(out, compared, f"{_name(rows[0], rows)} by {by}", [(row, row.group) for row in rows], rows)
+            own = [row for row in compared.rows if _is_shown(row, by, (key,)) and row.group in groups[:MOST_GROUPS]]
+            if own:
+                _print_rows(out, compared, f"{_name(own[0], own)} by {by}", [(row, row.group) for row in own], own)
         _print_more(out, by, len(groups))
-    marks = f"{BEST} best of its row"
-    noise = f", {NEAR} within noise of the best" if compared.repeats > 1 else ""
-    out.print(text(f"{marks}{noise}; a row without a mark has no better or worse, or all are equal.", "bold"))
-    out.print()
+    if compared.repeats >= LEAST and not judgement.calm:
+        marks = f"{BEST} best of its row, {NEAR} not told apart from the best"
+        out.print(text(f"{marks}; a row without a mark has no better or worse, or all are equal.", "bold"))
+        out.print()
     print_stated(out, compared.stated)
+
+
+def _print_judgement(out: Console, judgement: Judgement) -> None:
+    """A sentence for each run, and who is best for which goal."""
+    out.print(text(judgement.basis, "bold", most=None))
+    if judgement.calm:
+        out.print(text(judgement.calm, "bold yellow", most=None))
+    for one in judgement.verdicts:
+        out.print()
+        out.print(text(f"{one.label}: {one.sentence}", "" if one.judged else "bold red", most=None))
+        if one.not_for:
+            out.print(text(f"Not for: {'; '.join(one.not_for)}.", "dim", most=None))
+    out.print()
+    if judgement.goals:
+        made = table("goal", "variant", "who pays for it", "how sure")
+        for goal in judgement.goals:
+            who = "-" if goal.winner is None else f"{goal.winner}: {goal.value}"
+            made.add_row(*(text(one, most=None) for one in (goal.title, who, goal.costs or "-", goal.sure)))
+        out.print(made)
+        out.print()
+
+
+def _unmarked(cell: Cell) -> Cell:
+    """Where nobody had to wait, nothing is better than anything."""
+    return replace(cell, best=False, within_noise=False)
 
 
 def print_stated(out: Console, sentences: Sequence[str]) -> None:
@@ -191,13 +232,16 @@ def _print_rows(
         made = table((title, named), *((label, width) for label in labels[runs]))
         for row, name in rows:
             scale = _scale(alike or [row])
-            made.add_row(text(name), *(_cell(cell, scale) for cell in row.cells[runs]))
+            bad = row.measure.key in UNDONE
+            made.add_row(text(name), *(_cell(cell, scale, bad=bad) for cell in row.cells[runs]))
         out.print(made)
         out.print()
 
 
-def _cell(cell: Cell, scale: Scale) -> Text:
+def _cell(cell: Cell, scale: Scale, *, bad: bool = False) -> Text:
+    """The number; `bad`: it is what was not done, which is red where there is any."""
     if cell.value is None:
         return text(f"{NOTHING}  ")
     mark = BEST if cell.best else NEAR if cell.within_noise else " "
-    return text(f"{scale.number(cell.value)} {mark}", "bold green" if cell.best else "")
+    style = "bold red" if bad and cell.value else "bold green" if cell.best else ""
+    return text(f"{scale.number(cell.value)} {mark}", style)

@@ -48,6 +48,7 @@ def simulate(
     mtbf: sim.Mtbf = None,
     mttr: sim.Mttr = None,
     backfill: sim.Backfill = "auto",
+    overrun: sim.Overrun = "keep",
     breaker: sim.Breaker = False,
     checkpoint: sim.Checkpoint = None,
     checkpoint_interval: sim.CheckpointInterval = None,
@@ -57,6 +58,8 @@ def simulate(
     stop_time: sim.StopTime = None,
     start_delay: sim.StartDelay = None,
     warm_up: sim.WarmUp = 0.0,
+    target: sim.Target = None,
+    price: sim.Price = None,
     json: Json = False,
     no_progress: sim.NoProgress = False,
 ) -> None:
@@ -80,6 +83,7 @@ def simulate(
     from cede.sim.watching import Seen, watch_of
 
     sim.check_warm_up(warm_up)
+    yard = sim.yard_of(target, price)
     check_tables(tables)
     choices = Choices.among(options)
     check_doctrine(None if doctrine is None else sim.doctrine_text(doctrine))
@@ -93,6 +97,7 @@ def simulate(
         **shaping,
         **choices.told(),
         **({"warm_up": warm_up} if warm_up else {}),
+        **sim.given(target=target, price=price),
     }
     with folder_for(out, force) as folder, pages_for(report, "--report", force) as page:
         interrupts = Interrupts()
@@ -103,7 +108,7 @@ def simulate(
                 return not interrupts.stopped
 
             result = run(made, on, choices, settings, watch_of(made, choices, tell))
-        measured = measure(result, warm_up=warm_up)
+        measured = measure(result, warm_up=warm_up, yard=yard)
         real = held_against(result, made)
         if folder is not None:
             write_folder(folder, result, measured, on, settings, tables, real)

@@ -30,10 +30,12 @@ def read_what_if(
     without: Sequence[str] | None,
 ) -> tuple[object, WhatIf]:
     """The plain data of the file, and the changes asked for, with what --add names read too."""
+    from cede.engine.doctrine_files import named
     from cede.engine.whatif import WhatIf
     from cede.imports.formats import added as beside
 
     limit = size_of(max_size)
+    doctrine = None if doctrine is None else named(doctrine)
     sources = [file, *(add or ())]
     if sources.count("-") > 1:
         raise InputError([Problem("--add -", "standard input can be read once only")])
@@ -128,10 +130,11 @@ def tell_lookalikes(cluster: Cluster) -> None:
     """Warn on standard error of resources that nothing offers by that name."""
     from cede.engine.lint_resources import resource_findings
 
-    _warn([f"{one.path}: {one.message} ({one.hint})" for one in resource_findings(cluster.document)])
+    warn([f"{one.path}: {one.message} ({one.hint})" for one in resource_findings(cluster.document)])
 
 
-def _warn(warnings: Sequence[str]) -> None:
+def warn(warnings: Sequence[str]) -> None:
+    """Say these on standard error, the first few of them."""
     for warning in warnings[:MOST_WARNINGS]:
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if len(warnings) > MOST_WARNINGS:
@@ -146,7 +149,7 @@ def _tell_losses(imports: Mapping[str, Imported]) -> None:
     from cede.imports.fields import UNKNOWN
     from cede.imports.report import grouped
 
-    _warn(grouped(note for made in imports.values() for note in made.notes if note.why.startswith(UNKNOWN)))
+    warn(grouped(note for made in imports.values() for note in made.notes if note.why.startswith(UNKNOWN)))
     workloads = sum(len(made.left_out) for made in imports.values())
     others = sum(len(made.other_notes()) for made in imports.values())
     lost = []

@@ -36,6 +36,7 @@ def write_cluster(
     from cede.cli.importing import write
     from cede.cli.yaml_writing import as_yaml, with_units
     from cede.doctrines.catalog import DEFAULT
+    from cede.engine.doctrine_files import named
     from cede.model.errors import InputError, Problem
     from cede.sim.traces.starting import starting_cluster
 
@@ -44,7 +45,7 @@ def write_cluster(
         if nodes is not None or capacity:
             raise InputError([Problem("--nodes", "is for a cluster file", "add --cluster-out FILE")])
         return
-    name, _, edition = (doctrine or DEFAULT).partition("/")
+    name, _, edition = named(doctrine or DEFAULT).partition("/")
     choice = {"name": name} | ({"edition": edition} if edition else {})
     write(file, as_yaml(with_units(starting_cluster(trace, choice, nodes=nodes, capacity=capacity))))
 

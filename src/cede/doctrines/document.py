@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cede.doctrines.catalog import DIALECTS
+from cede.doctrines.catalog import DIALECTS, described_dialects
 from cede.model import document, schema
 from cede.model.cluster import ClusterFile
 
@@ -14,4 +14,4 @@ def parse_document(data: object) -> ClusterFile:
 
 def json_schema() -> schema.Schema:
     """The schema of the whole document, in draft 2020-12."""
-    return schema.json_schema(DIALECTS)
+    return schema.json_schema(described_dialects())

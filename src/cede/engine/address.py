@@ -16,6 +16,8 @@ from cede.doctrines.catalog import DIALECTS
 from cede.model.cluster import ClusterFile
 from cede.model.dialect import Open
 from cede.model.errors import InputError, Problem, did_you_mean, shown
+from cede.model.named_settings import QUEUE_KEYS
+from cede.model.queues import Queue
 from cede.model.values import Part
 
 GONE = object()
@@ -24,6 +26,7 @@ GONE = object()
 _PLAIN_KEY = re.compile(r"[^.\[]+")
 _QUOTED_STEP = re.compile(r"\[(?:\"([^\"]*)\"|'([^']*)')\]")
 _STEP = re.compile(r"\[([^\]]*)\]")
+_QUEUE_SETTINGS = re.compile(r"queues\[.*\]\.settings")
 _SINGULAR = {"policies": "policy", "pod_sets": "pod set"}
 
 
@@ -152,13 +155,19 @@ class _Put:
         if done == "doctrine":
             name = at.get("name")
             own = DIALECTS[name].cluster if isinstance(name, str) and name in DIALECTS else None
-            return {"name": str, "edition": str, **_fields(own)}
-        return _fields(shape)
+            return {"name": str, "edition": str, **_fields(own), "settings": None}
+        if done == "doctrine.settings":
+            return {name: dialect.cluster for name, dialect in DIALECTS.items()}
+        return {**_fields(shape), **(self._named() if _QUEUE_SETTINGS.fullmatch(done) else {})}
+
+    def _named(self) -> Mapping[str, Any]:
+        """What a queue says to each doctrine under its name."""
+        return {name: _Named(dialect.queues[dialect.editions[0]]) for name, dialect in DIALECTS.items()}
 
     def _shape_of(self, at: dict[str, Any], shape: Any, key: str, walked: str) -> Any:
         if key == "settings" and walked.startswith("queues["):
             return self._queue_settings()
-        done = "doctrine" if walked == f"doctrine.{key}" else ""
+        done = walked.removesuffix(f".{key}") if walked.endswith(f".{key}") else ""
         return self._keys(at, shape, done).get(key, _below(shape, key))
 
     def _queue_settings(self) -> Any:
@@ -193,7 +202,17 @@ class _Put:
         return InputError([Problem(f"--set {self.place}", message, hint)])
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Settings of a queue under a doctrine's name, and keys of the queue that may stand there too."""
+
+    settings: type[Part]
+
+
 def _fields(shape: Any) -> dict[str, Any]:
+    if isinstance(shape, _Named):
+        shared = {key: annotation for key, annotation in _fields(Queue).items() if key in QUEUE_KEYS}
+        return {**shared, **_fields(shape.settings)}
     if not (isinstance(shape, type) and issubclass(shape, Part)):
         return {}
     return {info.alias or name: info.annotation for name, info in shape.model_fields.items()}

@@ -115,23 +115,19 @@ def plan_acts(
     what acts is told why.
     """
     state = trial.state
-    choice = choice_of(state)
-    if choice.edition not in (doctrine.incremental if backfill == "off" else doctrine.traits.backfills):
+    edition = choice_of(state).edition
+    if edition not in (doctrine.incremental if backfill == "off" else doctrine.traits.backfills):
         return False, None
-    made = Cycle(
-        *(state, trial, choice.edition, None, False, False, memory),
-        backfill=backfill,
-        effort=BRISK,
-        words=False,
-        reasons=reasons,
-    )
+    made = Cycle(state, trial, edition, None, False, False, memory, True, backfill, BRISK, False, reasons)
     try:
         decisions = tuple(doctrine.decide(made))
     finally:
-        trial.undo()
+        if trial.log:
+            trial.undo()
     if not decisions and made.wakes_at is None:
         return True, None
-    return True, Plan(doctrine.name, choice.edition, "", decisions, state.version, made.wakes_at, None, made.again)
+    name = doctrine.dialect.name
+    return True, Plan(name, edition, "", decisions, state.version, made.wakes_at, None, made.again)
 
 
 def recalled_of(state: State, doctrine: Doctrine, kept: Mapping[str, Any] | None) -> dict[str, Any]:

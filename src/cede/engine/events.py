@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError
+from cede.model.value import value
 from cede.state.admission import admitted_parts
 from cede.state.columns import NODE_STATES, PENDING, RESERVED, RUNNING, STATES, SUSPENDED
 from cede.state.state import State
 from cede.state.static import holds
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Submitted:
     workload: Workload
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Started:
     """A pending workload took its room; one node a member, none where only quota is decided.
 
@@ -34,14 +35,14 @@ class Started:
     held: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entered:
     """A workload took the room that was held for it."""
 
     workload: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Marked:
     """A workload that holds room is now checkpointing, preempting or running again."""
 
@@ -49,7 +50,7 @@ class Marked:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Requeued:
     """A workload gave its room back and waits again, with its old submission time.
 
@@ -61,7 +62,7 @@ class Requeued:
     suspended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Saved:
     """A workload has a usable checkpoint of time `at`, and one takes so long to write; each where it is known."""
 
@@ -70,21 +71,21 @@ class Saved:
     takes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ended:
     """A workload is over, however it ended."""
 
     workload: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NodePut:
     """A node joined, or its entry changed."""
 
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NodeMarked:
     """A node is ready, cordoned or down."""
 
@@ -92,14 +93,14 @@ class NodeMarked:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class QueuePut:
     """A queue joined, or its limits or settings changed."""
 
     queue: Queue
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ticked:
     """Time went on."""
 

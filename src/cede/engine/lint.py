@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cede.doctrines.catalog import BUILT, find
+from cede.doctrines.catalog import find
 from cede.engine.cluster import Cluster
 from cede.engine.lint_nodes import node_findings
 from cede.engine.lint_queues import queue_findings
@@ -29,7 +29,7 @@ def lint(cluster: Cluster) -> list[Finding]:
         *_settings_of_nobody(cluster),
     ]
     choice = cluster.document.doctrine
-    if choice is not None and choice.name in BUILT:
+    if choice is not None:
         found += find(choice.name).lint(state, choice.edition)
     return found
 

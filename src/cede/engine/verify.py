@@ -7,7 +7,7 @@ use, and nothing is oversubscribed once victims have left. A doctrine adds what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from cede.doctrines.catalog import doctrine_of
@@ -15,10 +15,14 @@ from cede.doctrines.parts.doctrine import Audit, Doctrine
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import choice_of
 from cede.engine.ledger import Ledger
+from cede.engine.verify_records import lawful_moves
 from cede.engine.verify_starts import lawful_starts
 from cede.model.plan import ACTIONS, Decision, Plan
-from cede.state.columns import STATES
+from cede.state.columns import STATES, Bools
 from cede.state.state import State
+
+Usable = Callable[[State, str, int], Bools | None]
+"""Nodes that a doctrine's own rules let a workload stand on."""
 
 
 def verify(cluster: Cluster, plan: Plan) -> list[str]:
@@ -30,29 +34,38 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     """The same on live columns. If not `whole`, nobody looks through all nodes for a way without some of the victims,
     and what queues hold is taken from the state: what the plan does to those it names is checked all the same."""
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
-    apart = apart or _restricted(state, doctrine, plan)
-    if not apart and _signed(plan, doctrine, choice_of(state).edition) and lawful_starts(state, plan, whole=whole):
-        if not state.static.flavored_quota:
+    apart = apart or (doctrine.usable is not None and _restricted(state, doctrine.usable, plan))
+    if not apart and _signed(plan, doctrine, choice_of(state).edition) and _has_room(state, plan, whole=whole):
+        if not state.static.flavored_quota and not any([made.victims for made in plan.decisions]):  # noqa: C419
             return []
         audit = _audit(state, doctrine, plan, whole=whole)
         return [f"{made.workload}: {objection}" for made in plan.decisions for objection in audit(made)]
     return list(_complaints(state, doctrine, plan, whole))
 
 
-def _restricted(state: State, doctrine: Doctrine, plan: Plan) -> bool:
-    """Whether the doctrine's own rules keep one that is decided about from some node."""
-    usable = doctrine.usable
-    if usable is None:
+def _has_room(state: State, plan: Plan, *, whole: bool) -> bool:
+    """Whether it only decides what is plain, and of that all has its room; False says nothing."""
+    if state.static.tenants or state.static.policies or not state.node_names or state.reservations:
         return False
+    if plan.version != state.version:
+        return False
+    if len(state.records) == len(state.work_index) and not state.units.flavored:
+        return lawful_moves(state, plan, whole=whole)
+    return lawful_starts(state, plan)
+
+
+def _restricted(state: State, usable: Usable, plan: Plan) -> bool:
+    """Whether the doctrine's own rules keep one that is decided about from some node."""
     rows = (state.work_index.get(made.workload or "") for made in plan.decisions)
     return any(row is None or usable(state, plan.edition, row) is not None for row in rows)
 
 
 def _signed(plan: Plan, doctrine: Doctrine, edition: str) -> bool:
     """Whether it is a plan of this doctrine, and every decision has its rule and reason."""
-    if plan.doctrine != doctrine.name or plan.edition != edition:
+    name = doctrine.dialect.name
+    if plan.doctrine != name or plan.edition != edition:
         return False
-    start = f"{doctrine.name}."
+    start = f"{name}."
     for made in plan.decisions:  # noqa: SIM110 - all() takes three times as long
         if not made.why or not made.rule.startswith(start):
             return False

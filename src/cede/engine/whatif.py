@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cede.doctrines.catalog import DIALECTS
 from cede.doctrines.document import parse_document
 from cede.engine.address import GONE, counted_index, counted_out, entry_index, name_of, names_in, put
 from cede.engine.cluster import Cluster
 from cede.model.document import SECTIONS
 from cede.model.errors import InputError, Problem, did_you_mean, shown
+from cede.model.named_settings import settings_under_name, under_names
 from cede.model.reading import read_value
 from cede.model.workloads import HOLDING
 
@@ -84,14 +86,20 @@ def _named(path: str, names: dict[str, list[str | None]], counts: dict[str, Coun
 
 
 def _with_doctrine(data: dict[str, Any], text: str) -> dict[str, Any]:
-    """Another doctrine or edition; cluster-wide settings stay if the doctrine does."""
+    """Another doctrine or edition. Settings stay with the doctrine that they are of: under its name, if it goes."""
     name, slash, edition = text.partition("/")
     if not name or (slash and not edition):
         raise InputError([Problem(f"--doctrine {text}", "is no choice of a doctrine", "write NAME or NAME/EDITION")])
     before = data.get("doctrine")
+    was = before.get("name") if isinstance(before, dict) else before
     kept: dict[str, Any] = {}
-    if isinstance(before, dict) and before.get("name") == name:
+    if isinstance(before, dict):
         kept = {key: value for key, value in before.items() if key not in ("name", "edition")}
+    if was != name and isinstance(was, str) and was in DIALECTS:
+        data = under_names(data, was, DIALECTS)
+        kept = settings_under_name(kept, was)
+    elif was != name:
+        kept = {}
     return {**data, "doctrine": {"name": name, **({"edition": edition} if slash else {}), **kept}}
 
 

@@ -132,7 +132,7 @@ class Reconciler:
         if job.attempt < trace.attempt and not _cancelled_since(job, trace):
             then = "it stays as it is" if job.phase in FINAL else "the record takes it over when it is given its room"
             words = f"it runs, and its record is {job.phase} and knows {job.attempt or 'no'} attempts; {then}"
-            return Orphan(trace, words, recorded=True, awaited=job.phase not in FINAL)
+            return Orphan(trace, words, recorded=True, awaited=job.phase not in FINAL and not job.out_of_line)
         log.warning("%s: attempt %d runs, and its record says that it is over: it is ended", trace.name, trace.attempt)
         self.repaired += 1
         self._executor.kill(Kill(trace.name, trace.attempt))

@@ -169,7 +169,10 @@ class LiveServer:
         try:
             return tls_context(str(cert), None if key is None else str(key))
         except OSError as error:
-            why = error.reason if isinstance(error, ssl.SSLError) else (error.strerror or str(error)).lower()
+            if isinstance(error, ssl.SSLError):
+                why = error.reason or "one of the two is not in them in PEM"
+            else:
+                why = (error.strerror or str(error)).lower()
             files = str(cert) if key is None else f"{cert} and {key}"
             raise CedeError(f"{files}: no certificate and key that TLS can use: {why}") from None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from cede.model.dialect import NO_DOCTRINE, Dialect
 from cede.model.doctrine import Doctrine, DoctrineChoice
@@ -15,6 +15,9 @@ from cede.model.owners import App, Policy, Tenant
 from cede.model.queues import Queue, ResourceGroup
 from cede.model.values import Maybe, Name, Part, Reads, Time
 from cede.model.workloads import Checkpoint, Constraints, PodSet, Workload
+
+if TYPE_CHECKING:
+    from cede.model.named_settings import Aside
 
 __all__ = [
     "FORMAT",
@@ -58,6 +61,31 @@ class ClusterFile(Part):
     policies: list[Policy] = Field(default_factory=list)
     selection: Literal["doctrine", "optimal"] = Field("doctrine", description="Default doctrine.")
     workloads: list[Workload] = Field(default_factory=list)
+    _aside: Any = PrivateAttr(default_factory=dict)
+
+    @property
+    def aside(self) -> Aside:
+        """What the file says to doctrines that are not in force."""
+        found: Aside = self._aside
+        return found
+
+    def set_aside(self, aside: Aside) -> None:
+        """Only for who reads the file: nothing that decides looks at it."""
+        self._aside = dict(aside)
+
+    @property
+    def promised(self) -> tuple[Queue, ...]:
+        """The queues with what the file promises them, whatever the doctrine in force makes of it: shared amounts and
+        weights go before those that stand under its name."""
+        found = []
+        for queue in self.queues:
+            aside = self.aside.get(("queues", queue.name))
+            shared = {} if aside is None else {key: value for key, value in aside.shared.items() if value is not None}
+            if shared:
+                read = Queue.model_validate({"name": queue.name, **shared})
+                queue = queue.model_copy(update={key: getattr(read, key) for key in shared})  # noqa: PLW2901
+            found.append(queue)
+        return tuple(found)
 
     @property
     def dialect(self) -> Dialect:

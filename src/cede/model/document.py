@@ -16,6 +16,8 @@ from cede.model.dialect import Dialects
 from cede.model.doctrine import DoctrineChoice
 from cede.model.errors import InputError, Problem, shown
 from cede.model.garbage import collecting_no_garbage
+from cede.model.named_settings import SECTIONS as NAMED_SECTIONS
+from cede.model.named_settings import Aside, resolve, unknown_doctrine
 from cede.model.quantities import format_quantity
 from cede.model.reports import Finding, Hints, findings_of, in_file_order
 from cede.model.resources import parse_quotas, parse_resources
@@ -37,17 +39,20 @@ def parse(data: object, dialects: Dialects) -> ClusterFile:
     hints = Hints()
     findings: list[Finding] = []
     with collecting_no_garbage():
+        resolved = resolve(data, dialects)
         try:
-            draft = Draft(ClusterFile.model_validate(data, context=dialects))
+            draft = Draft(ClusterFile.model_validate(resolved.data, context=dialects))
         except ValidationError as error:
             if (listed := _with_lists(data)) is not data:
                 return parse(listed, dialects)
             findings = findings_of(error, ClusterFile, hints)
-            draft = salvaged(data, (finding.loc for finding in findings), dialects)
+            draft = salvaged(resolved.data, (finding.loc for finding in findings), dialects)
         findings += check(draft, hints)
-        if findings:
+        findings = [unknown_doctrine(resolved.placed(one), data, dialects) for one in findings]
+        if findings := [*findings, *resolved.findings]:
             raise InputError(in_file_order(findings, data))
         doc = draft.doc
+        doc.set_aside(resolved.aside)
         if doc.dialect.normal is not None:
             doc = doc.dialect.normal(doc)
         if all(node.count is None for node in doc.nodes):
@@ -87,7 +92,31 @@ def _dump(part: Part, defaults: bool) -> dict[str, object]:
             result[key] = form(value, defaults)
     if defaults and isinstance(part, Workload) and part.pod_sets is not None:
         del result["members"], result["requests"]
+    if isinstance(part, ClusterFile) and part.aside:
+        return _with_aside(result, part.aside, "" if part.doctrine is None else part.doctrine.name)
     return result
+
+
+def _with_aside(written: dict[str, Any], aside: Aside, force: str) -> dict[str, object]:
+    """The normal form with the settings of doctrines that are not in force in their place again."""
+    entries = {(section, one["name"]): one for section in NAMED_SECTIONS for one in written.get(section, ())}
+    for place, kept in aside.items():
+        entry = written["doctrine"] if place[0] == "doctrine" else entries.get(place)
+        if entry is None:
+            continue
+        own = {key: entry.pop(key) for key in kept.shared if key in entry}
+        for key, value in kept.shared.items():
+            if value is not None:
+                shared = NAMED_SECTIONS[place[0]][0].model_validate({"name": "?", key: value})
+                entry[key] = _dump(shared, False)[key]
+        named = {**({force: own} if own else {}), **copy.deepcopy(dict(kept.others))}
+        if named:
+            entry["settings"] = {**entry.get("settings", {}), **named}
+        if place[0] in NAMED_SECTIONS:
+            order = {key: number for number, (key, _) in enumerate(_forms(NAMED_SECTIONS[place[0]][0]))}
+            for key in sorted(entry, key=order.__getitem__):
+                entry[key] = entry.pop(key)
+    return written
 
 
 Form = Callable[[Any, bool], object]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from cede.model.certificate import Certificate
+from cede.model.value import value
 
 ACTIONS = ("start", "preempt", "wait", "refuse")
 VERDICTS = ("victim", "protected", "not-needed", "not-eligible")
@@ -18,7 +19,7 @@ REQUEUED = "requeued"
 ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Victim:
     """A workload that gives way; `fate` says whether it queues again or ends.
 
@@ -46,7 +47,7 @@ class Victim:
         return result | {"leaving": True} if self.leaving else result
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Candidate:
     """A workload that was looked at, and why it was or was not taken."""
 
@@ -59,7 +60,7 @@ class Candidate:
         return {"workload": self.workload, "verdict": self.verdict, "rule": self.rule, "why": self.why}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Miss:
     """A member of the nearest miss; `rule` is None for one that no rule protects."""
 
@@ -71,7 +72,7 @@ class Miss:
         return {"workload": self.workload, "rule": self.rule, "why": self.why}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Warning:
     """A promise of the doctrine's own document that this decision breaks."""
 
@@ -82,7 +83,7 @@ class Warning:
         return {"rule": self.rule, "why": self.why}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Until:
     """Something that could end a wait. `kind` is one of `CONDITIONS`; `at` is when it does, if time alone does."""
 
@@ -94,7 +95,7 @@ class Until:
         return {"kind": self.kind, "why": self.why} | ({"at": self.at} if self.at else {})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """What becomes of one pending workload, or, with `workload` None, an eviction that serves nobody."""
 
@@ -142,7 +143,7 @@ class Decision:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan:
     """One cycle's decisions: a proposal, made from the state version it names."""
 
@@ -183,7 +184,7 @@ class Plan:
         return result | (self.shares or {})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Preemption:
     """One eviction of a settled run; `at` counts cycles from 1."""
 
@@ -196,7 +197,7 @@ class Preemption:
         return {"at": self.at, "victim": self.victim, "claimant": self.claimant, "rule": self.rule}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settled:
     """Where a run of cycles ended, or the loop that keeps it from ending."""
 

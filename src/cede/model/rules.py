@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 KINDS = ("admits", "excludes", "protects", "orders", "waits", "refuses", "warns")
 
@@ -26,10 +26,10 @@ class Rule:
     editions: tuple[str, ...] = ()
     until: tuple[str, ...] = ()
     """Of a rule by which somebody waits: the kinds of condition that could end that, the most direct one first."""
+    id: str = field(init=False, compare=False)
 
-    @property
-    def id(self) -> str:
-        return f"{self.doctrine}.{self.name}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"{self.doctrine}.{self.name}")
 
     def because(self, **facts: object) -> str:
         """The sentence with its numbers filled in."""

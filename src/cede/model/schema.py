@@ -8,6 +8,7 @@ from pydantic.json_schema import models_json_schema
 
 from cede.model.cluster import ClusterFile
 from cede.model.dialect import Dialect, Dialects
+from cede.model.named_settings import QUEUE_KEYS
 from cede.model.times import LONGEST, SECOND
 from cede.model.values import Part
 
@@ -79,6 +80,12 @@ def json_schema(dialects: Dialects) -> Schema:
     parts = {_lowered(name): _tidied(part) for name, part in drawn["$defs"].items()}
     document = parts.pop("clusterFile")
     cluster_wide = {one.name: parts.pop(_lowered(one.cluster.__name__)) for one in described}
+    of_queues = {dialect.name: _under_name(dialect, parts) for dialect in described}
+    for model in {_lowered(model.__name__) for model in settings}:
+        named = {name: {"$ref": f"#/$defs/{_definition(name)}"} for name in of_queues}
+        others = {name: {"type": "object"} for name in dialects if name not in of_queues}
+        parts[model]["properties"] = {**parts[model].get("properties", {}), **named, **others}
+    parts |= {_definition(name): schema for name, schema in of_queues.items()}
     return {
         "$schema": DIALECT,
         "$id": IDENTITY,
@@ -86,8 +93,33 @@ def json_schema(dialects: Dialects) -> Schema:
         **document,
         "description": DESCRIPTION,
         "allOf": [_queue_settings(dialect) for dialect in described],
-        "$defs": {**VALUES, "doctrine": _doctrine(dialects, cluster_wide), **parts},
+        "$defs": {
+            **VALUES,
+            "doctrine": _doctrine(dialects, cluster_wide),
+            "settingsByDoctrine": _by_doctrine(dialects, cluster_wide),
+            **parts,
+        },
     }
+
+
+def _definition(doctrine: str) -> str:
+    return f"{doctrine}Queue"
+
+
+def _under_name(dialect: Dialect, parts: dict[str, Schema]) -> Schema:
+    """What a queue says to one doctrine under its name: settings of any of its editions, and keys of the queue."""
+    shared = {key: parts["queue"]["properties"][key] for key in QUEUE_KEYS}
+    models = [_lowered(model.__name__) for model in dict.fromkeys(dialect.queues.values())]
+    editions: list[Schema] = [
+        {
+            "type": "object",
+            "properties": {**parts[model].get("properties", {}), **shared},
+            "additionalProperties": False,
+        }
+        for model in models
+    ]
+    said = {"description": f"Settings of a queue under {dialect.name}, and keys that go before the queue's own there."}
+    return {**said, **editions[0]} if len(editions) == 1 else {**said, "anyOf": editions}
 
 
 def _lowered(name: str) -> str:
@@ -117,7 +149,12 @@ def _doctrine(dialects: Dialects, cluster_wide: dict[str, Schema]) -> Schema:
     objects = []
     for name, dialect in dialects.items():
         own = cluster_wide.get(name, {}).get("properties", {})
-        properties = {"name": {"const": name}, "edition": {"enum": list(dialect.editions)}, **own}
+        properties = {
+            "name": {"const": name},
+            "edition": {"enum": list(dialect.editions)},
+            **own,
+            "settings": {"$ref": "#/$defs/settingsByDoctrine"},
+        }
         is_open = not dialect.described
         objects.append(
             {"type": "object", "properties": properties, "required": ["name"], "additionalProperties": is_open}
@@ -126,6 +163,16 @@ def _doctrine(dialects: Dialects, cluster_wide: dict[str, Schema]) -> Schema:
         "description": "A doctrine by name, or with its edition and cluster-wide settings. "
         "Editions are strings: quote them in YAML.",
         "anyOf": [{"enum": list(dialects)}, *objects],
+    }
+
+
+def _by_doctrine(dialects: Dialects, cluster_wide: dict[str, Schema]) -> Schema:
+    """Cluster-wide settings of each doctrine under its name."""
+    return {
+        "description": "Cluster-wide settings under their doctrine's name, so that one file serves every doctrine.",
+        "type": "object",
+        "properties": {name: cluster_wide.get(name, {"type": "object"}) for name in dialects},
+        "additionalProperties": False,
     }
 
 

@@ -42,6 +42,7 @@ def simulate(
     mtbf: Span = None,
     mttr: Span = None,
     backfill: str = "auto",
+    overrun: str = "keep",
     queue: str | None = None,
     checkpoint: str | None = None,
     checkpoint_interval: Span = None,

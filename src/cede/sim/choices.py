@@ -23,6 +23,8 @@ Span = str | int | float | None
 """A length of time as `2d` or `30s`, or a number of seconds."""
 
 BACKFILLS = ("auto", "off", "strict", "easy")
+OVERRUNS = ("keep", "extend")
+"""What becomes of the walltime of a job that ran longer: it stays, or is extended to its run time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class Choices:
     """How far arrivals are moved at most; drawn with the seed."""
     queue: str | None = None
     backfill: str = "auto"
+    overrun: str = "keep"
     checkpoint: str | None = None
     checkpoint_interval: Span = None
     checkpoint_time: Span = None
@@ -81,9 +84,10 @@ def asked(trace: Trace, cluster: Cluster, choices: Choices, settings: Mapping[st
         spans.maybe("checkpoint_time", choices.checkpoint_time),
         spans.maybe("restart_time", choices.restart_time),
     )
-    if choices.backfill not in BACKFILLS:
-        message = f"{shown(choices.backfill)} is none of {', '.join(BACKFILLS)}"
-        spans.problems.append(Problem("backfill", message, did_you_mean(choices.backfill, BACKFILLS)))
+    for name, chosen, known in (("backfill", choices.backfill, BACKFILLS), ("overrun", choices.overrun, OVERRUNS)):
+        if chosen not in known:
+            message = f"{shown(chosen)} is none of {', '.join(known)}"
+            spans.problems.append(Problem(name, message, did_you_mean(chosen, known)))
     mean = spans.drawn(choices)
     if spans.problems:
         raise InputError(spans.problems)
@@ -92,6 +96,7 @@ def asked(trace: Trace, cluster: Cluster, choices: Choices, settings: Mapping[st
         trace = noted(trace, _told_faults(choices, faults))
     return shake(trace, choices.seed, by), Wishes(
         backfill=choices.backfill,
+        extends=choices.overrun == "extend",
         until=until,
         habits=habits,
         terms=terms,

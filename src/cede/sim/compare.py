@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from cede.engine.whatif import WhatIf, cluster_if
 from cede.model.errors import InputError, Problem
 from cede.sim.choices import Choices
-from cede.sim.comparing import Compared, Run, table
-from cede.sim.measures.measure import measure
-from cede.sim.measures.measured import Measured
+from cede.sim.comparing import MOST_UNDONE, Compared, Run, table, undone
+from cede.sim.measures.measure import Yard, measure
 from cede.sim.replay import Watch
 from cede.sim.result import Result
 from cede.sim.running import check_doctrine, ready, run
@@ -35,7 +36,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One replay. `whole`: its tables are wanted, not its numbers alone."""
+    """One replay. `whole`: its moments are wanted, too."""
 
     variant: Variant
     trace: Trace
@@ -43,7 +44,6 @@ class Task:
     """The cluster file as plain data."""
     choices: Choices
     settings: Mapping[str, Any]
-    warm_up: float = 0.0
     whole: bool = True
 
 
@@ -51,9 +51,7 @@ class Task:
 class Outcome:
     """What a task made; `interrupted`: it was stopped before it was done."""
 
-    measured: Measured
-    result: Result | None
-    settings: Mapping[str, Any]
+    result: Result
     interrupted: bool = False
 
 
@@ -65,7 +63,6 @@ def tasks_of(
     settings: Mapping[str, Any],
     *,
     repeats: int = 1,
-    warm_up: float = 0.0,
 ) -> list[Task]:
     """A task for every variant with every seed, the first seed of all of them first; all is known to be ready to run.
 
@@ -87,7 +84,6 @@ def tasks_of(
             plain,
             replace(choices, seed=choices.seed + number),
             {**settings, **_told(variant)},
-            warm_up,
             whole=number == 0,
         )
         for number in range(repeats)
@@ -96,7 +92,7 @@ def tasks_of(
 
 
 def run_task(task: Task, watch: Watch | None = None) -> Outcome:
-    """The replay of this task, measured."""
+    """The replay of this task."""
     stopped = False
 
     def looks(now: int, submitted: int, finished: int) -> bool:
@@ -106,29 +102,50 @@ def run_task(task: Task, watch: Watch | None = None) -> Outcome:
 
     cluster = cluster_if(task.cluster, task.variant.what_if)
     result = run(task.trace, cluster, task.choices, task.settings, looks)
-    measured = measure(result, warm_up=task.warm_up)
-    return Outcome(measured, result if task.whole else None, result.settings, stopped)
+    return Outcome(result if task.whole else replace(result, moments={}), stopped)
 
 
-def compared(tasks: Sequence[Task], outcomes: Sequence[Outcome | None]) -> tuple[Compared, list[Result]]:
+def compared(
+    tasks: Sequence[Task],
+    outcomes: Sequence[Outcome | None],
+    *,
+    warm_up: float = 0.0,
+    yard: Yard = Yard(),  # noqa: B008
+) -> tuple[Compared, list[Result]]:
     """The table of what was done to its end, and the result of each run's first seed.
 
-    A run of which the first seed was not done is left out, and so is every later seed that was not.
+    A run of which the first seed was not done is left out, and so is every later seed that was not. Measures of jobs
+    are over those that every judged run finished with that seed.
     """
-    done: dict[str, list[tuple[int, Outcome]]] = {}
+    done: dict[str, dict[int, Result]] = {}
     for task, outcome in zip(tasks, outcomes, strict=True):
         if outcome is not None and not outcome.interrupted and (task.whole or task.variant.label in done):
-            done.setdefault(task.variant.label, []).append((task.choices.seed, outcome))
-    runs, results = [], []
+            done.setdefault(task.variant.label, {})[task.choices.seed] = outcome.result
+    alone = {
+        label: [measure(result, warm_up=warm_up) for result in found.values()]
+        for label, found in done.items()
+    }  # fmt: skip
+    judged = {label for label, found in alone.items() if undone(found) <= MOST_UNDONE}
+    common = _common({label: found for label, found in done.items() if label in judged} or done)
+    runs = []
     for label, found in done.items():
-        first = found[0][1]
-        assert first.result is not None, "the first of a run is whole"
+        first = next(iter(found.values()))
         told = {key: value for key, value in first.settings.items() if key != "seed"}
-        measured = [outcome.measured for _, outcome in found]
-        seeds = tuple(seed for seed, _ in found)
-        runs.append(Run(label, first.measured.doctrine, told, measured, seeds, first.measured.edition))
-        results.append(first.result)
-    return table(runs), results
+        measured = [
+            measure(result, warm_up=warm_up, common=common.get(seed), yard=yard) for seed, result in found.items()
+        ]
+        runs.append(Run(label, first.doctrine, told, measured, tuple(found), first.edition, judged=label in judged))
+    return table(runs), [next(iter(found.values())) for found in done.values()]
+
+
+def _common(done: Mapping[str, Mapping[int, Result]]) -> dict[int, frozenset[str]]:
+    """The names of the jobs that every one of these runs finished, by seed."""
+    found: dict[int, frozenset[str]] = {}
+    for results in done.values():
+        for seed, result in results.items():
+            finished = frozenset(result.jobs.filter(pl.col("state") == "completed")["name"])
+            found[seed] = found[seed] & finished if seed in found else finished
+    return found
 
 
 def _check_labels(variants: Sequence[Variant]) -> None:

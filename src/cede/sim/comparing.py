@@ -1,34 +1,35 @@
-"""Several runs side by side: each measure of each group, which run is best there, and what is within noise of it."""
+"""Several runs side by side: each measure of each group, which run is best there, and what chance could explain."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isclose
 from statistics import fmean, stdev
 from typing import Any
 
 from cede.sim.measures.definitions import MEASURES, Measure
 from cede.sim.measures.measured import GROUPINGS, Measured
+from cede.sim.paired import LEAST, LEVEL, chance, told_apart
 
-SCHEMA = "cede-compare/1"
-T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12,
-        2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
-"""Student's t for a two-sided 95 % interval with 1, 2, ... 30 degrees of freedom."""
-T_MANY = 2.042
-"""For more than 30: that of 30, a little too wide."""
+SCHEMA = "cede-compare/2"
+MOST_UNDONE = 0.005
+"""A run that refuses or ends for good more than this share of the work is not judged."""
 
-ONE_REPEAT = (
-    "Each run was replayed once, so nothing is known about noise: a small difference may be chance. --repeat with "
-    "--shake tells."
+TOO_FEW = (
+    "No run is marked best or like the best: that takes at least {least} repeats with seeds, and each run was replayed "
+    "{times}. A difference may be chance; --shake --repeat {least} tells."
 )
 PAIRED = (
-    "Repeats with the same seed see the same shaken trace, so runs are compared seed by seed. A run is within noise of "
-    "the best if the 95 % interval of its differences from it (Student's t) includes 0; each row is judged by itself."
+    "Repeats with the same seed see the same shaken trace, so runs are compared seed by seed. A run is like the best "
+    f"(≈) if a two-sided paired t test of its differences from it does not rule chance out at {LEVEL:.0%}, with Holm's "
+    "correction for the runs of the row. Rows are not corrected for each other: of twenty rows without any real "
+    "difference one will look like one."
 )
-SURVIVORS = (
-    "Waits are of jobs that started, completion times and slowdowns of jobs that completed: a run that leaves more "
-    "jobs waiting can look better there. See never started and unfinished."
+LIKE = (
+    "Measures of jobs (waits, completion times, slowdowns, preemptions a job, inversion) are over the {common:,} of "
+    "{jobs:,} jobs that every judged run finished{spread}; what a run did not finish is counted in jobs and hours. "
+    "Measures of the cluster and of decisions are over all it did."
 )
 
 
@@ -42,6 +43,13 @@ class Run:
     results: Sequence[Measured]
     seeds: Sequence[int] = (0,)
     edition: str = ""
+    judged: bool = True
+    """Whether it did enough of the work to be compared: it has no marks otherwise, and narrows nobody's jobs."""
+
+    @property
+    def undone(self) -> float:
+        """The share of the work that it refused or ended for good, on average."""
+        return undone(self.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +62,13 @@ class Cell:
     best: bool = False
     """No other run is better, and not all are equal."""
     within_noise: bool = False
-    """Not best, but its difference from the best is no larger than chance would make it."""
+    """Not best, but chance is not ruled out as the cause of its difference from the best."""
     difference: float | None = None
     """The mean of its differences from the best run, seed by seed; none for the best itself or without one."""
     spread: float | None = None
     """The standard deviation of those differences; of the best run: of its own values. None with one repeat."""
+    chance: float | None = None
+    """The p of the paired t test against the best run; none for the best itself, or with too few repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,12 @@ class Compared:
         return next(row for row in self.rows if (row.measure.key, row.by, row.group) == (key, by, group))
 
 
+def undone(results: Sequence[Measured]) -> float:
+    """The share of the work that was refused or ended for good, on average over repeats."""
+    shares = [(one.value("refused_share") or 0.0) + (one.value("failed_share") or 0.0) for one in results]
+    return fmean(shares) if shares else 0.0
+
+
 def table(runs: Sequence[Run]) -> Compared:
     """Every measure of every group that any run has a number for."""
     runs = tuple(runs)
@@ -99,11 +115,12 @@ def table(runs: Sequence[Run]) -> Compared:
     return Compared(runs, rows, repeats, _stated(runs, repeats))
 
 
-def to_json(compared: Compared) -> dict[str, Any]:
+def to_json(compared: Compared, judgement: Mapping[str, Any]) -> dict[str, Any]:
     """The comparison as plain data: docs/reference/measures.md has the schema."""
     return {
         "schema": SCHEMA,
         "repeats": compared.repeats,
+        "judgement": judgement,
         "stated": list(compared.stated),
         "measures": [
             {"key": one.key, "title": one.title, "unit": one.unit, "better": one.better, "says": one.says}
@@ -116,6 +133,8 @@ def to_json(compared: Compared) -> dict[str, Any]:
                 "edition": run.edition,
                 "settings": dict(run.settings),
                 "seeds": list(run.seeds),
+                "judged": run.judged,
+                "undone": run.undone,
                 "resource": run.results[0].resource if run.results else None,
                 "windows_us": [list(one.window) for one in run.results],
             }
@@ -136,6 +155,7 @@ def _row_json(row: Row, runs: Sequence[Run]) -> dict[str, Any]:
             "within_noise": cell.within_noise,
             "difference": cell.difference,
             "spread": cell.spread,
+            "chance": cell.chance,
             "repeats": [one.value(row.measure.key, row.by, row.group) for one in run.results],
         }
         for run, cell in zip(runs, row.cells, strict=True)
@@ -150,15 +170,49 @@ def _groups(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 
 def _cells(runs: Sequence[Run], by: str, group: str, measure: Measure) -> tuple[Cell, ...]:
-    each = [_values(run, by, group, measure.key) for run in runs]
-    plain = [_plain(values) for values in each]
-    means = [cell.value for cell in plain]
-    known = [mean for mean in means if mean is not None]
-    if measure.better is None or len(known) < 2 or _equal(min(known), max(known)):
-        return tuple(plain)
-    best = min(known) if measure.better == "low" else max(known)
-    against = each[means.index(best)]
-    return tuple(_against(cell, values, against, best) for cell, values in zip(plain, each, strict=True))
+    each = {run.label: _values(run, by, group, measure.key) for run in runs}
+    plain = {label: _plain(values) for label, values in each.items()}
+    judged = {run.label: plain[run.label].value for run in runs if run.judged}
+    known = {label: value for label, value in judged.items() if value is not None}
+    values = list(known.values())
+    if measure.better is None or len(known) < 2 or _equal(min(values), max(values)):
+        return tuple(plain.values())
+    best = min(values) if measure.better == "low" else max(values)
+    against = each[next(label for label, value in known.items() if value == best)]
+    return tuple(_against(known, each, against, best, plain))
+
+
+def _against(
+    known: Mapping[str, float],
+    each: Mapping[str, Mapping[int, float]],
+    against: Mapping[int, float],
+    best: float,
+    plain: Mapping[str, Cell],
+) -> list[Cell]:
+    """The cells of a row with their distance from the best, and marks where there are repeats enough for them."""
+    pairs = {label: [own[seed] - against[seed] for seed in own if seed in against] for label, own in each.items()}
+    others = {label for label in known if not _equal(known[label], best) and len(pairs[label]) >= LEAST}
+    chances = {label: found for label in others if (found := chance(pairs[label])) is not None}
+    apart = told_apart(chances)
+    marks = len(against) >= LEAST
+    cells: list[Cell] = []
+    for label, cell in plain.items():
+        own = pairs[label]
+        if label not in known:
+            cells.append(cell)
+        elif _equal(known[label], best):
+            cells.append(replace(cell, best=marks))
+        else:
+            cells.append(
+                replace(
+                    cell,
+                    within_noise=label in chances and label not in apart,
+                    difference=fmean(own) if own else None,
+                    spread=stdev(own) if len(own) > 1 else None,
+                    chance=chances.get(label),
+                )
+            )
+    return cells
 
 
 def _values(run: Run, by: str, group: str, key: str) -> dict[int, float]:
@@ -174,27 +228,9 @@ def _plain(values: Mapping[int, float]) -> Cell:
     return Cell(fmean(every), min(every), max(every), spread=stdev(every) if len(every) > 1 else None)
 
 
-def _against(cell: Cell, values: Mapping[int, float], against: Mapping[int, float], best: float) -> Cell:
-    if cell.value is None:
-        return cell
-    if _equal(cell.value, best):
-        return Cell(cell.value, cell.low, cell.high, best=True, spread=cell.spread)
-    pairs = [values[seed] - against[seed] for seed in values if seed in against]
-    difference = fmean(pairs) if pairs else None
-    spread = stdev(pairs) if len(pairs) > 1 else None
-    within = difference is not None and spread is not None and abs(difference) <= _reach(spread, len(pairs))
-    return Cell(cell.value, cell.low, cell.high, within_noise=within, difference=difference, spread=spread)
-
-
 def _equal(one: float, other: float) -> bool:
     """Alike but for the last digits of a float, which say nothing."""
     return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _reach(spread: float, count: int) -> float:
-    """Half of the 95 % interval of a mean of so many values."""
-    freedom = count - 1
-    return float((T_95[freedom - 1] if freedom <= len(T_95) else T_MANY) * spread / count**0.5)
 
 
 def _stated(runs: Sequence[Run], repeats: int) -> tuple[str, ...]:
@@ -205,4 +241,31 @@ def _stated(runs: Sequence[Run], repeats: int) -> tuple[str, ...]:
     for sentence in every:
         labels = [label for label, sentences in said if sentence in sentences]
         own += [sentence] if len(labels) == len(said) else [f"{label}: {sentence}" for label in labels]
-    return (*own, SURVIVORS, PAIRED if repeats > 1 else ONE_REPEAT)
+    if len(runs) < 2:
+        return tuple(own)
+    return (*_unlike(runs), *own, *_common(runs), PAIRED if repeats >= LEAST else _too_few(repeats))
+
+
+def _too_few(repeats: int) -> str:
+    return TOO_FEW.format(least=LEAST, times="once" if repeats == 1 else f"{repeats} times")
+
+
+def _common(runs: Sequence[Run]) -> list[str]:
+    """Over which jobs of the first seed; how much that differs with the others."""
+    judged = [run for run in runs if run.judged] or list(runs)
+    counts = [round(one.value("compared") or 0) for one in judged[0].results]
+    jobs = [round(one.value("jobs") or 0) for one in judged[0].results]
+    if not counts:
+        return []
+    spread = "" if min(counts) == max(counts) else f" (with other seeds {min(counts):,} to {max(counts):,})"
+    return [LIKE.format(common=counts[0], jobs=jobs[0], spread=spread)]
+
+
+def _unlike(runs: Sequence[Run]) -> list[str]:
+    """What is not the same for all runs although nobody varied it."""
+    ways = {run.label: str(run.settings.get("backfill", "off")) for run in runs}
+    if len(set(ways.values())) < 2:
+        return []
+    told = "; ".join(f"{way}: {', '.join(label for label, own in ways.items() if own == way)}" for way in
+                     dict.fromkeys(ways.values()))  # fmt: skip
+    return [f"Runs do not backfill alike, and part of a difference in waits is that ({told})."]

@@ -123,7 +123,8 @@ class Machine:
         attempt.overhead = self.habits.start_delay + restore
         self.attempts[job] = attempt
         attempt.place = self._turns
-        self._save_later(attempt)
+        if self.tells_saves:
+            self._save_later(attempt)
         records.began(job, now)
         if self.habits.start_delay:
             heapq.heappush(self.agenda, (begins, BEGIN, job, order.attempt))

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
+from cede.engine.doctrine_files import load_files, loaded_files
 from cede.sim.compare import Outcome, Task, run_task
 from cede.sim.watching import Look, Seen, watch_of
 
@@ -33,7 +34,7 @@ def run_all(tasks: Sequence[Task], look: Look, processes: int | None = None) -> 
     stop = context.Event()
     seen = context.RawArray("d", FIELDS * len(tasks))
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(many, context, _begin, (stop, seen))
+    pool = ProcessPoolExecutor(many, context, _begin, (stop, seen, loaded_files()))
     try:
         with _interrupts_held():
             waiting = [pool.submit(_in_pool, task, place) for place, task in enumerate(tasks)]
@@ -95,8 +96,9 @@ def _interrupts_held() -> Iterator[None]:
 # -- in a process of the pool ----------------------------------------------------------------------------------
 
 
-def _begin(stop: Any, seen: Any) -> None:
+def _begin(stop: Any, seen: Any, doctrines: Sequence[str]) -> None:
     global _shared  # noqa: PLW0603
+    load_files(doctrines)
     _shared = stop, seen
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Row = list[Any]
 NOT_YET = -(1 << 62)
 HOWS = ("completed", "preempted", "node", "drained", "failed", "cancelled", "open")
+PLACE = {how: place for place, how in enumerate(HOWS)}
 
 
 def _times(times: array[int]) -> pl.Series:
@@ -105,8 +106,9 @@ class Records:
                 self.preemptions[job] += 1
             elif how in ("node", "drained"):
                 self.evictions[job] += 1
-        times = (attempt.start, now, HOWS.index(how), attempt.restored, useful, lost, attempt.overhead)
-        self.attempts.extend((job, attempt.number, *times, NOT_YET if decision is None else decision))
+        ended = (job, attempt.number, attempt.start, now, PLACE[how], attempt.restored, useful, lost, attempt.overhead)
+        self.attempts.extend(ended)
+        self.attempts.append(NOT_YET if decision is None else decision)
 
     def over(self, job: int, now: int, state: str, rule: str, why: str) -> None:
         """A job that will not run again, though it did not complete."""

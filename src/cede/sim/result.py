@@ -159,6 +159,9 @@ class Result:
     plans: int = 0
     slowed: Mapping[str, int] = field(default_factory=dict)
     """How often backoff and breaker acted, or would have, by rule."""
+    classes: Mapping[int, int] = field(default_factory=dict)
+    """The priority that the trace has for each one that the doctrine decided by, where those differ: measures are told
+    by the trace's, so that doctrines can be compared."""
     found: int = 0
     """So many jobs, the first, ran when the replay began: their first attempts started before."""
 

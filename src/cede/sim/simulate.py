@@ -9,6 +9,7 @@ from typing import cast, get_args
 import polars as pl
 
 from cede.doctrines.catalog import doctrine_of
+from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.cluster import Cluster
 from cede.engine.drive.doctrine_terms import terms_of_apps
 from cede.engine.drive.ways import Backfill
@@ -66,6 +67,8 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
         dialect=document.dialect,
         by_job_priority=by_job_priority,
     )
+    backfill = _backfill(wishes.backfill, fitted, doctrine_of(document.doctrine))
+    fitted = noted(*_walltimes(fitted, backfill, wishes))
     begin = _begin(fitted, document, wishes)
     there = standing(cluster, begin, frozenset(fitted.jobs["name"] if document.workloads else ()))
     nodes = {
@@ -81,7 +84,7 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
         begin,
         capacity,
         nodes,
-        _backfill(wishes.backfill, fitted),
+        backfill,
     )
 
 
@@ -110,7 +113,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
         sizes=start.sizes,
         queues=tuple(
             Queue(queue.name, queue.parent, queue.guaranteed or None, float(queue.weight or 1))
-            for queue in document.queues
+            for queue in document.promised
         ),
         jobs=tables["jobs"],
         attempts=tables["attempts"],
@@ -124,6 +127,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
         events=run.events,
         plans=run.plans,
         slowed=dict(sorted(run.slowed.items())),
+        classes=jobs.classes,
         found=sum(one.started is not None for one in start.there),
     )
 
@@ -171,11 +175,33 @@ def _capacity(document: ClusterFile, nodes: Mapping[str, Amounts]) -> dict[str, 
     return total
 
 
-def _backfill(wanted: str, trace: Trace) -> Backfill:
+def _backfill(wanted: str, trace: Trace, doctrine: Doctrine) -> Backfill:
+    if wanted not in ("auto", *get_args(Backfill)):
+        raise InputError([Problem("backfill", f"{wanted!r} is none", f"one of auto, {', '.join(get_args(Backfill))}")])
+    if doctrine.traits.no_line and wanted not in ("auto", "off"):
+        message = f"{wanted} means nothing under {doctrine.dialect.name}: {doctrine.traits.no_line}"
+        raise InputError([Problem("backfill", message, "leave it at auto, which is off there")])
     if wanted != "auto":
-        if wanted not in get_args(Backfill):
-            raise InputError(
-                [Problem("backfill", f"{wanted!r} is none", f"one of auto, {', '.join(get_args(Backfill))}")]
-            )
         return cast(Backfill, wanted)
-    return "easy" if trace.jobs["walltime"].null_count() < len(trace.jobs) else "off"
+    has_walltimes = trace.jobs["walltime"].null_count() < len(trace.jobs)
+    return "easy" if has_walltimes and not doctrine.traits.no_line else "off"
+
+
+def _walltimes(trace: Trace, backfill: Backfill, wishes: Wishes) -> tuple[Trace, *tuple[str, ...]]:
+    """The trace with its walltimes as they were asked for, and what is to be said of those that jobs ran beyond."""
+    jobs = trace.jobs
+    beyond = (jobs["duration"] > jobs["walltime"]).fill_null(value=False)
+    count, known = int(beyond.sum()), len(jobs) - jobs["walltime"].null_count()
+    if not count:
+        return (trace,)
+    share = f"{count:,} of {known:,} jobs with a walltime ({count / known:.1%})"
+    if wishes.extends:
+        longer = pl.when(beyond).then(pl.col("duration")).otherwise("walltime").alias("walltime")
+        return replace(trace, jobs=jobs.with_columns(longer)), f"{share} ran beyond it, and theirs is extended to that."
+    if backfill != "easy":
+        return (trace,)
+    return trace, (
+        f"{share} run beyond it: EASY takes each to end at once from then on, so that what it reserves is let down "
+        "again and again, and heads wait longer than on a cluster that ends such jobs. --overrun extend gives them the "
+        "walltime that they needed."
+    )

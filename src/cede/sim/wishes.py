@@ -20,6 +20,8 @@ class Wishes:
     """Times in microseconds on the trace's clock. `backfill`: auto is easy where jobs have walltimes, else off."""
 
     backfill: str = "auto"
+    extends: bool = False
+    """Whether walltimes that jobs ran beyond are extended to their run times."""
     until: int | None = None
     habits: Habits = field(default_factory=Habits)
     terms: Terms = field(default_factory=Terms)

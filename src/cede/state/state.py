@@ -61,7 +61,7 @@ from cede.state.standing import OVERLAPPING, book, move_out, refresh, settle_in
 from cede.state.static import Static, holds
 from cede.state.tree import QueueTree
 from cede.state.units import FULL, WHOLE, Units
-from cede.state.write_behind import NodeRoom, Record, write
+from cede.state.write_behind import Entry, NodeRoom, Record, entry_in_columns, entry_of, write
 
 
 class State:
@@ -241,8 +241,9 @@ class State:
         known = mould is not None and name not in self.work_index
         if known:
             assert mould is not None
-            self.units.learn((), mould.load)
-            row = self._work.add()
+            self.units.count_within(mould.load)
+            unused = self._work.unused
+            row = unused.pop() if unused else self._work.add()
         else:
             row, mould = self._enter(workload, key)
         uid = workload.uid or name
@@ -253,9 +254,11 @@ class State:
         else:
             self.work_names[row] = name
             self.uids[row] = uid
-        self.journal.move(row)
-        code = STATES.index(workload.state)
-        if holds(code):
+        journal = self.journal
+        if journal.follows:
+            journal.rows.append(row)
+        code = PENDING if workload.state == "pending" else STATES.index(workload.state)
+        if code >= RESERVED:
             if known:
                 self._record(row, workload, mould, PENDING, written=False)
                 self._in_columns(row)
@@ -273,17 +276,19 @@ class State:
 
     def _record(self, row: int, workload: Workload, mould: Mould | None, code: int, *, written: bool) -> None:
         assert mould is not None
-        priority, submitted, walltime = workload.priority, workload.submitted, workload.walltime
+        entry = workload.__dict__
+        priority, submitted, walltime = entry["priority"], entry["submitted"], entry["walltime"]
+        user, project = entry["user"], entry["project"]
         record = self.records[row] = Record(
             mould,
             code,
-            own_priority(self.static, workload.user, workload.project) if priority is None else priority,
-            workload.job_priority or 0,
+            priority if priority is not None else own_priority(self.static, user, project),
+            entry["job_priority"] or 0,
             self.now if submitted is None else int(submitted),
             NEVER if walltime is None else int(walltime),
-            self.users.code(workload.user),
-            self.projects.code(workload.project),
-            workload.preempted,
+            NONE if user is None else self.users.code(user),
+            NONE if project is None else self.projects.code(project),
+            entry["preempted"],
         )
         record.written = written
         self._unwritten[row] = None
@@ -329,7 +334,8 @@ class State:
         record = self.records.get(row)
         since = self.now if at is None else at
         if record is not None and parts is None:
-            refuse_places(self.work_names[row], record.mould.members, len(nodes))
+            if len(nodes) != record.mould.members:
+                refuse_places(self.work_names[row], record.mould.members, len(nodes))
             record.started, record.nodes = since, tuple(nodes)
             self._moved(row, record, state)
         else:
@@ -341,7 +347,9 @@ class State:
             settle_in(self, row, nodes, state)
             self._touch(row)
         self.pending.discard(row)
-        self.journal.move(row)
+        journal = self.journal
+        if journal.follows:
+            journal.rows.append(row)
         self.version += 1
 
     def begin(self, row: int, at: int | None) -> None:
@@ -433,9 +441,12 @@ class State:
             self._moved(row, record, GONE)
             self._work.unused.append(row)
         self.pending.discard(row)
-        self.journal.end(row)
-        for node in self.reservations.pop(row, ()):
-            self.nodes.reserved_for[node], self.nodes.reserved_since[node] = NONE, NEVER
+        journal = self.journal
+        if journal.follows:
+            journal.rows.append(~row)
+        if self.reservations:
+            for node in self.reservations.pop(row, ()):
+                self.nodes.reserved_for[node], self.nodes.reserved_since[node] = NONE, NEVER
         del self.work_index[self.work_names[row]]
         self.work_names[row] = self.uids[row] = ""
         self.version += 1
@@ -572,6 +583,15 @@ class State:
         record = self.records.get(row)
         return int(self.work.state[row]) if record is None else record.code
 
+    def entry(self, row: int) -> Entry:
+        """What a workload is, without looking at columns that are not written yet."""
+        record = self.records.get(row)
+        return entry_in_columns(self.work, row) if record is None else entry_of(record)
+
+    def settings_of(self, queue: int) -> Mapping[str, Any]:
+        """The raw settings of this queue as the file gives them."""
+        return self._tree.settings(queue)
+
     def node_rank(self) -> Int64s:
         """The place of each node row in the order of names; made anew only after a node joined."""
         if self._node_rank is None or len(self._node_rank) != self.nodes.size:
@@ -583,10 +603,10 @@ class State:
     def residents_of(self, row: int) -> list[int]:
         """The resident rows of this workload, one a node it holds room on."""
         found: list[int] = []
-        resident = int(self.work.resident[row])
+        resident, sibling = int(self.work.resident[row]), self.residents.sibling
         while resident != NONE:
             found.append(resident)
-            resident = int(self.residents.sibling[resident])
+            resident = int(sibling[resident])
         return found
 
     def nodes_of(self, row: int) -> list[str]:

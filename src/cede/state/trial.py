@@ -25,7 +25,7 @@ class Trial:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._log: list[tuple[int, int, list[tuple[int, Int64s]], Members | None]] = []
+        self.log: list[tuple[int, int, list[tuple[int, Int64s]], Members | None]] = []
 
     def __enter__(self) -> Trial:
         return self
@@ -35,24 +35,24 @@ class Trial:
 
     def mark(self) -> int:
         """A point to come back to."""
-        return len(self._log)
+        return len(self.log)
 
     def evict(self, row: int) -> None:
         """The room of a workload that holds some is free, on every node it stands on."""
         state = self.state
-        residents = state.residents
+        work, residents = state.work, state.residents
         moves = [(int(residents.node[at]), residents.amount[:, at]) for at in state.residents_of(row)]
-        before = int(state.work.state[row])
-        self._log.append((row, before, moves, None))
+        before = int(work.state[row])
+        self.log.append((row, before, moves, None))
         self._evict(row, before, moves, 1)
-        state.work.state[row] = GONE
+        work.state[row] = GONE
 
     def tell_to_leave(self, row: int) -> None:
         """A running workload is to leave, and has not: its room is free to nobody yet."""
         state = self.state
         residents = state.residents
         moves = [(int(residents.node[at]), residents.amount[:, at]) for at in state.residents_of(row)]
-        self._log.append((row, int(state.work.state[row]), moves, None))
+        self.log.append((row, int(state.work.state[row]), moves, None))
         self._tell_to_leave(moves, 1)
         state.work.state[row] = PREEMPTING
 
@@ -68,7 +68,7 @@ class Trial:
         moves = [(int(node), overlap[:, node]) for node in np.flatnonzero(overlap.any(axis=0))]
         if not moves:
             return None
-        self._log.append((NONE, NONE, moves, None))
+        self.log.append((NONE, NONE, moves, None))
         self._withhold(moves, 1)
         return overlap
 
@@ -88,36 +88,38 @@ class Trial:
             members = members_as_they_are(state, row)
             ask_again(state, row)
         moves = list(zip(nodes, state.members_of(row), strict=False))
-        self._log.append((row, before, moves, members))
+        self.log.append((row, before, moves, members))
         self._book(row, moves, 1)
         state.work.state[row] = RESERVED
         state.booked_on[row] = tuple(nodes)
 
     def undo(self, mark: int = 0) -> None:
         """Back to the mark, or to the beginning."""
-        while len(self._log) > mark:
-            row, before, moves, members = self._log.pop()
+        work = self.state.work
+        while len(self.log) > mark:
+            row, before, moves, members = self.log.pop()
             if row == NONE:
                 self._withhold(moves, -1)
                 continue
-            if self.state.work.state[row] == PREEMPTING:
+            if work.state[row] == PREEMPTING:
                 self._tell_to_leave(moves, -1)
-            elif self.state.work.state[row] == GONE:
+            elif work.state[row] == GONE:
                 self._evict(row, before, moves, -1)
             else:
                 self._book(row, moves, -1)
                 del self.state.booked_on[row]
                 if members is not None:
                     bring_back(self.state, row, members)
-            self.state.work.state[row] = before
+            work.state[row] = before
 
     def _evict(self, row: int, before: int, moves: list[tuple[int, Int64s]], sign: int) -> None:
         nodes = self.state.nodes
         shared = {RESERVED: nodes.held, PREEMPTING: nodes.leaving}.get(before)
         for node, amount in moves:
             if shared is None:
-                nodes.used[:, node] -= sign * amount
-                nodes.free[:, node] += sign * amount
+                moved = sign * amount
+                nodes.used[:, node] -= moved
+                nodes.free[:, node] += moved
             else:
                 shared[:, node] -= sign * amount
                 refresh(self.state, node)
@@ -145,6 +147,7 @@ class Trial:
         self._charge(row, sign)
 
     def _charge(self, row: int, sign: int) -> None:
-        state = self.state
-        for queue in state.tree.path(int(state.work.queue[row])):
-            state.tree.usage[:, queue] += sign * state.work.usage[:, row]
+        work, tree = self.state.work, self.state.tree
+        amount = sign * work.usage[:, row]
+        for queue in tree.path(int(work.queue[row])):
+            tree.usage[:, queue] += amount

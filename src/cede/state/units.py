@@ -90,6 +90,16 @@ class Units:
         for name, nano in more.items():
             self.total[self.index[name]] += nano
 
+    def count_within(self, more: Mapping[str, int]) -> None:
+        """The same of amounts that were learned before, as far as that can be counted exactly; else an error."""
+        index, total, nano = self.index, self.total, self.nano
+        for name, amount in more.items():
+            column = index[name]
+            if total[column] + amount >= LIMIT * nano[column]:
+                raise CedeError(_too_much(name, total[column] + amount, nano[column]))
+        for name, amount in more.items():
+            total[index[name]] += amount
+
     def uncount(self, less: Mapping[str, int]) -> None:
         for name, nano in less.items():
             self.total[self.index[name]] -= nano

@@ -6,11 +6,11 @@ them; and a workload that comes, runs and ends between two looks at the columns 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cede.state.columns import NEVER, NONE, PREEMPTING, READY, RESERVED
+from cede.state.columns import NEVER, NONE, PREEMPTING, READY, RESERVED, WorkloadColumns
 from cede.state.entry import uid_key
 from cede.state.moulds import Mould
 from cede.state.standing import OVERLAPPING, move_out, settle_in
@@ -85,6 +85,42 @@ class Record:
         if takes is not None:
             self.checkpoint_time = takes
         return known
+
+
+class Entry(NamedTuple):
+    """What decides about a workload as one that takes room, or that gives its room up."""
+
+    code: int
+    queue: int
+    partition: int
+    kind: int
+    priority: int
+    job_priority: int
+    preemptible: bool
+    preempts: bool
+    started: int
+
+
+def entry_of(record: Record) -> Entry:
+    mould = record.mould
+    return Entry(
+        *(record.code, mould.queue, mould.partition, mould.kind, record.priority, record.job_priority),
+        *(record.preemptible, mould.preempts, record.started),
+    )
+
+
+def entry_in_columns(work: WorkloadColumns, row: int) -> Entry:
+    return Entry(
+        code=int(work.state[row]),
+        queue=int(work.queue[row]),
+        partition=int(work.partition[row]),
+        kind=int(work.kind[row]),
+        priority=int(work.priority[row]),
+        job_priority=int(work.job_priority[row]),
+        preemptible=bool(work.preemptible[row]),
+        preempts=bool(work.preempts[row]),
+        started=int(work.started[row]),
+    )
 
 
 def write(state: State, rows: dict[int, None]) -> None:

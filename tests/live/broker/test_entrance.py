@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import os
 import socket
 import tempfile
@@ -96,6 +97,22 @@ def test_an_account_without_a_job_is_not_let_in(folder: Path, owners: tuple[int,
 
 def test_the_servers_own_account_is_let_in(folder: Path) -> None:
     assert asyncio.run(asked(folder, (), os.geteuid())) == b"hello"
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_a_connection_that_arrives_while_the_entrance_closes_is_closed(folder: Path, turns: int) -> None:
+    async def closing(line: socket.socket) -> None:
+        async with guarded(folder) as front:
+            line.connect(str(front))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(60)
+        asyncio.run(closing(line))
+        with suppress(ConnectionResetError):
+            assert line.recv(1) == b""
+    gc.collect()  # what was left open would be said here, and fail the test
 
 
 def test_no_more_come_in_than_there_is_room_for(folder: Path) -> None:

@@ -186,6 +186,9 @@ def test_events_are_a_line_each(call: Call) -> None:
     assert [lines[0]["after"], lines[0]["workload"]] == ["pending", "first"]
     assert [line["number"] for line in lines] == sorted(line["number"] for line in lines)
     assert len(call("events", "first", "--tail", "1", "--json").out.splitlines()) == 1
+    assert call("events", "first", "--tail", "9" * 20).out == call("events", "first").out
+    for command in ("decisions", "audit"):
+        assert call(command, "--tail", "9" * 20).code == 0
 
 
 @pytest.mark.usefixtures("busy")

@@ -148,6 +148,7 @@ def test_both_streams_are_printed_as_they_were_written(server: Served, call: Cal
     assert call("logs", "both", "--stdout").out == "one\nthree\n"
     assert call("logs", "both", "--stderr").out == "two\nend"
     assert call("logs", "both", "--stdout", "--stderr", "--tail", "2").out == "three\nend"
+    assert call("logs", "both", "--tail", "9" * 20).out == call("logs", "both").out
     assert call("logs", "both", "--follow").out == "one\ntwo\nthree\nend"
     assert call("logs", "both", "--json").out == '"one"\n"two"\n"three"\n"end"\n'
 

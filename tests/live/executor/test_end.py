@@ -71,6 +71,49 @@ def test_a_kill_needs_no_grace(stand: Stand) -> None:
     assert stand.wait(Exited, "job") == Exited("job", 1, signal=9, told=True)
 
 
+def test_who_is_killed_at_once_has_it_written_down_why(stand: Stand) -> None:
+    stand.run("job", shell(IGNORES))
+    stand.said("job", "ready")
+    stand.executor.kill(Kill("job", 1, "cancel"))
+
+    assert stand.wait(Exited, "job").cause == "cancel"
+
+
+@pytest.mark.parametrize("again", ["terminate", "kill"])
+def test_who_was_cancelled_was_so_whatever_it_was_told_for_before(stand: Stand, again: str) -> None:
+    stand.run("job", shell(IGNORES))
+    stand.said("job", "ready")
+    stand.terminate("job", cause="preempt")
+    if again == "kill":
+        stand.executor.kill(Kill("job", 1, "cancel"))
+    else:
+        stand.terminate("job", grace_s=0.1, cause="cancel")
+
+    assert stand.wait(Exited, "job").cause == "cancel"
+
+
+def test_one_that_lost_its_supervisor_when_it_was_told_has_it_written_down_why(stand: Stand) -> None:
+    stand.run("job", shell(IGNORES))
+    stand.said("job", "ready")
+    stand.terminate("job", cause="preempt")
+    stand.terminate("job", cause="cancel")
+    os.kill(stand.supervisor("job"), signal.SIGKILL)
+
+    ended = stand.wait(Exited, "job")
+    assert ended == Exited("job", 1, lost=True)
+    assert ended.cause == "cancel"
+
+
+def test_an_order_that_came_before_the_start_is_written_down_with_its_cause(stand: Stand) -> None:
+    for number in range(20):
+        name = f"job-{number}"
+        stand.launch(name, task("sleep", "100"))
+        time.sleep(0.001 * (number % 10))
+        stand.terminate(name, cause="cancel")
+
+        assert stand.wait(Exited, name).cause == "cancel"
+
+
 def test_one_that_ended_by_itself_was_not_told(stand: Stand) -> None:
     stand.run("job", shell(f"{STRAY} exit 4"))
 

@@ -107,6 +107,24 @@ def test_under_kueue_a_gang_that_fits_its_quota_waits_for_nodes(start: Start) ->
     assert sorted(live.wait("wide", "running")["nodes"]) == ["n1", "n2"]
 
 
+def test_under_kube_scheduler_a_pod_takes_one_node_and_its_victim_comes_back(start: Start) -> None:
+    nodes = [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")]
+    budgets = [{"name": "kept", "workloads": ["covered"], "allowed": 0}]
+    doctrine = {"name": "kubernetes", "disruption_budgets": budgets}
+    cluster = {"cede": 1, "now": "2026-01-01T00:00:00Z", "doctrine": doctrine, "nodes": nodes}
+    live = start({**cluster, "queues": [{"name": "default"}]})
+    live.runs("covered", POLITE, priority=1)
+    live.runs("open", POLITE, priority=5, preempts=False)
+    live.shell("high", "sleep 0.2", priority=9)
+    live.shell("shy", SLEEPS, priority=7, preempts=False)
+
+    live.completed("high")
+    assert live.client.job("covered")["preempted"] == 0
+    assert live.client.job("open")["preempted"] == 1
+    assert "kubernetes.lower-priority" in live.rules("high")
+    assert live.wait("shy", "running")["nodes"] == live.client.job("high")["nodes"]
+
+
 @pytest.mark.parametrize("saves", [True, False])
 def test_a_group_whose_mode_is_terminate_ends_its_victims(start: Start, saves: bool) -> None:
     live = start(cluster_of("n1", preemption_mode="terminate"))

@@ -116,6 +116,22 @@ def test_jobs_that_went_on_after_the_copy_was_made_have_the_end_they_had(tmp_pat
         assert live.log("third").count("pid") == 1
 
 
+@pytest.mark.parametrize("now", [False, True])
+def test_a_gang_that_was_cancelled_after_the_copy_was_made_stays_cancelled(tmp_path: Path, now: bool) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1", "n2")) as live:
+        live.runs("gang", "trap 'exit 143' TERM; echo ready; while :; do sleep 0.05; done", members=2, requeue="always")
+        copy_store(data, copy)
+        live.client.cancel("gang", now=now)
+        assert live.end("gang")["state"] == "cancelled"
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        found = live.end("gang")
+        assert (found["state"], found["attempt"]) == ("cancelled", 1)
+
+
 def test_who_cancels_a_job_ends_the_attempt_too_that_its_restored_record_did_not_know(tmp_path: Path) -> None:
     data, copy = tmp_path / "data", tmp_path / "copy.db"
     with serving(data, cluster_of("n1")) as live:
@@ -239,6 +255,33 @@ def test_room_that_work_without_a_record_fills_is_not_given_away(tmp_path: Path)
         live.client.end_orphan("after")
         live.completed("large")
         until(lambda: not live.node("n1")["occupied"].get("cpu"))
+    assert_replays(data)
+
+
+def test_room_that_work_fills_whose_record_says_it_is_suspended_is_not_given_away(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1"), compare_every=0.2) as live:
+        live.shell("first", STAYS, cpu=3)
+        live.wait("first", "running")
+        live.shell("parked", STAYS, cpu=3)
+        live.client.suspend("parked")
+        copy_store(data, copy)
+        live.client.cancel("first")
+        live.client.resume("parked")
+        pid = pid_of(live, "parked")
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        live.shell("large", "true", cpu=2)
+        live.shell("other", "true", cpu=1)
+        live.completed("other")
+        assert live.client.job("large")["state"] == "pending"
+        live.client.resume("parked")
+        assert live.wait("parked", "running")["attempt"] == 1
+        assert alive(pid)
+        live.client.cancel("parked")
+        live.completed("large")
     assert_replays(data)
 
 

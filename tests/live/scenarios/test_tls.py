@@ -1,9 +1,14 @@
 """A server that speaks https, and who takes it for what it says it is."""
 
+import gc
 import shutil
 import socket
+import ssl
 import subprocess
+import tracemalloc
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +19,7 @@ from cede.live.client import Client, ClientError
 from cede.live.config import ServerConfig
 from cede.live.server import LiveServer, check_exposure
 from cede.model.errors import CedeError, InputError
-from tests.live.serving import Live, serving
+from tests.live.serving import Live, serving, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
 
@@ -83,6 +88,42 @@ def test_a_handshake_that_never_ends_is_given_up(live: Live, monkeypatch: pytest
     assert live.client.health()["status"] == "ok"
 
 
+def test_a_connection_takes_little_memory_from_its_beginning(live: Live) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    count = 50
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        with ExitStack() as stack:
+            for _ in range(count):
+                line = stack.enter_context(socket.create_connection(("127.0.0.1", port_of(live)), timeout=30))
+                stack.enter_context(context.wrap_socket(line))
+            now, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (now - before) / count < 64 * 1024
+
+
+def test_nobody_shakes_hands_with_those_who_had_to_make_room(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    """However many come at once: what a handshake takes is held by as many as may be connected."""
+    few = 20
+    config = ServerConfig(port=0, data=tmp_path, tls_cert=certificate[0], tls_key=certificate[1], connections=few)
+    server = LiveServer(config, None)
+    port = urlsplit(server.start().url).port
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        for _ in range(20 * few):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+
+        def handshakes() -> int:
+            gc.collect()
+            return sum(isinstance(one, SSLProtocol) for one in gc.get_objects())
+
+        until(lambda: handshakes() <= few, within=5.0)
+
+
 def test_plain_http_is_not_answered(live: Live) -> None:
     with socket.create_connection(("127.0.0.1", port_of(live)), timeout=30) as line:
         line.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -108,7 +149,7 @@ def test_this_machine_needs_no_tls(host: str) -> None:
 def test_files_that_are_no_certificate_and_key_are_refused(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
     config = ServerConfig(port=0, data=tmp_path, tls_cert=certificate[1], tls_key=certificate[0])
 
-    with pytest.raises(CedeError, match="no certificate and key that TLS can use"):
+    with pytest.raises(CedeError, match="that TLS can use: one of the two is not in them in PEM"):
         LiveServer(config, None).start()
     with pytest.raises(InputError, match="tls_key: there is a key, but no certificate"):
         check_exposure(ServerConfig(tls_key=certificate[1]))

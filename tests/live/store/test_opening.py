@@ -31,6 +31,16 @@ def test_the_newest_migration_is_the_one_the_code_looks_for() -> None:
     assert ScriptDirectory.from_config(config).get_current_head() == HEAD
 
 
+def test_readers_keep_few_pages_in_memory(url: str) -> None:
+    """However large the database grows: there are many, and what they keep is of no use after the next write."""
+    store = Store.open(url)
+    with store._reads() as connection:
+        pages = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
+    store.close()
+
+    assert -256 <= pages < 0
+
+
 def test_a_newer_database_is_refused_with_both_revisions_and_left_alone(url: str) -> None:
     store = Store.open(url)
     submitted(store, job("a"))

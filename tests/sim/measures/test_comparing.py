@@ -3,7 +3,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cede.sim.comparing import ONE_REPEAT, PAIRED, Compared, Run, table, to_json
+from cede.sim.comparing import PAIRED, Compared, Run, table, to_json
 from cede.sim.measures.measure import measure
 from cede.sim.measures.measured import Measured
 from tests.sim.results import Job, Ran, result_of
@@ -31,45 +31,78 @@ def marks(key: str, runs: Mapping[str, list[float | None]]) -> str:
     return "".join("*" if cell.best else "~" if cell.within_noise else "-" for cell in cells)
 
 
+NOISE = (0.1, -0.1, 0.2, -0.2, 0.05)
+
+
+def around(value: float, spread: float = 1.0) -> list[float | None]:
+    """Five values about this one, one for each seed."""
+    return [value + spread * noise for noise in NOISE]
+
+
 @pytest.mark.parametrize(
     ("key", "runs", "expected"),
     [
-        pytest.param("wait_mean", {"a": [5], "b": [3]}, "-*", id="less waiting is better"),
-        pytest.param("goodput", {"a": [0.5], "b": [0.3]}, "*-", id="more goodput is better"),
-        pytest.param("jobs", {"a": [5], "b": [3]}, "--", id="no number of jobs is better"),
-        pytest.param("wait_mean", {"a": [3], "b": [3]}, "--", id="equals have no best"),
-        pytest.param("wait_mean", {"a": [3], "b": [3], "c": [4]}, "**-", id="two may be best"),
-        pytest.param("goodput", {"a": [0.3], "b": [0.1 + 0.2], "c": [0.1]}, "**-", id="last digits are no difference"),
-        pytest.param("wait_mean", {"a": [None], "b": [3], "c": [4]}, "-*-", id="who has no number is not the best"),
-        pytest.param("wait_mean", {"a": [None], "b": [3]}, "--", id="one number alone is not the best"),
-        pytest.param("wait_mean", {"a": [10, 20, 30], "b": [11, 21, 31]}, "*-", id="always one more is no noise"),
-        pytest.param("wait_mean", {"a": [10, 20, 30], "b": [12, 18, 31]}, "*~", id="more or less is noise"),
-        pytest.param("wait_mean", {"a": [1, 2], "b": [1.1, 2.3]}, "*~", id="two repeats tell little"),
+        pytest.param("wait_mean", {"a": [5] * 5, "b": [3] * 5}, "-*", id="less waiting is better"),
+        pytest.param("goodput", {"a": [0.5] * 5, "b": [0.3] * 5}, "*-", id="more goodput is better"),
+        pytest.param("jobs", {"a": [5] * 5, "b": [3] * 5}, "--", id="no number of jobs is better"),
+        pytest.param("wait_mean", {"a": [3] * 5, "b": [3] * 5}, "--", id="equals have no best"),
+        pytest.param("wait_mean", {"a": [3] * 5, "b": [3] * 5, "c": [4] * 5}, "**-", id="two may be best"),
+        pytest.param("goodput", {"a": [0.3] * 5, "b": [0.1 + 0.2] * 5, "c": [0.1] * 5}, "**-", id="last digits"),
+        pytest.param("wait_mean", {"a": [None] * 5, "b": [3] * 5, "c": [4] * 5}, "-*-", id="none is not the best"),
+        pytest.param("wait_mean", {"a": [None] * 5, "b": [3] * 5}, "--", id="one number alone is not the best"),
+        pytest.param("wait_mean", {"a": [10, 20, 30, 5, 9], "b": [11, 21, 31, 6, 10]}, "*-", id="always one more"),
+        pytest.param("wait_mean", {"a": [10, 20, 30, 5, 9], "b": [12, 18, 31, 8, 7]}, "*~", id="more or less is noise"),
+        pytest.param("wait_mean", {"a": [1, 2, 1, 2], "b": [3, 4, 3, 4]}, "--", id="four repeats are too few"),
     ],
 )
-def test_the_best_is_marked_and_what_is_within_noise_of_it(
+def test_the_best_is_marked_and_what_chance_may_have_put_behind_it(
     key: str, runs: dict[str, list[float | None]], expected: str
 ) -> None:
     assert marks(key, runs) == expected
 
 
 def test_differences_are_taken_seed_by_seed() -> None:
-    """Their ranges overlap widely, but on every trace b takes between 1 and 1.2 longer."""
-    found = compared("wait_mean", {"a": [10, 20, 30], "b": [11, 21.1, 31.2]}).row("wait_mean")
+    """Their ranges overlap widely, but on every trace b takes between 1 and 1.4 longer."""
+    found = compared("wait_mean", {"a": [10, 20, 30, 40, 50], "b": [11, 21.1, 31.2, 41.3, 51.4]}).row("wait_mean")
 
     best, other = found.cells
-    assert (best.value, best.low, best.high, best.spread) == (20, 10, 30, 10)
-    assert other.difference == pytest.approx(1.1)
-    assert other.spread == pytest.approx(0.1)
+    assert (best.value, best.low, best.high, best.best) == (30, 10, 50, True)
+    assert other.difference == pytest.approx(1.2)
+    assert other.chance is not None
+    assert other.chance < 0.001
     assert not other.within_noise
 
 
-def test_the_edge_of_noise_is_students_interval() -> None:
-    """Of 3 differences with mean 1 and standard deviation s the interval is 4.303 s / sqrt(3) to each side."""
-    edge = 1 * 3**0.5 / 4.303
+def test_several_runs_are_held_against_the_best_with_holms_correction() -> None:
+    """Alone a difference with p of about 0.04 is told apart; as the smallest of three it would take 0.0167."""
+    a: list[float | None] = [5.0] * 5
+    b: list[float | None] = [5 + 1.0 + spread for spread in (-1.0, 0.5, -0.6, 0.9, 0.2)]
+    noisy: list[float | None] = [5 + spread for spread in (-3.0, 4.0, -2.0, 3.0, -1.0)]
+    [_, alone] = compared("wait_mean", {"a": a, "b": b}).row("wait_mean").cells
 
-    assert marks("wait_mean", {"a": [5, 5, 5], "b": [6 - edge * 0.99, 6, 6 + edge * 0.99]}) == "*-"
-    assert marks("wait_mean", {"a": [5, 5, 5], "b": [6 - edge * 1.01, 6, 6 + edge * 1.01]}) == "*~"
+    assert alone.chance is not None
+    assert 0.0167 < alone.chance < 0.05
+    assert marks("wait_mean", {"a": a, "b": b}) == "*-"
+    assert marks("wait_mean", {"a": a, "b": b, "c": noisy, "d": noisy}) == "*~~~"
+
+
+def undone(refused: float, waits: float) -> Measured:
+    values = {"wait_mean": waits, "refused_share": refused, "failed_share": 0.0, "compared": 9.0, "jobs": 10.0}
+    return Measured("d", "1", "gpu", (0, 10), {("all", "all"): values}, ())
+
+
+def test_a_run_that_is_not_judged_has_no_mark_though_its_number_is_the_best() -> None:
+    runs = [
+        Run("lazy", "d", {}, [undone(0.3, 1 + noise) for noise in NOISE], range(5), judged=False),
+        Run("good", "d", {}, [undone(0.0, 5 + noise) for noise in NOISE], range(5)),
+        Run("slow", "d", {}, [undone(0.0, 9 + noise) for noise in NOISE], range(5)),
+    ]
+
+    cells = table(runs).row("wait_mean").cells
+
+    assert [(cell.best, cell.within_noise) for cell in cells] == [(False, False), (True, False), (False, False)]
+    assert runs[0].undone == pytest.approx(0.3)
+    assert cells[0].difference is None
 
 
 def test_only_seeds_that_both_have_are_paired() -> None:
@@ -79,12 +112,21 @@ def test_only_seeds_that_both_have_are_paired() -> None:
     assert table([one, two]).row("wait_mean").cells[1].difference == 1
 
 
-def test_one_repeat_says_nothing_about_noise_and_that_is_said() -> None:
-    once = compared("wait_mean", {"a": [1], "b": [1.0001]})
+def test_few_repeats_say_nothing_about_chance_and_that_is_said() -> None:
+    once = compared("wait_mean", {"a": [1], "b": [2]})
 
-    assert [cell.within_noise for cell in once.row("wait_mean").cells] == [False, False]
-    assert once.stated[-1] == ONE_REPEAT
-    assert compared("wait_mean", {"a": [1, 1], "b": [2, 2]}).stated[-1] == PAIRED
+    assert [cell.best for cell in once.row("wait_mean").cells] == [False, False]
+    assert "each run was replayed once" in once.stated[-1]
+    assert "replayed 2 times" in compared("wait_mean", {"a": [1, 1], "b": [2, 2]}).stated[-1]
+    assert compared("wait_mean", {"a": [1] * 5, "b": [2] * 5}).stated[-1] == PAIRED
+
+
+def test_runs_that_do_not_backfill_alike_are_told_of() -> None:
+    runs = [Run(name, "d", {"backfill": how}, [measured(1)]) for name, how in (("a", "easy"), ("b", "off"))]
+
+    assert table(runs).stated[0] == (
+        "Runs do not backfill alike, and part of a difference in waits is that (easy: a; off: b)."
+    )
 
 
 def test_a_group_that_only_one_run_has_is_a_row_too() -> None:
@@ -118,16 +160,18 @@ def test_as_data_it_is_the_same_every_time_and_has_what_the_page_says() -> None:
         for label, start in (("early", 0), ("late", 5))
     ]
 
-    data = to_json(table(runs))
+    data = to_json(table(runs), {"basis": "two runs"})
 
-    assert json.dumps(data) == json.dumps(to_json(table(list(runs))))
-    assert list(data) == ["schema", "repeats", "stated", "measures", "runs", "rows"]
+    assert json.dumps(data) == json.dumps(to_json(table(list(runs)), {"basis": "two runs"}))
+    assert list(data) == ["schema", "repeats", "judgement", "stated", "measures", "runs", "rows"]
     assert data["runs"][1] == {
         "label": "late",
         "doctrine": "backendai",
         "edition": "26.8",
         "settings": {"x": 1},
         "seeds": [0],
+        "judged": True,
+        "undone": 0.0,
         "resource": "gpu",
         "windows_us": [[0, 9_000_000]],
     }
@@ -141,5 +185,6 @@ def test_as_data_it_is_the_same_every_time_and_has_what_the_page_says() -> None:
         "within_noise": False,
         "difference": 5,
         "spread": None,
+        "chance": None,
         "repeats": [5],
     }

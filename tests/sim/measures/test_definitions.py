@@ -1,5 +1,5 @@
 from cede.sim.measures.definitions import BY_KEY, MEASURES
-from cede.sim.measures.measure import measure
+from cede.sim.measures.measure import Yard, measure
 from docs.blocks import ROOT
 from docs.drawn_sim import measures
 from docs.generate import filled
@@ -16,7 +16,7 @@ def test_every_measure_is_defined_and_every_definition_is_measured() -> None:
         queues=[queue("a", 4), queue("b")],
     )
 
-    found = measure(everything)
+    found = measure(everything, yard=Yard({9: 1}, {"gpu": 2.0}))
 
     assert set(found.values["all", "all"]) == set(BY_KEY)
     assert [key for key, value in found.values["all", "all"].items() if value is None] == []

@@ -169,7 +169,7 @@ def test_warm_up_leaves_out_the_first_jobs_and_the_time_before_the_next() -> Non
 @pytest.mark.parametrize("wrong", [{"warm_up": 1.0}, {"warm_up": -0.1}, {"bound_s": -1}])
 def test_a_share_or_a_bound_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="not"):
-        measure(FOUR, **wrong)
+        measure(FOUR, warm_up=wrong.get("warm_up", 0.0), bound_s=wrong.get("bound_s", 10.0))
 
 
 def test_a_replay_without_jobs_has_no_means() -> None:

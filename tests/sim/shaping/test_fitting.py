@@ -248,4 +248,4 @@ def test_a_trace_can_be_replayed_on_the_cluster_file_it_gives_to_start_from() ->
 
     document = parse_document(starting_cluster(trace, {"name": "backendai"}, nodes=1, capacity={"gpu": 8}))
 
-    assert column(fit(trace, document.nodes, document.queues), "queue") == ["red", "default"]
+    assert column(fit(trace, document.nodes, document.queues), "queue") == ["root.red", "root.default"]

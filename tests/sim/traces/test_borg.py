@@ -45,7 +45,8 @@ def test_what_is_left_out_or_not_known_is_noted() -> None:
 def test_machines_can_be_given() -> None:
     nodes = read(DATA / "borg_tasks.csv", machines=DATA / "borg_machines.csv").nodes
 
-    assert [(node.count, node.capacity["cpu"]) for node in nodes] == [(2, NANO), (3, NANO // 2)]
+    assert [node.capacity["cpu"] for node in nodes] == [NANO] * 2 + [NANO // 2] * 3
+    assert [node.count for node in nodes] == [None] * 5
 
 
 def test_evictions_are_read_in_order() -> None:

@@ -92,7 +92,7 @@ def test_borg_has_its_tasks_and_its_evictions() -> None:
     by_priority = evictions_by_priority(evictions)
 
     assert trace.jobs.height == 614_019 - 40_417
-    assert len(trace.nodes) == 10
+    assert len(trace.nodes) == 12_583
     assert evictions.height == 219_839
     assert dict(by_priority.select("priority", "evictions").iter_rows())[0] == 199_239
     assert int(by_priority["evictions"].sum()) == 219_839

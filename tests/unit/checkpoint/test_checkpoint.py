@@ -13,6 +13,7 @@ import pytest
 import cede.checkpoint
 from cede.checkpoint import Checkpoint
 from cede.checkpoint import checkpoint as module
+from cede.checkpoint.by_shm import HINT, LENGTH, MAGIC
 from cede.checkpoint.place import Place, place_in, signal_number
 
 
@@ -297,3 +298,56 @@ def test_who_saved_goes_on_when_its_answer_is_written_and_not_before(unwritable:
 
         assert answer(unwritable, "done") == "1"
         frees.join()
+
+
+CANNOT_SAVE = """
+import os, signal, sys, time
+from pathlib import Path
+import cede.checkpoint
+
+folder = Path(os.environ["CEDE_CONTROL_DIR"])
+
+@cede.checkpoint.on_hint
+def save(ck):
+    raise OSError(28, "No space left on device")
+
+os.kill(os.getpid(), signal.SIGUSR1)
+end = time.monotonic() + 60
+while not (folder / "failed").exists() and time.monotonic() < end:
+    time.sleep(0.01)
+print("it goes on")
+"""
+
+
+def test_a_save_that_fails_is_told_though_its_traceback_can_be_written_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "hint").write_text(json.dumps({"hint": 1, "leaving": False}), encoding="ascii")
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", CANNOT_SAVE],
+            env=os.environ | under(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            timeout=300,
+            check=True,
+        )
+
+    assert ran.stdout == "it goes on\n"
+    assert answer(tmp_path, "failed").startswith("1 OSError: [Errno 28] No space left")
+
+
+@pytest.mark.parametrize("seconds", [1e12, float("inf")])
+def test_no_number_of_seconds_is_too_large_to_be_asked_for(tmp_path: Path, seconds: float) -> None:
+    with (tmp_path / "flag").open("wb") as file:
+        file.write(MAGIC.ljust(LENGTH, b"\0"))
+    for protocol in ("signal", "shm"):
+        with cede.checkpoint.listening(environment=under(tmp_path, protocol)) as ck:
+            if protocol == "signal":
+                ask(tmp_path, 1)
+            else:
+                with (tmp_path / "flag").open("r+b") as file:
+                    file.seek(HINT)
+                    file.write((1).to_bytes(4, "little"))
+            assert ck.wanted()
+            ck.defer(seconds)
+            assert not ck.wanted()

@@ -177,7 +177,7 @@ def test_the_examples_have_no_findings(path: Path, capsys: Capture) -> None:
 
 
 def test_doctrines_are_listed_with_their_editions(capsys: Capture) -> None:
-    assert "backendai   bep-1014, 26.8" in called(capsys, "doctrines").out
+    assert "backendai    bep-1014, 26.8" in called(capsys, "doctrines").out
     assert called(capsys, "doctrines", "--json").data[0]["editions"] == ["bep-1014", "26.8"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import cede
+from cede.doctrines.catalog import DIALECTS
 from cede.sim.traces.reading import read
 from tests.unit.cli.calls import called
 
@@ -41,7 +42,8 @@ def test_demand_is_told_as_if_nobody_had_to_wait(jobs: str, capsys: Capture) -> 
 
     assert (found["jobs"], found["span"], found["resource"]) == (3, 7200, "gpu")
     gpu = found["demand"]["gpu"]
-    assert gpu["mean"] == pytest.approx((4 * 2 + 8 * 1 + 0.5) / 2)
+    assert gpu["offered"] == pytest.approx((4 * 2 + 8 * 1 + 0.5) / 2)
+    assert gpu["mean"] <= gpu["peak"]
     assert gpu["peak"] == 12
     assert gpu["capacity"] is None
     assert [(band["up_to"], band["jobs"]) for band in found["sizes"]] == [(1, 1), (4, 1), (8, 1)]
@@ -73,14 +75,15 @@ def test_what_is_written_is_mapped_and_cut(jobs: str, capsys: Capture) -> None:
 def test_a_cluster_file_to_start_from_has_the_queues_and_can_be_loaded(jobs: str, capsys: Capture) -> None:
     arguments = ("--mapping", "map.yaml", "--cluster-out", "c.yaml", "--nodes", "2", "--gpus", "8", "--memory", "64Gi")
     told(capsys, jobs, *arguments)
-    document = cede.load("c.yaml").to_dict()
+    document: Any = cede.load("c.yaml").to_dict()
 
-    assert document["doctrine"] == {"name": "backendai"}
-    assert [node["name"] for node in document["nodes"]] == ["node-0", "node-1"]  # type: ignore[attr-defined]
-    assert document["queues"] == [
-        {"name": name, "settings": {"preemptible_priority": 1, "preemption_mode": "suspend"}}
-        for name in ("dev", "prod")
-    ]
+    assert document["doctrine"]["name"] == "backendai"
+    assert [node["name"] for node in document["nodes"]] == ["node-0", "node-1"]
+    assert [queue["name"] for queue in document["queues"]] == ["root", "root.dev", "root.prod"]
+    for queue in document["queues"][1:]:
+        own = {key: value for key, value in queue["settings"].items() if key not in DIALECTS}
+        assert own == {"preemptible_priority": 1, "preemption_mode": "suspend"}
+        assert {"kueue", "yunikorn", "ytsaurus"} <= set(queue["settings"])
     assert called(capsys, "lint", "c.yaml", "--strict").code == 0
 
 
@@ -100,8 +103,9 @@ def test_queues_of_a_kueue_cluster_share_it_evenly(jobs: str, capsys: Capture) -
     told(capsys, jobs, *arguments)
     queues: Any = cede.load("c.yaml").to_dict()["queues"]
 
-    assert [queue["guaranteed"] for queue in queues] == [{"gpu": 5}, {"gpu": 4}]
-    assert {queue["parent"] for queue in queues} == {"all"}
+    assert [queue["name"] for queue in queues] == ["root", "root.dev", "root.prod"]
+    assert [queue["guaranteed"] for queue in queues[1:]] == [{"gpu": 5}, {"gpu": 4}]
+    assert {queue["parent"] for queue in queues[1:]} == {"root"}
 
 
 def test_the_nodes_a_trace_names_are_those_of_the_cluster(capsys: Capture, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_what_runs_on_a_node_that_goes_down_is_killed_and_runs_elsewhere_by_its_
     run_victim(world, terms=terms(requeue=requeue))
     (node,) = world.job("old").nodes
     step = world.feed(SetNode(node, "down"))
-    assert step.orders[-1] == Kill("old", 1)
+    assert step.orders[-1] == Kill("old", 1, "node")
     world.exit("old")
 
     assert world.phase("old") == phase
@@ -128,7 +128,7 @@ def test_a_node_that_is_down_is_killed_on_again_until_its_processes_are_gone() -
     survives_restart(world)
     step = world.wait(10)
 
-    assert step.orders == [Kill("old", 1)]
+    assert step.orders == [Kill("old", 1, "node")]
 
 
 @pytest.mark.parametrize("word", ["cordoned", "down"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.engine.drive.facts import Checkpointed, Exited
+from cede.engine.drive.facts import Cancel, Checkpointed, Exited
 from cede.engine.drive.terms import Requeue
 from tests.unit.drive.worlds import WORLDS, claimed, nodes, run_victim, terms
 
@@ -157,3 +157,46 @@ def test_one_that_was_told_to_go_before_it_began_and_whose_record_knows_nothing_
 
     assert [one.rule for one in step.transitions][:1] == ["live.told-before"]
     assert not any(one.after == "failed" for one in step.transitions)
+
+
+@pytest.mark.parametrize("which", sorted(WORLDS))
+@pytest.mark.parametrize("stage", ["hinted", "told"])
+def test_one_that_was_cancelled_while_its_record_says_it_makes_way_is_cancelled(which: str, stage: str) -> None:
+    """As after a store was restored: the record is of before somebody cancelled it."""
+    world = claimed(WORLDS[which]())
+    if stage == "told":
+        world.save("old", after=1)
+    leaving = world.job("old").leaving
+    assert leaving is not None
+    assert leaving.stage == stage
+    world.exit("old", 143, after=1, told=True, cause="cancel")
+
+    assert world.phase("old") == "cancelled"
+    assert world.job("old").preempted == 0
+    assert world.phase("new") == "starting"
+
+
+@pytest.mark.parametrize("which", sorted(WORLDS))
+def test_one_that_was_told_to_go_while_its_record_says_it_was_only_asked_makes_way(which: str) -> None:
+    world = claimed(WORLDS[which]())
+    world.exit("old", 143, after=1, told=True, cause="preempt")
+
+    assert (world.phase("old"), world.job("old").preempted) == ("pending", 1)
+    assert world.phase("new") == "starting"
+
+
+@pytest.mark.parametrize("which", sorted(WORLDS))
+def test_one_that_lost_its_supervisor_after_a_cancel_that_its_record_does_not_know_is_cancelled(which: str) -> None:
+    world = WORLDS[which]()
+    run_victim(world, terms=terms(requeue="always"))
+    world.exit("old", after=1, lost=True, cause="cancel")
+
+    assert world.phase("old") == "cancelled"
+
+
+def test_one_that_was_cancelled_stays_so_whatever_it_was_told_for_first() -> None:
+    world = claimed()
+    world.feed(Cancel("old"), after=1)
+    world.exit("old", 143, after=1, told=True, cause="preempt")
+
+    assert world.phase("old") == "cancelled"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Cancel, Exited, Fact, SetNode, Submit
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Backfill, Ways
@@ -143,3 +144,12 @@ def test_members_that_differ_are_no_problem_beside_plain_ones() -> None:
     parts = [{"name": "p", "count": 2, "requests": {"gpu": 1}}, {"name": "q", "count": 1, "requests": {"gpu": 2}}]
     pair.feed(1, Submit(entry("x", {"queue": "b", "pod_sets": parts})))
     assert running(pair) == ["x"]
+
+
+def test_where_nobody_waits_no_plan_is_made() -> None:
+    driver = Driver(cluster([(1, 2)]), 0, Ways(at_once=True, walltimes=False))
+
+    assert driver.feed(1, [job("x")]).plans == 1
+    assert driver.feed(2, [Exited("x", 1, 0)]).plans == 0
+    assert driver.feed(3, [job("y")]).plans == 1
+    assert driver.jobs["y"].nodes

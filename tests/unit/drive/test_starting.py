@@ -53,10 +53,10 @@ def test_one_that_does_not_begin_in_time_is_killed_and_has_failed_as_by_its_node
     world.submit("w", cpu=1, terms=terms(requeue=requeue, start_timeout=60))
     assert world.wait(59).orders == []
 
-    assert world.wait(1).orders == [Kill("w", 1)]
+    assert world.wait(1).orders == [Kill("w", 1, "start")]
     assert world.phase("w") == "starting"
     survives_restart(world)
-    assert world.driver.outstanding() == [Kill("w", 1)]
+    assert world.driver.outstanding() == [Kill("w", 1, "start")]
     world.exit("w", None, signal=9, told=True)
 
     assert world.phase("w") == phase
@@ -69,7 +69,7 @@ def test_one_that_begins_after_it_was_given_up_does_not_run_on() -> None:
     world.wait(60)
     world.begin("w", after=1)
     assert world.phase("w") == "starting"
-    assert world.wait(9).orders == [Kill("w", 1)]
+    assert world.wait(9).orders == [Kill("w", 1, "start")]
     world.exit("w")
 
     assert (world.phase("w"), world.job("w").rule) == ("failed", "live.start-timeout")

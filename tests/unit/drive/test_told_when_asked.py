@@ -20,7 +20,8 @@ from cede.model.lifecycle import Phase
 from cede.model.times import SECOND
 
 WAITING = 2_000
-EDITIONS = [(name, edition) for name in BUILT for edition in find(name).editions]
+EDITIONS = [(name, edition) for name in BUILT for edition in find(name).editions if edition in find(name).incremental]
+"""An assembled doctrine makes a whole plan for every event."""
 
 
 @dataclass

@@ -155,13 +155,15 @@ def test_entries_go_before_others_come_and_values_are_set_last() -> None:
     assert found["workloads"][1] == {"name": "in", "queue": "q", "priority": 4}
 
 
-def test_another_edition_keeps_the_doctrines_settings_and_another_doctrine_does_not() -> None:
+def test_settings_stay_with_the_doctrine_that_they_are_of() -> None:
     data = {"doctrine": {"name": "kueue", "preemption": "FairSharing"}}
 
     assert changed(data, WhatIf("kueue/0.20")) == {
         "doctrine": {"name": "kueue", "edition": "0.20", "preemption": "FairSharing"}
     }
-    assert changed(data, WhatIf("lattice")) == {"doctrine": {"name": "lattice"}}
+    assert changed(data, WhatIf("lattice")) == {
+        "doctrine": {"name": "lattice", "settings": {"kueue": {"preemption": "FairSharing"}}}
+    }
 
 
 def test_every_change_that_cannot_be_made_is_told() -> None:

@@ -34,19 +34,22 @@ BAD: dict[str, tuple[object, list[str]]] = {
     "an unknown doctrine": (
         "kuue",
         [
-            "doctrine: no doctrine is called 'kuue'; there are kueue, yunikorn, ytsaurus, backendai, lattice"
-            " (did you mean 'kueue'?)"
+            "doctrine: no doctrine is called 'kuue'; there are kueue, yunikorn, ytsaurus, backendai, lattice, "
+            "kubernetes (did you mean 'kueue'?)"
         ],
     ),
     "an unknown doctrine in an object": (
         {"name": "Lattice"},
         [
-            "doctrine.name: no doctrine is called 'Lattice'; there are kueue, yunikorn, ytsaurus, backendai, lattice"
-            " (did you mean 'lattice'?)"
+            "doctrine.name: no doctrine is called 'Lattice'; there are kueue, yunikorn, ytsaurus, backendai, lattice, "
+            "kubernetes (did you mean 'lattice'?)"
         ],
     ),
     "no name": ({"edition": "1.9"}, ["doctrine.name: this key is required and missing"]),
-    "a number": (5, ["doctrine: 5 is no doctrine; name one of kueue, yunikorn, ytsaurus, backendai, lattice"]),
+    "a number": (
+        5,
+        ["doctrine: 5 is no doctrine; name one of kueue, yunikorn, ytsaurus, backendai, lattice, kubernetes"],
+    ),
     "an unknown edition": (
         {"name": "lattice", "edition": "polcy"},
         ["doctrine.edition: lattice has no edition 'polcy'; there are policy, core (did you mean 'policy'?)"],
@@ -162,7 +165,7 @@ QUEUES: dict[str, tuple[object, dict[str, Any], list[str]]] = {
     "YTsaurus's settings": ("ytsaurus", {"mode": "fifo", "integral_guarantees": {"resource_flow": {"cpu": 1}}}, []),
     "an unknown setting of YTsaurus": (
         "ytsaurus",
-        {"mode": "fifo", "whatever": {"a": 1}},
+        {"mode": "fifo", "whatever": 1},
         ["whatever: there is no key 'whatever'"],
     ),
     "a starvation clock that is no time": (
@@ -181,6 +184,7 @@ def test_the_editions_are_those_of_the_contract_and_the_first_is_the_default() -
         "ytsaurus": ("docs", "25.4"),
         "backendai": ("bep-1014", "26.8"),
         "lattice": ("policy", "core"),
+        "kubernetes": ("1.36",),
     }
 
 

@@ -68,3 +68,24 @@ def test_states_follow_the_clock_and_comparisons_are_strict(ago: float, before: 
 @pytest.mark.parametrize(("ago", "state"), [(31, STARVING), (121, STARVING), (29, AGGRESSIVE)])
 def test_with_aggressive_starvation_switched_off_one_starves_plainly_again(ago: float, state: int) -> None:
     assert after(below=True, ago=ago, before=AGGRESSIVE, aggressive=False) == (ago, state)
+
+
+def test_the_clock_that_a_file_gives_an_operation_counts_once() -> None:
+    memory, key = Memory(), ("pool", "listed")
+    Timers(memory).extend([key], [5])
+    assert memory.since[key] == 5
+
+    memory.forget_others(set(), {"listed"})  # it ended
+    again = Timers(memory)
+    again.extend([key], [5])
+
+    assert again.since.tolist() == [UNSET_CLOCK]
+
+
+def test_an_operation_that_no_file_lists_is_forgotten_when_it_ended() -> None:
+    memory = Memory()
+    Timers(memory).extend([("pool", "job")], [None])
+
+    memory.forget_others(set(), {"listed"})
+
+    assert not memory.known

@@ -11,13 +11,13 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from cede.cli.bench import bare
-from cede.doctrines.catalog import BUILT, find
+from cede.doctrines.catalog import DOCUMENTED, find
 
 if TYPE_CHECKING:
     from cede.engine.cluster import Cluster
     from cede.sim.traces.trace import Trace
 
-EDITIONS = [f"{name}/{edition}" for name in BUILT for edition in find(name).editions]
+EDITIONS = [f"{name}/{edition}" for name in DOCUMENTED for edition in find(name).editions]
 SIZES, QUICK_SIZES = (1_000, 4_000, 16_000), (250, 1_000)
 EASY_JOBS, STRICT_JOBS, LARGE_JOBS = 28_467, 122_055, 100_000
 QUICK_PART = 20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cede.cli.live.connection import Data, Token, Url, connected
-from cede.cli.options import Json, example
+from cede.cli.options import Json, countable, example
 
 if TYPE_CHECKING:
     from cede.live.client import Client
@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def audit(
     by: Annotated[str | None, typer.Option(metavar="USER", help="Only of this user.")] = None,
     about: Annotated[str | None, typer.Option(metavar="NAME", help="Only about this workload, node or user.")] = None,
-    tail: Annotated[int, typer.Option(metavar="N", min=1, help="Only the last N.")] = 100,
+    tail: Annotated[int, typer.Option(metavar="N", min=1, callback=countable, help="Only the last N.")] = 100,
     verify: Annotated[
         bool,
         typer.Option(

@@ -11,7 +11,7 @@ import typer
 from cede.cli.certifying import Certify, Certifying, seconds_of
 from cede.cli.live.completing import workloads
 from cede.cli.live.connection import Data, Token, Url, connected
-from cede.cli.options import Json, example
+from cede.cli.options import Json, countable, example
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,7 @@ def decisions(
         str | None,
         typer.Option("--for", metavar="NAME", help="Only with this claimant or victim.", autocompletion=workloads),
     ] = None,
-    tail: Annotated[int, typer.Option(metavar="N", min=1, help="Only the last N.")] = 50,
+    tail: Annotated[int, typer.Option(metavar="N", min=1, callback=countable, help="Only the last N.")] = 50,
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Print the cluster file that the decision was made from.")
     ] = False,

@@ -8,7 +8,7 @@ import typer
 
 from cede.cli.live.completing import workloads
 from cede.cli.live.connection import Data, Token, Url, connected
-from cede.cli.options import example
+from cede.cli.options import countable, example
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,8 @@ def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens.")] = False,
     after: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only behind this one.")] = None,
     tail: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Only the last N; 50 unless --after is given.")
+        int | None,
+        typer.Option(metavar="N", min=0, callback=countable, help="Only the last N; 50 unless --after is given."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
     url: Url = None,

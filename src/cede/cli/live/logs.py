@@ -10,7 +10,7 @@ import typer
 
 from cede.cli.live.asking import Name
 from cede.cli.live.connection import Data, Token, Url, connected
-from cede.cli.options import example
+from cede.cli.options import countable, example
 
 if TYPE_CHECKING:
     from cede.live.client import Client
@@ -34,7 +34,9 @@ def logs(
     ] = "0",
     stdout: Annotated[bool, typer.Option("--stdout", help="Only what it wrote to standard output.")] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="Only what it wrote to standard error.")] = False,
-    tail: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only the last N lines there are.")] = None,
+    tail: Annotated[
+        int | None, typer.Option(metavar="N", min=0, callback=countable, help="Only the last N lines there are.")
+    ] = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Print every line as a JSON string; of all members as an object that says whose."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.options import DEFAULT_SIZE, MaxSize, example
+from cede.cli.options import DEFAULT_SIZE, Doctrine, MaxSize, example
 
 if TYPE_CHECKING:
     from cede.live.config import ServerConfig
@@ -58,6 +58,7 @@ def serve(
         str, typer.Option(metavar="LEVEL", help=f"What goes to standard error: {', '.join(LEVELS)}.")
     ] = "warning",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object when it listens.")] = False,
+    doctrine: Doctrine = None,
     max_size: MaxSize = DEFAULT_SIZE,
 ) -> None:
     """Run a scheduler on this machine, in one process.
@@ -76,26 +77,40 @@ def serve(
         return read_config(config, account or (), **over)
 
     settings = read()
-    document = _document(cluster, nodes, max_size)
+    document = served_document(cluster, nodes, doctrine, max_size)
     # It tells when it is up; nobody may wait for the buffer to be full.
     server = LiveServer(settings, document, nodes=nodes or 1)
     server.run(lambda ready: _tell(ready, settings, json=json), None if config is None else read)
 
 
-def _document(cluster: str | None, nodes: int | None, max_size: str) -> ClusterFile | None:
+def served_document(cluster: str | None, nodes: int | None, doctrine: str | None, max_size: str) -> ClusterFile | None:
+    """The cluster that options ask for; none: that of last time, or this machine."""
     from cede.cli.failures import about
-    from cede.cli.source import load, name_of
+    from cede.cli.source import cluster_of, name_of, read_what_if
     from cede.live.server import check_no_workloads, machine_document
     from cede.model.errors import InputError, Problem
 
     if cluster is None:
+        if doctrine is not None:
+            _know(doctrine, nodes)
         return None if nodes is None else machine_document(nodes)
     if nodes is not None:
         raise InputError([Problem("--nodes", "stands beside a cluster file, which has nodes of its own")])
-    document = load(cluster, max_size).document
+    document = cluster_of(cluster, *read_what_if(cluster, max_size, doctrine, None, None, None)).document
     with about(name_of(cluster)):
         check_no_workloads(document)
     return document
+
+
+def _know(doctrine: str, nodes: int | None) -> None:
+    """Load the file of the doctrine by which the cluster of last time is decided; that says itself by which."""
+    from cede.engine.doctrine_files import load_doctrine, split_file
+    from cede.model.errors import InputError, Problem
+
+    path, edition = split_file(doctrine)
+    if path is None or edition or nodes is not None:
+        raise InputError([Problem(f"--doctrine {doctrine}", "is for a cluster file", "name the file too")])
+    load_doctrine(path)
 
 
 def _log(level: str) -> None:

@@ -42,7 +42,13 @@ class Question:
     ) -> Question:
         """The changes that options ask for, with the files they name."""
         from cede.cli.source import entries_of
+        from cede.engine.doctrine_files import split_file
+        from cede.model.errors import InputError, Problem
 
+        if doctrine is not None and split_file(doctrine)[0] is not None:
+            message = "is a file of yours, and a running server decides by doctrines that it has itself"
+            hint = "save its cluster with `cede snapshot`, and ask about that file"
+            raise InputError([Problem(f"--doctrine {doctrine}", message, hint)])
         found = [(source, entry) for source in add or () for entry in entries_of(source, max_size)]
         entries = tuple(_plain(entry) for _, entry in found)
         return cls(doctrine, tuple(set_ or ()), tuple(without or ()), entries, tuple(source for source, _ in found))

@@ -29,26 +29,26 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
     if made.workload is None or not made.victims:
         return
     claimant = state.work_index[made.workload]
-    settings = settings_of(state.tree.settings(int(state.work.queue[claimant])), edition)
-    if not state.work.preempts[claimant]:
+    own = state.entry(claimant)
+    settings = settings_of(state.settings_of(own.queue), edition)
+    if not own.preempts:
         yield f"{made.workload} never preempts, yet it has victims"
     if edition == SHIPPED and not settings.enabled:
         yield f"the group of {made.workload} does not preempt"
     highest: int | None = None
-    if edition == SHIPPED and KINDS[state.work.kind[claimant]] == "system":
+    if edition == SHIPPED and KINDS[own.kind] == "system":
         waiting = [row for row in state.pending if _beside(state, settings, claimant, row)]
         highest = max((int(state.work.job_priority[row]) for row in waiting), default=None)
         if highest is None:
             yield f"{made.workload} is system work and waits alone, yet it has victims"
     for victim in made.victims:
         row = state.work_index[victim.workload]
+        taken = state.entry(row)
         for complaint in _about(state, edition, settings, claimant, row):
             yield f"{victim.workload} {complaint}"
-        if highest is not None and int(state.work.job_priority[row]) >= highest:
+        if highest is not None and taken.job_priority >= highest:
             yield f"{victim.workload} is not below {highest}, the highest that waits beside system work"
-        resumes = settings.mode == "reschedule" or (
-            settings.mode == "suspend" and _resumes(KINDS[state.work.kind[row]])
-        )
+        resumes = settings.mode == "reschedule" or (settings.mode == "suspend" and _resumes(KINDS[taken.kind]))
         if victim.fate != (REQUEUED if resumes else ENDED):
             yield f"{victim.workload} would be {victim.fate}, against the mode {settings.mode}"
 
@@ -67,29 +67,29 @@ def _beside(state: State, settings: Settings, claimant: int, row: int) -> bool:
 
 
 def _about(state: State, edition: str, settings: Settings, claimant: int, row: int) -> Iterator[str]:
-    work = state.work
-    if STATES[work.state[row]] != "running":
-        yield f"is {STATES[work.state[row]]}"
-    if not work.preemptible[row]:
+    own, taken = state.entry(claimant), state.entry(row)
+    if STATES[taken.code] != "running":
+        yield f"is {STATES[taken.code]}"
+    if not taken.preemptible:
         yield "asks not to be preempted"
-    if KINDS[work.kind[row]] == "system":
+    if KINDS[taken.kind] == "system":
         yield "is system work"
-    if work.partition[row] != work.partition[claimant]:
+    if taken.partition != own.partition:
         yield "is of another group"
     if edition == DOCUMENT:
-        if int(work.priority[row]) >= int(work.priority[claimant]):
-            yield f"has priority {work.priority[row]}, not below {work.priority[claimant]}"
-        if int(work.priority[row]) > settings.threshold:
-            yield f"has priority {work.priority[row]}, above the threshold {settings.threshold}"
+        if taken.priority >= own.priority:
+            yield f"has priority {taken.priority}, not below {own.priority}"
+        if taken.priority > settings.threshold:
+            yield f"has priority {taken.priority}, above the threshold {settings.threshold}"
         return
-    if int(work.job_priority[row]) >= int(work.job_priority[claimant]):
-        yield f"has job priority {work.job_priority[row]}, not below {work.job_priority[claimant]}"
+    if taken.job_priority >= own.job_priority:
+        yield f"has job priority {taken.job_priority}, not below {own.job_priority}"
     if settings.scope in ("user", "project", "domain"):
-        owners = getattr(work, settings.scope)
+        owners = getattr(state.work, settings.scope)
         if int(owners[row]) != int(owners[claimant]):
             yield f"is not of the claimant's {settings.scope}"
     if settings.min_runtime:
-        ran = None if work.started[row] == NEVER else state.now - int(work.started[row])
+        ran = None if taken.started == NEVER else state.now - taken.started
         if ran is None or ran < settings.min_runtime:
             yield f"ran {ran} of {settings.min_runtime} microseconds"
 

@@ -45,6 +45,7 @@ DOCTRINE = Doctrine(
         awaits_start=frozenset({SHIPPED}),
         by_job_priority=frozenset({SHIPPED}),
         backfills=frozenset({DOCUMENT}),
+        for_claimants=frozenset({DOCUMENT, SHIPPED}),
     ),
     shares=shares,
     lint=lint,

@@ -9,21 +9,23 @@ the expected ends and the line behind the head, is what is remembered from cycle
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting
-from cede.doctrines.backendai.known import Kind, kind_of
+from cede.doctrines.backendai.kinds import Kind, kind_of
 from cede.doctrines.backendai.one_member import preempt
 from cede.doctrines.backendai.proposal import candidates, victims_for
+from cede.doctrines.parts.best_fit import Need
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import about
 from cede.doctrines.parts.fit import fits, place
 from cede.doctrines.parts.front import End, Form, Front, Fronts, Key, Row
 from cede.doctrines.parts.limits import broken, nodes_over
-from cede.doctrines.parts.outcomes import flavors_of, names_of
+from cede.doctrines.parts.outcomes import flavors_of
 from cede.doctrines.parts.reservation import Reservation, reserve
-from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.state.columns import NEVER
 
@@ -44,155 +46,162 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     partitions = list(fronts.by_partition)
     if len(partitions) > 1:
         partitions.sort(key=state.partitions.names.__getitem__)
+    now = (state.journal.grown, state.journal.reshaped)
+    made: list[Decision] = []
     for partition in partitions:
         front = fronts.by_partition[partition]
-        if front.line:
-            preempts = yield from _Pass(cycle, fronts, front).decide()
-            if preempts:
-                return
+        if not front.line:
+            continue
+        everything = front.seen != now
+        if not everything and cycle.backfill == "easy" and front.ends and front.ends[0][0] <= state.now:
+            everything = True  # what is overdue is expected to end at once: as time goes on, more is
+        if everything or front.fresh:
+            if _Pass(cycle, fronts, front, made).decide(everything=everything):
+                break
+            front.seen = now
+            front.fresh.clear()
+    return iter(made)
 
 
 class _Pass:
-    """One partition in one cycle."""
+    """One partition in one cycle, that something happened in. What it decides is added to `made`."""
 
-    __slots__ = ("_unbooked", "backfill", "booked", "cycle", "front", "index", "rows", "state", "taken")
+    __slots__ = ("_unbooked", "backfill", "booked", "cycle", "front", "index", "made", "rows", "state", "taken")
 
-    def __init__(self, cycle: Cycle, fronts: Fronts, front: Front) -> None:
+    def __init__(self, cycle: Cycle, fronts: Fronts, front: Front, made: list[Decision]) -> None:
         self.cycle = cycle
         self.state = cycle.state
         self.backfill = cycle.backfill
         self.front = front
         self.index = front.index
         self.rows = fronts.rows
+        self.made = made
         self.taken: set[int] = set()
         self.booked: list[End] = []
         """When those are expected to end that start in this cycle."""
         self._unbooked: list[tuple[int, list[int]]] = []
         """Who starts in this cycle and where, as far as the columns do not know it yet."""
 
-    def decide(self) -> Generator[Decision, None, bool]:
-        """Whether one of the decisions preempts: then it is the last."""
-        front, journal = self.front, self.state.journal
-        now = (journal.grown, journal.reshaped)
-        everything = front.seen != now
-        easy = self.backfill == "easy"
-        if easy and front.ends and front.ends[0][0] <= self.state.now:
-            everything = True  # what is overdue is expected to end at once: as time goes on, more is
+    def decide(self, *, everything: bool) -> bool:
+        """Whether one of the decisions preempts: then it is the last. Where not everything can have changed, only those
+        that just came are looked at."""
+        front, line, rows, taken = self.front, self.front.line, self.rows, self.taken
         fresh = front.fresh
-        if not everything and not fresh:
-            return False
         if len(fresh) > 1:
             fresh.sort()
-        line, rows, taken = front.line, self.rows, self.taken
         from_the_top = everything
         if not everything:  # whoever is ahead of all that may ever run is the head, or takes room ahead of it
-            first = next((key for key in line if self._refused(rows[key[4]].form, key) is None), None)
-            from_the_top = first is not None and fresh[0] <= first
-            everything = from_the_top and easy  # another head is another time by which to end
+            for key in line:
+                if self._refused(rows[key[4]].form, key) is None:
+                    from_the_top = fresh[0] <= key
+                    break
+            everything = from_the_top and self.backfill == "easy"  # another head is another time by which to end
         for key in fresh:
-            refused = self._refused(rows[key[4]].form, key)
+            form = rows[key[4]].form
+            refused = (form.answer or self._answer(form, key[4]))[1]
             if refused is not None:
                 taken.add(key[4])
-                yield about(refused, key[3])
+                self.made.append(about(refused, key[3]))
         head: Key | None = None
         for key in line:  # from the top, until one does not fit
             row = rows[key[4]]
-            if key[4] in taken or self._refused(row.form, key) is not None:
+            if key[4] in taken or (row.form.answer or self._answer(row.form, key[4]))[1] is not None:
                 continue
-            made = self._start(key, row) if from_the_top else None
-            if made is None:
+            if not from_the_top or not self._start(key, row):
                 head = key
                 break
-            yield made
         front.heads = ()
-        if head is not None:
+        if head is None:
+            return False
+        if front.levels:
             made = self._preempt(head)
             if made is not None:
-                yield made
+                self.made.append(made)
                 return True
-            front.heads = (head,)
-            if self.backfill != "off" and rows[head[4]].form.limited:
-                head = yield from self._waits_for_room(head)
-                everything = True
-            if head is not None:
-                front.heads = (*front.heads, head)
-                if self.backfill != "strict":
-                    yield from self._behind(head, line if everything else fresh, everything)
-        front.seen = now
-        fresh.clear()
+        front.heads = (head,)
+        if self.backfill != "off" and rows[head[4]].form.limited:
+            then = self._waits_for_room(head)
+            everything = True
+            if then is None:
+                return False
+            head = then
+        front.heads = (*front.heads, head)
+        if self.backfill != "strict":
+            self._behind(head, line if everything else fresh, everything=everything)
         return False
 
     # -- the head and those behind it --------------------------------------------------------------------------
 
-    def _waits_for_room(self, head: Key) -> Generator[Decision, None, Key | None]:
+    def _waits_for_room(self, head: Key) -> Key | None:
         """The first that waits for room on nodes: one that waits for something else holds nobody back."""
         for key in self.front.line:
             row = self.rows[key[4]]
             if key < head or key[4] in self.taken or self._refused(row.form, key) is not None:
                 continue
-            made = None if key == head else self._start(key, row)
-            if made is not None:
-                yield made
+            if key != head and self._start(key, row):
                 continue
             self._book()
             if not fits(self.state, row.form.claim):
                 return key
         return None
 
-    def _behind(self, head: Key, keys: list[Key], everything: bool) -> Iterator[Decision]:
+    def _behind(self, head: Key, keys: list[Key], *, everything: bool) -> None:
         rows = self.rows
         if everything:
-            if not any([not form.shut for form in self.front.live]):  # noqa: C419 - a generator takes longer
+            for form in self.front.live:
+                if not form.shut:
+                    break
+            else:
                 return
-        elif not any([not rows[key[4]].form.shut for key in keys]):  # noqa: C419
-            return
+        else:
+            for key in keys:
+                if not rows[key[4]].form.shut:
+                    break
+            else:
+                return
         if self.backfill == "easy":
             form = rows[head[4]].form
             if len(self.state.node_names) == 1 and form.shape is not None and not self.state.between:
                 there = self._reserve_on_the_node(form)
                 if there is not None:
-                    yield from self._backfill_the_node(head, keys, *there)
+                    self._backfill_the_node(head, keys, *there)
                     return
             else:
                 self._book()
                 reservation = reserve(self.state, form.claim, self._ends())
                 if reservation is not None:
-                    yield from self._backfill_around(head, keys, reservation)
+                    self._backfill_around(head, keys, reservation)
                     return
         if everything:
-            yield from self._by_form(head)
+            self._by_form(head)
             return
         for key in keys:
             if key > head and key[4] not in self.taken:
-                made = self._start(key, rows[key[4]])
-                if made is not None:
-                    yield made
+                self._start(key, rows[key[4]])
 
     def _ends(self) -> list[End]:
         """When everybody is expected to end, those that start in this cycle among them."""
         return sorted([*self.front.ends, *self.booked]) if self.booked else self.front.ends
 
-    def _by_form(self, head: Key) -> Iterator[Decision]:
+    def _by_form(self, head: Key) -> None:
         """Of all forms that may fit the first in line, again and again, until none does."""
-        open_forms = [(form, 0) for form in self.front.live if not form.shut]
+        open_forms = [(form, bisect_right(form.entries, head)) for form in self.front.live if not form.shut]
         taken = self.taken
         while open_forms:
             best: Key | None = None
             for number, (form, since) in enumerate(open_forms):
                 entries, at = form.entries, since
-                while at < len(entries) and (entries[at] <= head or entries[at][4] in taken):
+                while at < len(entries) and entries[at][4] in taken:
                     at += 1
-                open_forms[number] = (form, at)
+                if at != since:
+                    open_forms[number] = (form, at)
                 if at < len(entries) and (best is None or entries[at] < best):
                     best = entries[at]
             if best is None:
                 return
             row = self.rows[best[4]]
-            made = self._start(best, row)
-            if made is None:
+            if not self._start(best, row):
                 open_forms = [one for one in open_forms if one[0] is not row.form]
-            else:
-                yield made
 
     def _reserve_on_the_node(self, form: Form) -> tuple[int, list[int]] | None:
         """As `reserve` where there is but one node: when the form has room, and what is left beside it then."""
@@ -217,7 +226,7 @@ class _Pass:
             free[column] -= total
         return at, free
 
-    def _backfill_the_node(self, head: Key, keys: list[Key], at: int, left: list[int]) -> Iterator[Decision]:
+    def _backfill_the_node(self, head: Key, keys: list[Key], at: int, left: list[int]) -> None:
         """Those behind the head that end before it has its room, or fit into what is left beside it then."""
         in_time = at - self.state.now
         rows, taken = self.rows, self.taken
@@ -238,14 +247,11 @@ class _Pass:
                 late = True
             if self._refused(form, key) is not None:
                 continue
-            made = self._start(key, row)
-            if made is not None:
-                if late:
-                    for column, _, total in form.needs:
-                        left[column] -= total
-                yield made
+            if self._start(key, row) and late:
+                for column, _, total in form.needs:
+                    left[column] -= total
 
-    def _backfill_around(self, head: Key, keys: list[Key], reservation: Reservation) -> Iterator[Decision]:
+    def _backfill_around(self, head: Key, keys: list[Key], reservation: Reservation) -> None:
         """The same on nodes of which each has something left beside the head."""
         state, rows, taken = self.state, self.rows, self.taken
         in_time = reservation.at - state.now
@@ -265,11 +271,14 @@ class _Pass:
                 continue
             reservation.take(form.claim, nodes, state.now, walltime)
             late.clear()
-            yield self._started(key, row, nodes)
+            self._started(key, row, nodes)
 
     def _preempt(self, head: Key) -> Decision | None:
         state, front, row = self.state, self.front, head[4]
-        if not front.standing:
+        for level in front.levels:
+            if level < -head[0]:
+                break
+        else:
             return None
         form = self.rows[row].form
         kind = self._answer(form, row)[0]
@@ -277,9 +286,10 @@ class _Pass:
         if not (state.work.preempts[row] if record is None else record.mould.preempts):
             return None
         priority, threshold = -head[0], kind.settings.threshold
-        lower = [level for level in front.standing if level < priority and level <= threshold]
+        lower = [level for level in front.levels if level < priority and level <= threshold]
         if not lower:
             return None
+        front.take_news()
         question: tuple[object, ...]
         if form.shape is None or form.limited:
             question = (row, head, front.changes, state.journal.grown, state.journal.reshaped, len(self.taken))
@@ -287,8 +297,9 @@ class _Pass:
                 return None
         else:
             # While nothing grows on a node, neither what is free there nor what may be preempted, it makes no more room
-            # than before: of a head that one node must take only the others are looked at again.
-            question = (row, head, *lower)
+            # than before: of a head that one node must take only the others are looked at again. Priorities come and
+            # go with those that stand there.
+            question = (row, head)
             among = front.doubt if front.failed == question and form.shape.members == 1 else front.standing_on
             if not among or not self._would_fit(form, lower, among):
                 front.failed = question
@@ -317,8 +328,9 @@ class _Pass:
         assert form.shape is not None
         free, need = self.index.free, form.shape.need
         missing = form.shape.members
-        if missing > 1:
-            missing -= self.index.room(form.shape)
+        if missing == 1:
+            return self._one_would_fit(need, lower, among)
+        missing -= self.index.room(form.shape)
         for node in among:
             kind, standing = free.get(node), self.front.standing_on.get(node)
             if kind is None or standing is None:
@@ -337,9 +349,28 @@ class _Pass:
                     break
                 takes = min(takes, has // count)
             else:
-                missing -= takes - (before if form.shape.members > 1 else 0)
+                missing -= takes - before
                 if missing <= 0:
                     return True
+        return False
+
+    def _one_would_fit(self, need: Need, lower: list[int], among: Collection[int]) -> bool:
+        """The same of a single member."""
+        free, standing_on = self.index.free, self.front.standing_on
+        for node in among:
+            kind, standing = free.get(node), standing_on.get(node)
+            if kind is None or standing is None:
+                continue
+            for column, count in need:
+                lacks = count - kind[column + 1]
+                if lacks > 0:
+                    for level in lower:
+                        if level in standing:
+                            lacks -= standing[level][column]
+                    if lacks > 0:
+                        break
+            else:
+                return True
         return False
 
     # -- one workload ------------------------------------------------------------------------------------------
@@ -355,12 +386,22 @@ class _Pass:
     def _refused(self, form: Form, key: Key) -> Decision | None:
         return (form.answer or self._answer(form, key[4]))[1]
 
-    def _start(self, key: Key, row: Row) -> Decision | None:
+    def _start(self, key: Key, row: Row) -> bool:
         """It starts if it fits, and within its limits."""
-        if row.form.shut or self._refused(row.form, key) is not None:
-            return None
-        nodes = self._place(key, row.form)
-        return None if nodes is None else self._started(key, row, nodes)
+        form = row.form
+        if form.shut or (form.answer or self._answer(form, key[4]))[1] is not None:
+            return False
+        if form.shape is not None and not form.limited and not self.state.static.tenants and self.index.free:
+            nodes = self.index.place(form.shape)
+            if nodes is None:
+                form.shut = True
+                return False
+        else:
+            nodes = self._place(key, form)
+            if nodes is None:
+                return False
+        self._started(key, row, nodes)
+        return True
 
     def _place(self, key: Key, form: Form) -> list[int] | None:
         """Where it would start; a form that finds no room on nodes is shut."""
@@ -381,7 +422,7 @@ class _Pass:
             return nodes if nodes_over(state, key[4], nodes) is None else None
         return nodes
 
-    def _started(self, key: Key, row: Row, nodes: list[int]) -> Decision:
+    def _started(self, key: Key, row: Row, nodes: list[int]) -> None:
         state, form = self.state, row.form
         self.taken.add(key[4])
         self._unbooked.append((key[4], nodes))
@@ -393,11 +434,14 @@ class _Pass:
                 self.index.book([node], tuple((c, n) for c, n in enumerate(vector.tolist()) if n))
         if row.walltime != NEVER:
             self.booked.append((state.now + row.walltime, key[4], form.totals))
-        names = names_of(state, nodes)
-        where = names[0] if len(names) == 1 else ", ".join(dict.fromkeys(names))
-        sentence = rules.FITS.because(nodes=where or "its quota (the file has no nodes)")
+        names = tuple(map(state.node_names.__getitem__, nodes))
+        if self.cycle.reasons:
+            where = names[0] if len(names) == 1 else ", ".join(dict.fromkeys(names))
+            sentence = rules.FITS.because(nodes=where or "its quota (the file has no nodes)")
+        else:
+            sentence = rules.FITS.sentence
         flavors = flavors_of(state, form.claim, nodes) if state.units.flavored else {}
-        return Decision(key[3], "start", rules.FITS.id, sentence, nodes=names, flavors=flavors)
+        self.made.append(Decision(key[3], "start", rules.FITS.id, sentence, (), names, flavors))
 
     def _book(self) -> None:
         """What was decided is booked in the columns when somebody looks at them, and not before."""

@@ -14,7 +14,7 @@ from math import lcm
 
 import numpy as np
 
-from cede.doctrines.backendai.known import Kind
+from cede.doctrines.backendai.kinds import Kinds
 from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import named_columns
@@ -59,9 +59,7 @@ class Lines:
 
     def __init__(self, state: State, settings: dict[int, Settings]) -> None:
         self.by_group = {group: Line(one) for group, one in settings.items()}
-        self.kinds: dict[object, Kind] = {}
-        """By shape: what holds for all like it while nodes and queues stay as they are."""
-        self.shapes: dict[int, object] = {}
+        self.kinds = Kinds(state)
         self.reshaped = state.journal.reshaped
         self._columns = named_columns(state)
         self._places: dict[int, tuple[int, int, int, Place]] = {}
@@ -158,7 +156,7 @@ class Lines:
         line.fresh.append(row)
 
     def _leave(self, row: int) -> None:
-        self.shapes.pop(row, None)
+        self.kinds.forget(row)
         known = self._places.pop(row, None)
         if known is None:
             return

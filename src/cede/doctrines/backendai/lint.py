@@ -15,10 +15,15 @@ from cede.state.state import State
 def lint(state: State, edition: str) -> Iterator[Finding]:
     """Findings about every group, by queue name."""
     yield from _shared_partitions(state)
-    for name in sorted(state.tree.index):
-        queue = state.tree.index[name]
-        if state.tree.listed[queue]:
-            yield from _of_queue(state, edition, name, queue)
+    for name, queue in sorted(_groups(state)):
+        yield from _of_queue(state, edition, name, queue)
+
+
+def _groups(state: State) -> Iterator[tuple[str, int]]:
+    """The resource groups: listed queues that have none below them, for there is no tree of groups."""
+    tree = state.tree
+    above = set(tree.parent[: tree.size].tolist())
+    return ((name, queue) for name, queue in tree.index.items() if tree.listed[queue] and queue not in above)
 
 
 def _of_queue(state: State, edition: str, name: str, queue: int) -> Iterator[Finding]:
@@ -99,9 +104,8 @@ def _interactive(state: State, name: str, path: str, mode: str, within: Bools) -
 
 def _shared_partitions(state: State) -> Iterator[Finding]:
     groups: dict[int, list[str]] = {}
-    for name, queue in state.tree.index.items():
-        if state.tree.listed[queue]:
-            groups.setdefault(int(state.tree.partition[queue]), []).append(name)
+    for name, queue in _groups(state):
+        groups.setdefault(int(state.tree.partition[queue]), []).append(name)
     for partition, names in sorted(groups.items(), key=lambda item: state.partitions.names[item[0]]):
         settings = [state.tree.settings(state.tree.index[name]) for name in sorted(names)]
         if len(names) > 1 and any(other != settings[0] for other in settings):

@@ -9,18 +9,18 @@ import numpy as np
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.facts import groups_with_work, pending_rows
-from cede.doctrines.backendai.known import Kind, Known
+from cede.doctrines.backendai.kinds import Kind, Kinds
 from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cover import Order, take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import Answers, about
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import Limit, broken, nodes_over
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.outcomes import started
 from cede.doctrines.parts.selection import best_of, cover_of
-from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.state.columns import RESERVED, RUNNING, SYSTEM, Bools
@@ -36,15 +36,15 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
         queue = queue_of(cycle.state, partition)
         if cycle.only is not None and cycle.only not in queue:
             continue
-        known = Known(cycle, queue)
+        kinds, answers = Kinds(cycle.state, queue), Answers(cycle)
         head: int | None = None
         for row in queue.tolist():
             asked = cycle.only in (None, row)
-            answer = known.answer(row, beside := (head, asked))
-            if answer is None:
-                answer = _decide_one(cycle if asked else cycle.quiet(), row, head, known.kind(row)), False
-                known.keep(row, beside, answer)
-            made = answer[0]
+            kind = kinds.of(cycle, row)
+            made = answers.answer(row, like := (kind, head, asked))
+            if made is None:
+                made = _decide_one(cycle if asked else cycle.quiet(), row, head, kind)
+                answers.keep(like, made)
             if head is None and made.action in ("wait", "preempt"):
                 head = row
             if asked:

@@ -13,7 +13,7 @@ from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting, waiting
 from cede.doctrines.backendai.booking import RefusedBooking, amounts_by_node, refused_booking, rolled_back
 from cede.doctrines.backendai.facts import groups_with_work, highest_waiting, scope_column
-from cede.doctrines.backendai.known import Answer, Kind, Known
+from cede.doctrines.backendai.kinds import Kind, Kinds
 from cede.doctrines.backendai.line import LINES, Lines
 from cede.doctrines.backendai.promises import broken_promises
 from cede.doctrines.backendai.sequence import sequence
@@ -23,12 +23,12 @@ from cede.doctrines.backendai.victims import cheapest_agents, collect, weigher_o
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, residents_of_all, standing_on
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import Answers, about
 from cede.doctrines.parts.fit import feasible, group_room
 from cede.doctrines.parts.limits import broken, nodes_over
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import started
 from cede.doctrines.parts.selection import best_of, cover_of
-from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision, Warning
 from cede.model.rules import Rule
 from cede.state.columns import CHECKPOINTING, NEVER, READY, RESERVED, RUNNING, SPREAD, SYSTEM, TIGHT, Bools, Int64s
@@ -50,7 +50,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
         queues = [sequence(state, partition, group_settings(state, partition)) for partition in groups]
         for queue in queues:
             if cycle.only is None or cycle.only in queue:
-                yield from GroupPass(cycle, Known(cycle, queue), overlap).decide(queue.tolist())
+                yield from GroupPass(cycle, Kinds(state, queue), overlap).decide(queue.tolist())
         return
     lines = lines_of(cycle)
     for group in sorted(lines.by_group, key=state.partitions.names.__getitem__):
@@ -73,13 +73,13 @@ def lines_of(cycle: Cycle) -> Lines:
 def acts_of(cycle: Cycle, lines: Lines, group: int, overlap: Int64s | None) -> list[Decision]:
     """What acts in the group, and refusals of those that came; nobody is looked at while all would be the same."""
     line = lines.by_group[group]
-    known = Known(cycle, np.empty(0, np.intp), lines.kinds, lines.shapes)
-    came = [row for row in line.fresh if known.kind(row).refused is None]
+    kinds = lines.kinds
+    came = [row for row in line.fresh if kinds.of(cycle, row).refused is None]
     made: dict[int, Decision] = {}
     if not line.sleeps(cycle, [lines.turn_of(row) for row in came]):
         alone = replace(cycle, wakes_at=None)
         picked = dict(cycle.memory.get(ROUNDROBIN, {}))
-        looked = GroupPass(alone, known, overlap)
+        looked = GroupPass(alone, kinds, overlap)
         made = looked.decided(row for _, row in lines.in_turn(group))
         line.head = None if looked.head is None else lines.turn_of(looked.head)
         line.wakes_at, line.grown = alone.wakes_at, cycle.state.journal.grown
@@ -89,7 +89,7 @@ def acts_of(cycle: Cycle, lines: Lines, group: int, overlap: Int64s | None) -> l
         cycle.wake(line.wakes_at)
     fresh, line.fresh = set(line.fresh), []
     for row in sorted(fresh - made.keys(), key=lines.turn_of):
-        refused = known.kind(row).refused
+        refused = kinds.of(cycle, row).refused
         if refused is not None:
             made[row] = about(refused, cycle.state.work_names[row])
     acts = ("start", "preempt")
@@ -107,10 +107,11 @@ def group_settings(state: State, partition: int) -> Settings:
 class GroupPass:
     """One pass over one group: who is to leave for whom, and what is to be booked for whom in the end."""
 
-    def __init__(self, cycle: Cycle, known: Known, overlap: Int64s | None) -> None:
+    def __init__(self, cycle: Cycle, kinds: Kinds, overlap: Int64s | None) -> None:
         self.cycle = cycle
         self.state = cycle.state
-        self.known = known
+        self.kinds = kinds
+        self.answers = Answers(cycle)
         self.overlap = overlap
         self.leaving: list[int] = []
         self.begin = cycle.trial.mark()
@@ -160,20 +161,24 @@ class GroupPass:
             self.cycle.trial.book(row, nodes)
         return {row: rolled_back(made[row], refused, len(self.reservations)) for row in self.reservations}
 
-    def _answer(self, cycle: Cycle, row: int, head: int | None) -> Answer:
-        """As to the one like it before, unless an agent was picked since, on which `roundrobin` goes on."""
-        kind = self.known.kind(row)
-        owners = scope_column(self.state, kind.settings.scope) if head is None or cycle.told else None
-        beside = (head, cycle.only in (None, row), None if owners is None else int(owners[row]))
-        answer = self.known.answer(row, beside)
-        if answer is None:
-            picked = dict(cycle.memory.get(ROUNDROBIN, {}))
-            answer = self._decide_one(cycle, row, head, kind)
-            if kind.settings.strategy != ROUNDROBIN or cycle.memory.get(ROUNDROBIN, {}) == picked:
-                self.known.keep(row, beside, answer)
-        return answer
+    def _answer(self, cycle: Cycle, row: int, head: int | None) -> tuple[Decision, bool]:
+        """As to the one like it before, unless an agent was picked since, on which `roundrobin` goes on.
 
-    def _decide_one(self, cycle: Cycle, row: int, head: int | None, kind: Kind) -> Answer:
+        An answer that blocks is not kept: those behind it are asked with it as their head.
+        """
+        kind = self.kinds.of(cycle, row)
+        owners = scope_column(self.state, kind.settings.scope) if head is None or cycle.told else None
+        like = (kind, head, cycle.only in (None, row), None if owners is None else int(owners[row]))
+        told = self.answers.answer(row, like)
+        if told is not None:
+            return told, False
+        picked = dict(cycle.memory.get(ROUNDROBIN, {}))
+        made, blocks = self._decide_one(cycle, row, head, kind)
+        if not blocks and (kind.settings.strategy != ROUNDROBIN or cycle.memory.get(ROUNDROBIN, {}) == picked):
+            self.answers.keep(like, made)
+        return made, blocks
+
+    def _decide_one(self, cycle: Cycle, row: int, head: int | None, kind: Kind) -> tuple[Decision, bool]:
         """The decision, and whether it blocks those behind: only lack of room does, not a session's own fault."""
         state, settings = self.state, kind.settings
         if kind.refused is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
+from typing import Protocol
 
 from cede.model.resources import split_flavor
 from cede.state.state import State
@@ -48,6 +49,7 @@ class _Entries:
         }
         self._quota: dict[tuple[str, Pair], int] = {}
         self._local: dict[tuple[str, Pair], int] = {}
+        self._lends_all: dict[tuple[str, Pair], bool] = {}
 
     def quota(self, node: str, pair: Pair) -> int:
         """What it is promised, with what its children lend."""
@@ -71,9 +73,27 @@ class _Entries:
             self._local[node, pair] = found
         return found
 
+    def lends_all(self, node: str, pair: Pair) -> bool:
+        """Whether nobody below keeps anything to itself, so that all that is held there counts."""
+        found = self._lends_all.get((node, pair))
+        if found is None:
+            found = all(not self.local(child, pair) and self.lends_all(child, pair) for child in self.children[node])
+            self._lends_all[node, pair] = found
+        return found
+
 
 Held = dict[str, Amounts]
-"""What a queue's own work holds, `BEFORE` and `AFTER`."""
+"""What work holds, `BEFORE` and `AFTER`."""
+
+
+class Counted(Protocol):
+    """What work held to begin with."""
+
+    def of(self, queue: str, children: list[str]) -> Held:
+        """That of the queue itself."""
+
+    def below(self, queue: str) -> Held | None:
+        """That of the queue and of all below it; none where that is not one sum."""
 
 
 class Account:
@@ -84,7 +104,7 @@ class Account:
     to begin with is `counted` when somebody asks for it.
     """
 
-    def __init__(self, state: State, counted: Callable[[str, list[str]], Held]) -> None:
+    def __init__(self, state: State, counted: Counted) -> None:
         entries = state.tree.derived.get("kueue account")
         if not isinstance(entries, _Entries):
             entries = state.tree.derived["kueue account"] = _Entries(state)
@@ -95,6 +115,7 @@ class Account:
         self._moments = WHEN if state.between else WHEN[:1]  # the two are one where nothing makes way for anything
         self._counted = counted
         self._began: dict[str, Held] = {}
+        self._below: dict[str, Held | None] = {}
         self._moved: dict[str, Held] = {}
 
     def at_first(self) -> Account:
@@ -115,7 +136,7 @@ class Account:
         """What the queue's own work holds."""
         began = self._began.get(queue)
         if began is None:
-            began = self._began[queue] = self._counted(queue, self.children[queue])
+            began = self._began[queue] = self._counted.of(queue, self.children[queue])
         moved = self._moved.get(queue)
         return began[when].get(pair, 0) + (0 if moved is None else moved[when].get(pair, 0))
 
@@ -131,6 +152,13 @@ class Account:
         return max([self.used_when(when, node, pair) for when in self._moments])
 
     def used_when(self, when: str, node: str, pair: Pair) -> int:
+        if self.children[node] and self.entries.lends_all(node, pair):
+            if node not in self._below:
+                self._below[node] = self._counted.below(node)
+            began = self._below[node]
+            if began is not None:
+                moved = (held[when].get(pair, 0) for queue, held in self._moved.items() if node in self.path(queue))
+                return began[when].get(pair, 0) + sum(moved)
         found = self.own(when, node, pair)
         for child in self.children[node]:
             found += max(0, self.used_when(when, child, pair) - self.local(child, pair))

@@ -11,27 +11,33 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cede.doctrines.kueue.hosts import Amounts, Bounds, Claims, Holding, Members, Places, Reclaimable, Terms
-from cede.doctrines.kueue.kinds import Kind
+from cede.doctrines.kueue.hosts import Amounts, Bounds, Claims, Holding, Members, Places, Reclaimable, Terms, Tree
+from cede.doctrines.kueue.kinds import Group, Kind, Need
+from cede.doctrines.kueue.quota import Asked, Quotas
 from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
 from cede.state.columns import NONE
 
 Sums = list[int]
+MOST = 1 << 62
+"""More than there ever is."""
 
 
 class Reachable(NamedTuple):
     """What all with the same candidates could come to have.
 
-    By pair: what is available with all candidates of the own queue gone, and with what can be reclaimed of others too;
-    and what the own queue has `left` of its quota then. `far`: they may take others though their queue ends above it.
+    By pair that any of them asks for: what is `available`, what with all candidates of the own queue gone, and with
+    what can be reclaimed of others too; and what the own queue has `left` of its quota then. `far`: they may take
+    others though their queue ends above it. `even`: what is available is what is free in the tree.
     """
 
     bounds: Bounds
+    available: Sums
     alone: Sums
     together: Sums
     left: Sums
     far: bool
+    even: bool
 
 
 class Ceiling:
@@ -40,29 +46,75 @@ class Ceiling:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.began = snapshot.moment == (0, 0)
-        self._available: dict[int, Sums] = {}
         self._changed: dict[Reclaimable, tuple[list[Holding], list[Holding]]] = {}
         self._instead: dict[tuple[Claims, bool], Amounts] = {}
+        self._most: dict[tuple[int, Tree | None], tuple[Sums, Sums]] = {}
 
     def may_have_a_way(self, kind: Kind, reach: Reachable) -> bool:
-        """False only if it certainly has none; where that stays so as long as nothing grows, it knows of what it is
-        short."""
+        """False only if it certainly has none; it is `short` where that stays so as long as nothing grows."""
+        if self.began:
+            kind.short, kind.need = False, None
         if kind.slots is None:
             return True
         others = reach.together is not reach.alone
         if others and not reach.far:
             others = _enough(kind, reach.left)
-            if others and not self._may_begin(kind):  # whether it may can change though nothing grows
+            if others and not self._may_begin(kind, reach.available):  # whether it may can change though nothing grows
                 return _enough(kind, reach.alone) and self._has_hosts(kind, reach, others=False)
-        if not _enough(kind, reach.together if others else reach.alone) or not self._has_hosts(
-            kind, reach, others=others
-        ):
-            if self.began:
-                kind.short_of = reach.bounds.version
+        most = reach.together if others else reach.alone
+        if _enough(kind, most):
+            if self._has_hosts(kind, reach, others=others):
+                return True
+        elif self.began and reach.even and kind.plain is not None:
+            kind.need = _need(kind.plain, reach, most, others=others)
+        kind.short = self.began
+        return False
+
+    def stays_short(self, group: Group, bounds: Bounds) -> bool:
+        """Whether all but the loose ones of a group are as short of quota as when it was settled.
+
+        What its own queue holds and has left is what it was then, so that only what its tree has can tell.
+        """
+        if not group.settled:
             return False
+        snapshot, queue, tree = self.snapshot, bounds.queue, bounds.tree
+        if self.began:
+            if group.moved != snapshot.running.hosts.moved[queue] or (tree is not None and tree.queues[queue].undated):
+                return False
+        elif queue in snapshot.touched:
+            return False
+        root = snapshot.quotas.root[queue]
+        most = self._most.get((root, tree))
+        if most is None:
+            most = self._most[root, tree] = self._in_tree(root, tree)
+        free, together = most
+        for pair, alone, all_ in group.needs:  # noqa: SIM110 - all() takes longer
+            if free[pair] >= alone or together[pair] >= all_:
+                return False
         return True
 
-    def _may_begin(self, kind: Kind) -> bool:
+    def _in_tree(self, root: int, tree: Tree | None) -> tuple[Sums, Sums]:
+        """What is free in a tree of queues, and what is free there or can be reclaimed."""
+        snapshot = self.snapshot
+        used = snapshot.lasting.used
+        free = [max(0, subtree[root] - used[pair][root]) for pair, subtree in enumerate(snapshot.quotas.subtree)]
+        if tree is None:
+            return free, free
+        if tree.stale:
+            tree.follow(snapshot.running.book, snapshot.state.now)
+        most = [have + more for have, more in zip(free, tree.sums, strict=True)]
+        for queue in snapshot.touched:
+            if queue in tree.queues:
+                self._add_moved(most, tree.queues[queue])
+        return free, most
+
+    def _add_moved(self, sums: Sums, other: Reclaimable) -> None:
+        for sign, moved in zip((1, -1), self._moved(other), strict=True):
+            for held in moved:
+                for pair, amount in held.amounts:
+                    sums[pair] += sign * amount
+
+    def _may_begin(self, kind: Kind, available: Sums) -> bool:
         """Whether its queue is below its quota in all that is short, without which no attempt looks at others.
 
         Short is at least what is not available; where all is available nodes are short, and then everything is. With
@@ -72,7 +124,6 @@ class Ceiling:
         if asked is None or len(kind.parts) > 1 or kind.parts[0].min_count is not None:
             return True
         queue, used, subtree = kind.queue, self.snapshot.lasting.used, self.snapshot.quotas.subtree
-        available = self._available[queue]
         short = [pair for pair, amount in asked if amount > available[pair]] or [pair for pair, _ in asked]
         return all(used[pair][queue] < subtree[pair][queue] for pair in short)
 
@@ -81,7 +132,7 @@ class Ceiling:
         if kind.claim is None:
             return True
         bounds = reach.bounds
-        table = bounds.together if others else bounds.alone
+        table = bounds.table(others=others)
         members = kind.members.get(others)
         if members is None or members.table is not table or members.claim is not kind.claim:
             members = kind.members[others] = Members(kind.claim, table)
@@ -128,54 +179,55 @@ class Ceiling:
             self._changed[other] = found
         return found
 
-    def _terms(self, kind: Kind) -> Terms | None:
-        """How those of this kind take from other queues; none if they do not."""
-        settings = kind.settings
-        if not kind.preempts or settings.reclaim == NEVER or self.snapshot.quotas.parent[kind.queue] == NONE:
+    def _terms(self, claims: Claims) -> Terms | None:
+        """How those with these claims take from other queues; none if they do not."""
+        quotas = self.snapshot.quotas
+        settings = quotas.settings(claims.queue)
+        if not claims.preempts or settings.reclaim == NEVER or quotas.parent[claims.queue] == NONE:
             return None
         in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
-        return Terms(settings.reclaim, 0 if settings.reclaim == ANY else kind.priority, in_order)
+        return Terms(settings.reclaim, 0 if settings.reclaim == ANY else claims.priority, in_order)
 
-    def bounds(self, kind: Kind) -> Bounds:
-        """The bounds for all with the candidates of this kind, when they were last brought up to date.
+    def bounds(self, claims: Claims) -> Bounds:
+        """The bounds for all with these claims.
 
         On which terms follows from the claims as long as queues and settings stay, and with those go the bounds.
         """
         hosts = self.snapshot.running.hosts
-        return hosts.known(kind.claims) or hosts.bounds(kind.claims, self._terms(kind))
+        return hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
 
-    def reachable(self, kind: Kind, bounds: Bounds) -> Reachable:
-        """What all with the candidates of this kind could come to have."""
+    def reachable(self, group: Group, bounds: Bounds) -> Reachable:
+        """What all of a group could come to have."""
         snapshot = self.snapshot
-        book, running, quotas, queue = snapshot.lasting, snapshot.running, snapshot.quotas, kind.queue
-        bounds.follow(running.book)
-        available = self._available.get(queue)
-        if available is None:
-            available = self._available[queue] = [book.available(pair, queue) for pair in running.pairs]
-        own = bounds.own.sums
+        book, running, quotas, queue = snapshot.lasting, snapshot.running, snapshot.quotas, bounds.queue
+        own, tree = bounds.own.sums, bounds.tree
         if running.went:
             own = own[:]
             for held in running.went:
                 if bounds.lets_go(held):
                     for pair, amount in held.amounts:
                         own[pair] -= amount
-        alone = [have + more for have, more in zip(available, own, strict=True)]
-        left = [
-            quota[queue] - used[queue] + more for quota, used, more in zip(quotas.subtree, book.used, own, strict=True)
-        ]
-        together, tree = alone, bounds.tree
+        nothing = [0] * len(own)
+        available, alone, left, together = nothing[:], nothing[:], nothing[:], nothing[:]
+        everything = mine = nothing
         if tree is not None:
-            mine = tree.queues[queue].sums
-            together = [have + more - less for have, more, less in zip(alone, tree.sums, mine, strict=True)]
-            for other in () if self.began else bounds.others(snapshot.touched):
-                for sign, moved in zip((1, -1), self._moved(other), strict=True):
-                    for held in moved:
-                        for pair, amount in held.amounts:
-                            together[pair] += sign * amount
-        if self.began:
-            bounds.grew([*alone, *together, *left])
-        far = kind.settings.borrow or snapshot.mode.fair or len(quotas.path[queue]) > 2
-        return Reachable(bounds, alone, together, left, far)
+            if tree.stale:
+                tree.follow(running.book, snapshot.state.now)
+            everything, mine = tree.sums, tree.queues[queue].sums
+        for pair in group.pairs:
+            free = available[pair] = book.available(pair, queue)
+            more = own[pair]
+            alone[pair] = free + more
+            left[pair] = quotas.subtree[pair][queue] - book.used[pair][queue] + more
+            together[pair] = free + more + everything[pair] - mine[pair]
+        if tree is None:
+            together = alone
+        elif not self.began:
+            for other in bounds.others(snapshot.touched):
+                self._add_moved(together, other)
+        far = snapshot.mode.fair or len(quotas.path[queue]) > 2 or quotas.settings(queue).borrow
+        even = self.began and all(_is_even(quotas, pair, queue) for pair in group.pairs)
+        return Reachable(bounds, available, alone, together, left, far, even)
 
     def grew(self, bounds: Bounds) -> bool:
         """Whether anything may be more than when the plan began.
@@ -184,6 +236,28 @@ class Ceiling:
         quota, and more can be reclaimed then.
         """
         return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others(self.snapshot.touched))
+
+
+def _need(asked: Asked, reach: Reachable, most: Sums, *, others: bool) -> Need:
+    """Of the first pair of which there is not enough, how much the tree must have until there is, as long as the
+    queue itself holds what it does.
+    """
+    pair, amount = next((pair, amount) for pair, amount in asked if amount > most[pair])
+    bounds, tree = reach.bounds, reach.bounds.tree
+    amount -= bounds.own.sums[pair]
+    if others and tree is not None:
+        return Need(pair, MOST, amount + tree.queues[bounds.queue].sums[pair])
+    return Need(pair, amount, MOST)
+
+
+def _is_even(quotas: Quotas, pair: int, queue: int) -> bool:
+    """Whether the queue can take all that is free in its tree: nobody on its path keeps or borrows but so much."""
+    key = f"even {pair} {queue}"
+    found = quotas.kept.get(key)
+    if found is None:
+        local, borrowing, below = quotas.local[pair], quotas.borrowing[pair], quotas.path[queue][:-1]
+        found = quotas.kept[key] = all(not local[node] and borrowing[node] is None for node in below)
+    return bool(found)
 
 
 def _enough(kind: Kind, most: Sums) -> bool:

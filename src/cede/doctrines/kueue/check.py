@@ -6,7 +6,7 @@ once its victims are gone. With `recheck_final_set` the share rules hold for the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -211,10 +211,9 @@ def _overlapping(state: State) -> dict[int, list[int]]:
 
 
 class _Counted:
-    """What the work of a queue holds: from its sum, where nothing is finer than what Kueue counts in.
+    """What work holds by queue: from the sum, where nothing is finer than what Kueue counts in.
 
-    Whoever asks about a cohort asks about its children next. So the sums of all of them are read in one go and kept:
-    an account is of one state, which stays as it is while decisions about it are checked.
+    An account is of one state, which stays as it is while decisions about it are checked.
     """
 
     def __init__(self, state: State) -> None:
@@ -224,43 +223,51 @@ class _Counted:
         self._columns = _columns(state)
         self._sums: dict[str, list[int]] = {}
 
-    def __call__(self, queue: str, children: list[str]) -> Held:
-        state = self._state
+    def of(self, queue: str, children: list[str]) -> Held:
+        state, row = self._state, self._state.tree.index[queue]
         if not self._whole:
             found: Held = {BEFORE: {}, AFTER: {}}
-            for row in _holders(state, state.tree.index[queue], state.work.state > SUSPENDED):
-                for when in MOMENTS.get(_word(state, row), WHEN):
-                    for pair, amount in _held(state, row).items():
+            for holder in _holders(state, row, state.work.state > SUSPENDED):
+                for when in MOMENTS.get(_word(state, holder), WHEN):
+                    for pair, amount in _held(state, holder).items():
                         found[when][pair] = found[when].get(pair, 0) + amount
             return found
+        total = self._sum(queue)
+        if children:
+            below = zip(*map(self._sum, children), strict=True)
+            total = [have - sum(less) for have, less in zip(total, below, strict=True)]
+        return self._told(total, self._overlapping.get(row, ()))
+
+    def below(self, queue: str) -> Held | None:
+        if not self._whole:
+            return None
+        tree = self._state.tree
+        at = tree.index[queue]
+        overlapping = [row for other, rows in self._overlapping.items() if at in tree.path(other) for row in rows]
+        return self._told(self._sum(queue), overlapping)
+
+    def _sum(self, queue: str) -> list[int]:
+        """What the queue and all below it hold of each column."""
+        found = self._sums.get(queue)
+        if found is None:
+            tree = self._state.tree
+            found = self._sums[queue] = tree.usage[:, tree.index[queue]].tolist()
+        return found
+
+    def _told(self, total: list[int], overlapping: Collection[int]) -> Held:
+        """So much by pair, with and without those that are preempting or reserved."""
         everything: Amounts = {}
-        total = self._own(queue, children)
         for column, pair, nano in self._columns:
             if total[column]:
                 everything[pair] = everything.get(pair, 0) + total[column] * nano
-        if not self._overlapping:
+        if not overlapping:
             return {BEFORE: everything, AFTER: everything}  # what moves is written elsewhere
         found = {BEFORE: everything, AFTER: dict(everything)}
-        for row in self._overlapping.get(state.tree.index[queue], ()):
-            missing = found[AFTER if _leaving(state, row) else BEFORE]
-            for pair, amount in _held(state, row).items():
+        for row in overlapping:
+            missing = found[AFTER if _leaving(self._state, row) else BEFORE]
+            for pair, amount in _held(self._state, row).items():
                 missing[pair] = missing.get(pair, 0) - amount
         return found
-
-    def _own(self, queue: str, children: list[str]) -> list[int]:
-        """What the queue holds of each column, without what its children do."""
-        sums = self._sums
-        if not children and queue in sums:
-            return sums[queue]
-        unread = [name for name in (queue, *children) if name not in sums]
-        if unread:
-            tree = self._state.tree
-            read = tree.usage[:, [tree.index[name] for name in unread]].T.tolist()
-            sums.update(zip(unread, read, strict=True))
-        if not children:
-            return sums[queue]
-        below = zip(*(sums[child] for child in children), strict=True)
-        return [have - sum(less) for have, less in zip(sums[queue], below, strict=True)]
 
 
 def _holders(state: State, queue: int, which: Bools) -> list[int]:

@@ -11,18 +11,17 @@ from cede.doctrines.kueue.book import Book
 from cede.doctrines.kueue.ceiling import Ceiling, Reachable
 from cede.doctrines.kueue.check import HOLDING
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
-from cede.doctrines.kueue.hosts import Bounds
-from cede.doctrines.kueue.kinds import FIRST, Kind
-from cede.doctrines.kueue.known import Known
+from cede.doctrines.kueue.kinds import FIRST, Kind, Place
 from cede.doctrines.kueue.limits import over_limit
 from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, followed, memory_of
 from cede.doctrines.kueue.nominate import Entry, nominate
+from cede.doctrines.kueue.nominations import Nominations
 from cede.doctrines.kueue.settings import ANY
 from cede.doctrines.kueue.snapshot import HOLDS, Claimant, Snapshot, snapshot_of
 from cede.doctrines.kueue.turns import in_turn
-from cede.doctrines.kueue.waiting import Place, Waiting
+from cede.doctrines.kueue.waiting import Waiting
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.parts.shapes import about
+from cede.doctrines.parts.equivalence import about
 from cede.model.plan import Decision
 
 
@@ -94,7 +93,7 @@ class _Plan:
         self.snapshot = snapshot
         self.waiting = waiting
         self.memory = memory
-        self.known = Known(snapshot, waiting.kind)
+        self.nominations = Nominations(snapshot, waiting.kind)
         self.blocked: dict[int, tuple[Claimant, str, int]] = {}
         self.keepers: list[Entry] = []
         self._moment: tuple[int, int] | None = None
@@ -114,7 +113,7 @@ class _Plan:
                     return
                 number = found
                 yield from self._standing_still()
-            heads = [self.known.claimant(place[-1]) for place in self._heads(number)]
+            heads = [self.nominations.claimant(place[-1]) for place in self._heads(number)]
             if not heads:
                 return
             yield from _Pass(self, number).decisions(heads)
@@ -141,7 +140,7 @@ class _Plan:
                 row = place[-1]
                 kind = self.waiting.kind[row]
                 if kind not in answered:
-                    answered[kind] = answers.behind(self.snapshot, self.known.claimant(row), head, outcome)
+                    answered[kind] = answers.behind(self.snapshot, self.nominations.claimant(row), head, outcome)
                 yield about(answered[kind], self.snapshot.state.work_names[row])
 
     def decided(self, claimant: Claimant, outcome: str, number: int) -> None:
@@ -206,10 +205,10 @@ class _Plan:
 
     def _stand_still(self, place: Place, number: int) -> None:
         """The head of a strict queue has no way: nobody passes it, and in every pass it keeps what it can."""
-        claimant = self.known.claimant(place[-1])
+        claimant = self.nominations.claimant(place[-1])
         self.decided(claimant, PARK, number)
         if self.snapshot.mode.fair or claimant.settings.reclaim != ANY:
-            entry = self.known.nominated(claimant, None)
+            entry = self.nominations.nominated(claimant, None)
             if entry.without_way:
                 self._still.append(entry)
 
@@ -229,35 +228,39 @@ class _Plan:
         ceiling = Ceiling(self.snapshot)
         changes = self.snapshot.running.changes if began else None
         self._awake = {}
-        for kinds in self.waiting.groups.values():
-            bounds: Bounds | None = None
+        hosts = self.snapshot.running.hosts
+        for claims, group in self.waiting.groups.items():
+            bounds = ceiling.bounds(claims)
             reach: Reachable | None = None
-            version: int | None = None
-            for kind, places in kinds.items():
+            grew: bool | None = began or None
+            still = ceiling.stays_short(group, bounds)
+            settled = still or not began
+            for kind in group.loose if still else group.kinds:
                 if kind.asked and not kind.refused:
-                    if kind.asleep == changes and places[0][2] >= kind.oldest:
+                    # a threshold tells of quota alone; this, of limits and searches that found nobody too
+                    if kind.asleep == changes and group.kinds[kind][0][2] >= kind.oldest:
                         continue
                     if kind.steady:
-                        if bounds is None:
-                            bounds = ceiling.bounds(kind)
-                            if began:
-                                reach = ceiling.reachable(kind, bounds)
-                            if began or not ceiling.grew(bounds):
-                                version = bounds.version
-                        short = kind.short_of == version
-                        if not short:
-                            reach = reach or ceiling.reachable(kind, bounds)
-                            short = not ceiling.may_have_a_way(kind, reach)
-                        if short:
+                        if kind.short:
+                            if grew is None:
+                                grew = ceiling.grew(bounds)
+                            if not grew:
+                                continue
+                        if reach is None:
+                            reach = ceiling.reachable(group, bounds)
+                        if not ceiling.may_have_a_way(kind, reach):
                             if changes is not None:
                                 kind.asleep, kind.oldest = changes, FIRST
+                                settled = settled and kind.need is None
                             continue
                 self._awake[kind] = None
+            if not settled:
+                group.settle(hosts.moved[claims.queue])
 
     def nominated(self, claimant: Claimant) -> Entry:
         """The head as nominated when the pass begins; if it has no way, nobody like it has at this moment."""
         tried = self.memory.tried.get(claimant.name)
-        entry = self.known.nominated(claimant, tried)
+        entry = self.nominations.nominated(claimant, tried)
         if not self.snapshot.cycle.words and tried is None:
             kind = self.waiting.kind[claimant.row]
             kind.asked = True
@@ -296,7 +299,7 @@ class _Pass:
         self.plan = plan
         self.number = number
         self.snapshot = plan.snapshot
-        self.known = plan.known
+        self.nominations = plan.nominations
         self.now: Book | None = None
         self.left = 0
 
@@ -323,14 +326,14 @@ class _Pass:
         """What becomes of the head; as of the one like it before, if nothing is different."""
         if self.snapshot.silent:
             return self._process(entry)
-        place = self.known.place(entry)
-        known = self.known.parked(place, entry)
+        told, place = self.nominations.answers, self.nominations.place(entry)
+        known = None if place is None else told.answer(entry.claimant.row, place)
         if known is not None:
             self._keep(entry)
             return PARK, known
         outcome, decision = self._process(entry)
-        if outcome == PARK:
-            self.known.park(place, decision)
+        if outcome == PARK and place is not None:
+            told.keep(place, decision)
         return outcome, decision
 
     def _keep(self, entry: Entry) -> None:

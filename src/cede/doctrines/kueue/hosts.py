@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import count
-from operator import gt
 from typing import NamedTuple
 
 import numpy as np
@@ -151,11 +149,11 @@ class Reclaimable:
         less = [held for _, held in line[:end] if held.row in gone] if gone else []
         more: list[Holding] = []
         for held in less:
-            self._count(held, -1)
+            self._sum_up(held, -1)
         while end < len(line) and self._exceeds(over):
             held = line[end][1]
             if held.row not in gone:
-                self._count(held, 1)
+                self._sum_up(held, 1)
                 more.append(held)
             end += 1
         while end and not more:
@@ -163,13 +161,13 @@ class Reclaimable:
             if held.row not in gone:
                 if self._exceeds(over, held):
                     break
-                self._count(held, -1)
+                self._sum_up(held, -1)
                 less.append(held)
             end -= 1
         for held in less:
-            self._count(held, 1)
+            self._sum_up(held, 1)
         for held in more:
-            self._count(held, -1)
+            self._sum_up(held, -1)
         return more, less
 
     def _over(self, book: Book) -> list[list[int]]:
@@ -193,17 +191,21 @@ class Reclaimable:
         return False
 
     def _count(self, held: Holding, sign: int) -> None:
+        self._sum_up(held, sign)
+        for pair, amount in held.amounts:
+            self.tree.sums[pair] += sign * amount
+        _add(self.nodes, held.places, sign)
+        _add(self.tree.nodes, held.places, sign)
+        self._log.extend([place.node for place in held.places])
+
+    def _sum_up(self, held: Holding, sign: int) -> None:
         before, after = self._there
         for pair, amount in held.amounts:
             self.sums[pair] += sign * amount
-            self.tree.sums[pair] += sign * amount
             if held.code != RESERVED:
                 before[pair] += sign * amount
             if held.code != PREEMPTING:
                 after[pair] += sign * amount
-        _add(self.nodes, held.places, sign)
-        _add(self.tree.nodes, held.places, sign)
-        self._log.extend([place.node for place in held.places])
 
 
 class Own:
@@ -234,6 +236,12 @@ class Tree:
         }
         self.stale = set(self.queues)
 
+    def follow(self, book: Book, now: int) -> None:
+        """Bring it up to date."""
+        for queue in self.stale:
+            self.queues[queue].follow(book, now)
+        self.stale = {queue for queue in self.stale if self.queues[queue].undated}  # time moves these
+
 
 ABSENT = (RESERVED, PREEMPTING)
 """The state of work that is not there before, and after, what is leaving made way."""
@@ -242,7 +250,8 @@ ABSENT = (RESERVED, PREEMPTING)
 class Hosts:
     """What is free of each node, candidates in their order by queue, and bounds for those that somebody asked for.
 
-    `log` names the nodes whose bounds may have changed, in order; it begins anew with every `epoch`.
+    `log` names the nodes whose bounds may have changed, in order; it begins anew with every `epoch`. `moved` counts how
+    often somebody of a queue came or went.
     """
 
     def __init__(self, state: State, quotas: Quotas) -> None:
@@ -251,7 +260,7 @@ class Hosts:
         self.free: list[list[int]] = state.nodes.free[:, : state.nodes.size].T.tolist()
         self.log: list[int] = []
         self.epoch = 0
-        self.versions = count(1)
+        self.moved = [0] * quotas.size
         self._held: list[dict[int, Holding]] = [{} for _ in range(quotas.size)]
         self._own: list[dict[tuple[str, int], Own]] = [{} for _ in range(quotas.size)]
         self._trees: dict[tuple[int, Terms], Tree] = {}
@@ -262,6 +271,7 @@ class Hosts:
     def move(self, held: Holding, sign: int) -> None:
         """This workload takes its room, or gives it back."""
         queue = held.queue
+        self.moved[queue] += 1
         self.look_at([place.node for place in held.places])
         for tree in self._trees.values():
             if queue in tree.queues:
@@ -325,8 +335,7 @@ class Hosts:
 
 class Bounds:
     """What each node could have at most for some claims: `alone` with their own queue, and `together` with what can be
-    reclaimed of the others in the `tree`. It has another `version` once anything is more than it was, in quota or on
-    nodes.
+    reclaimed of the others in the `tree`.
     """
 
     def __init__(self, hosts: Hosts, claims: Claims, terms: Terms | None) -> None:
@@ -339,44 +348,29 @@ class Bounds:
         self.tree = None if terms is None else hosts.tree(quotas.root[queue], terms)
         self.alone = Table(len(hosts.free))
         self.together = Table(len(hosts.free))
-        self.version = next(hosts.versions)
-        self._sums: list[int] = []
         self._at = 0
         self._epoch = -1
-
-    def grew(self, sums: list[int]) -> None:
-        """Sums of quota are these now; the larger, the more there may be."""
-        if sums != self._sums:
-            if not self._sums or any(map(gt, sums, self._sums)):
-                self.version = next(self.hosts.versions)
-            self._sums = sums
 
     def lets_go(self, held: Holding) -> bool:
         """Whether this one is among those of the own queue that may be taken."""
         return held.preemptible and held.queue == self.queue and lets(self.within, self.priority, held.priority)
 
-    def follow(self, book: Book) -> None:
-        """Bring it up to date."""
-        hosts, tree = self.hosts, self.tree
-        if tree is not None and tree.stale:
-            for queue in tree.stale:
-                tree.queues[queue].follow(book, hosts.state.now)
-            tree.stale = {queue for queue in tree.stale if tree.queues[queue].undated}  # time moves these
+    def table(self, *, others: bool) -> Table:
+        """What the nodes could have, as last followed; worked out where somebody asks for it."""
+        hosts = self.hosts
         if self._epoch != hosts.epoch:
             nodes: Iterable[int] = range(len(hosts.free))
             self._epoch = hosts.epoch
         elif self._at < len(hosts.log):
             nodes = set(hosts.log[self._at :])
         else:
-            return
+            return self.together if others else self.alone
         self._at = len(hosts.log)
-        grown = False
         for node in nodes:
             alone = self.alone_at(node)
-            grown |= self.alone.put(node, alone)
-            grown |= self.together.put(node, self.together_at(node, alone))
-        if grown:
-            self.version = next(hosts.versions)
+            self.alone.put(node, alone)
+            self.together.put(node, self.together_at(node, alone))
+        return self.together if others else self.alone
 
     def alone_at(self, node: int) -> list[int]:
         """What a node could have with nobody of other queues gone."""
@@ -412,17 +406,15 @@ class Table:
         self.log: list[int] = []
         self.epoch = 0
 
-    def put(self, node: int, amounts: list[int]) -> bool:
-        """A node has so much now; whether it is more of anything."""
-        before = self.amounts[node]
-        if amounts == before:
-            return False
+    def put(self, node: int, amounts: list[int]) -> None:
+        """A node has so much now."""
+        if amounts == self.amounts[node]:
+            return
         self.amounts[node] = amounts
         self.log.append(node)
         if len(self.log) > max(MOST_CHANGES, len(self.amounts)):
             self.log.clear()
             self.epoch += 1
-        return not before or any(map(gt, amounts, before))
 
 
 class Members:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any
+from itertools import chain, product
+from typing import Any, NamedTuple
 
 from cede.doctrines.kueue.hosts import Claims, Members
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
@@ -15,15 +15,25 @@ from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet
 
-NOT_READ = ("app", "originator", "sensitive", "job_priority", "domain")
-OWNERS = ("user", "project")
+NOT_READ = frozenset({"app", "originator", "sensitive", "job_priority", "domain"})
+OWNERS = frozenset({"user", "project"})
 """Read for policies only."""
 NOT_YET = -1
 FIRST = -(1 << 63)
 """Earlier than every submission."""
 
+Place = tuple[bool, int, int, str, str, int]
+"""Sorts like the line: who waits for its victims first, then by priority, submission, uid and name; last the row."""
 Slot = tuple[Asked, ...]
 """What one resource group of one pod set asks for at least, in each of its flavors."""
+
+
+class Need(NamedTuple):
+    """What must be free of a pair in the tree, or else free or to be reclaimed there."""
+
+    pair: int
+    free: int
+    most: int
 
 
 @dataclass(eq=False, slots=True)
@@ -35,11 +45,11 @@ class Kind:
     same candidates. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
     `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
-    `members`: how many of its members may have room there, without and with what other queues give. `short_of`: the
-    bounds, by their version, that are too low for it. `memo`: what else follows from what it asks for.
+    `members`: how many of its members may have room there, without and with what other queues give. `short`: what it
+    could come to have is too little, for as long as none of that grows; `need`: of what, if that is quota. `memo`:
+    what else follows from what it asks for.
     """
 
-    number: int
     queue: int
     priority: int
     preempts: bool
@@ -57,7 +67,8 @@ class Kind:
     members: dict[bool, Members] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict)
     refused: bool = False
-    short_of: int = NOT_YET
+    short: bool = False
+    need: Need | None = None
 
     def __post_init__(self) -> None:
         self.claims = Claims(self.queue, self.priority, self.preempts)
@@ -69,6 +80,51 @@ class Kind:
     def aged(self) -> bool:
         """Whether its age tells whom it may take."""
         return LOWER_OR_NEWER in (self.settings.within, self.settings.reclaim)
+
+
+class Group:
+    """Kinds with the same candidates, each with those of it that wait; and the `pairs` that any of them asks for.
+
+    `loose` are those to be looked at whenever something changed. The others are short of quota until their queue, which
+    has `moved` so often, does so again, or its tree has what one of them `needs`; all are loose until it is `settled`.
+    """
+
+    __slots__ = ("kinds", "loose", "moved", "needs", "pairs", "settled")
+
+    def __init__(self) -> None:
+        self.kinds: dict[Kind, list[Place]] = {}
+        self.pairs: list[int] = []
+        self.settled = False
+        self.moved = NOT_YET
+        self.loose: list[Kind] = []
+        self.needs: list[Need] = []
+
+    def add(self, kind: Kind, places: list[Place]) -> None:
+        self.kinds[kind] = places
+        self.settled = False
+        for slot in kind.slots or ():
+            for pair, _ in chain(*slot):
+                if pair not in self.pairs:
+                    self.pairs.append(pair)
+
+    def remove(self, kind: Kind) -> None:
+        del self.kinds[kind]
+        self.settled = False
+
+    def settle(self, moved: int) -> None:
+        """Everybody was looked at, when their queue had moved so often."""
+        needs: dict[int, tuple[int, int]] = {}
+        self.loose = []
+        for kind in self.kinds:
+            if kind.need is None:
+                self.loose.append(kind)
+                continue
+            pair, free, most = kind.need
+            before = needs.get(pair, (free, most))
+            needs[pair] = (min(free, before[0]), min(most, before[1]))
+        self.needs = [Need(pair, *least) for pair, least in needs.items()]
+        self.moved = moved
+        self.settled = True
 
 
 def slots_of(quotas: Quotas, queue: int, parts: tuple[PodSet, ...]) -> tuple[Slot, ...]:

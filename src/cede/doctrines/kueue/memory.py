@@ -3,7 +3,7 @@ and runs, as far as somebody follows that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from cede.doctrines.kueue.quota import quotas_of
 from cede.doctrines.kueue.running import Running
 from cede.doctrines.kueue.waiting import Waiting
 from cede.doctrines.parts.doctrine import Cycle
+from cede.state.state import State
 
 START, PREEMPT, PARK, SKIP, DEFER, AWAIT = "start", "preempt", "park", "skip", "defer", "await"
 """What becomes of a head."""
@@ -57,6 +58,12 @@ class Memory:
         places.add(place)
         self.rounds[name] = (version, places)
 
+    def forget(self, name: str) -> None:
+        """This one ended. Nothing is lost by it: who comes later under its name is somebody else."""
+        self.sticky.discard(name)
+        self.tried.pop(name, None)
+        self.rounds.pop(name, None)
+
     def copy(self) -> Memory:
         """The same, for somebody who only asks what would be."""
         rounds = {name: (version, set(places)) for name, (version, places) in self.rounds.items()}
@@ -71,6 +78,17 @@ class Following:
     running: Running
     reshaped: int
 
+    def ended(self, rows: Iterable[int]) -> Iterator[str]:
+        """The names that were at these journal rows when somebody last followed, of those that ended since.
+
+        What is remembered was noted in a plan, so that its row was one of those then, or is since it holds room.
+        """
+        for row in rows:
+            if row < 0:
+                name = self.waiting.name(~row) or self.running.name(~row)
+                if name is not None and _is_gone(self.waiting.state, name):
+                    yield name
+
 
 MOST_KINDS = 20_000
 """With more kinds than this, most of which are gone, all is made anew."""
@@ -81,6 +99,7 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
     state, journal = cycle.state, cycle.state.journal
     if cycle.words:
         memory.following = None
+        _forget_ended(memory, state)
         quotas = quotas_of(state)
         return Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
     found = memory.following
@@ -90,12 +109,15 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
         or found.reshaped != journal.reshaped
         or found.running.quotas is not quotas
         or found.running.state is not state
-        or len(found.waiting.shapes) > MOST_KINDS
+        or len(found.waiting.kinds) > MOST_KINDS
     ):
+        _forget_ended(memory, state)
         found = Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
         found.running.watch()
         journal.follows = True
     else:
+        for name in found.ended(journal.rows):
+            memory.forget(name)
         rows = {row if row >= 0 else ~row for row in journal.rows}
         found.waiting.follow(rows, memory.sticky)
         found.running.follow(rows)
@@ -105,6 +127,17 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
     journal.rows.clear()
     memory.following = found
     return found
+
+
+def _is_gone(state: State, name: str) -> bool:
+    """Whether it is gone for good, and not only out of the line for a while."""
+    return name not in state.work_index and name not in state.away
+
+
+def _forget_ended(memory: Memory, state: State) -> None:
+    """Where nobody followed, or everything is made anew: all that is remembered is looked through."""
+    for name in [name for name in (*memory.sticky, *memory.tried, *memory.rounds) if _is_gone(state, name)]:
+        memory.forget(name)
 
 
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:

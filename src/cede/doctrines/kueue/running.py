@@ -110,13 +110,16 @@ class Running:
         for row in rows:
             before = self._held.pop(row, None)
             holds = states[row] >= RESERVED and queues[row] != NONE
-            if row in self._aside:
-                hosts.look_at([place.node for place in self._aside.pop(row)])
+            aside = self._aside.pop(row, ())
             if before is None and not holds:
                 if states[row] >= RESERVED:  # work of no queue holds nodes too
                     self._aside[row] = places_of(state, row)
-                    hosts.look_at([place.node for place in self._aside[row]])
+                    aside += self._aside[row]
+                if aside:
+                    self.changes += 1
+                    hosts.look_at([place.node for place in aside])
                 continue
+            hosts.look_at([place.node for place in aside])
             self.changes += 1
             if before is not None:
                 book.remove_all(before.queue, before.amounts, before.code)
@@ -167,6 +170,11 @@ class Running:
             places=places_of(state, row),
             turn=(code != PREEMPTING, priority, -int(work.started[row]), state.uids[row], state.work_names[row]),
         )
+
+    def name(self, row: int) -> str | None:
+        """Who held room at this row when somebody last followed."""
+        held = None if self._held is None else self._held.get(row)
+        return None if held is None else held.turn[-1]
 
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one that held room when the plan began holds of these pairs, zeros left out."""

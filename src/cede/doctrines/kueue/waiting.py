@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Container, Iterable
+from collections.abc import Container, Hashable, Iterable
 
 import numpy as np
 
 from cede.doctrines.kueue import answers, rules
 from cede.doctrines.kueue.hosts import Claims
-from cede.doctrines.kueue.kinds import NOT_READ, OWNERS, Kind, slots_of
+from cede.doctrines.kueue.kinds import NOT_READ, OWNERS, Group, Kind, Place, slots_of
 from cede.doctrines.kueue.quota import Quotas
+from cede.doctrines.parts.equivalence import Classes
 from cede.doctrines.parts.policies import breach_of
-from cede.doctrines.parts.shapes import Kinds
 from cede.model.plan import Decision
 from cede.state.admission import asks_of
 from cede.state.columns import NONE
 from cede.state.state import State
-
-Place = tuple[bool, int, int, str, str, int]
-"""Sorts like the line: who waits for its victims first, then by priority, submission, uid and name; last the row."""
 
 
 class Waiting:
@@ -32,18 +29,19 @@ class Waiting:
     def __init__(self, state: State, quotas: Quotas, sticky: Container[str]) -> None:
         self.state = state
         self.quotas = quotas
-        self.shapes = Kinds(state, NOT_READ if state.static.policies else (*NOT_READ, *OWNERS))
+        self._classes = Classes(state, NOT_READ, OWNERS)
         self.kind: dict[int, Kind] = {}
         self.lines: dict[int, list[Place]] = {}
         self.alike: dict[Kind, list[Place]] = {}
-        self.groups: dict[Claims, dict[Kind, list[Place]]] = {}
+        self.groups: dict[Claims, Group] = {}
         self.fresh: list[int] = sorted(state.pending, key=state.work_names.__getitem__)
         self.places: dict[int, Place] = {}
         self.sticky: set[int] = set()
-        self._kinds: dict[int, Kind] = {}
+        self.kinds: dict[Hashable, Kind] = {}
+        """By class."""
         rows = np.fromiter(state.pending, np.intp, len(state.pending))
-        for row, number in self.shapes.of_all(rows).items():
-            kind = self.kind[row] = self._kind(row, number)
+        for row, which in self._classes.of_all(state, rows).items():
+            kind = self.kind[row] = self._kind(row, which)
             if kind.refusal is None:
                 place = self.places[row] = self._place(row, sticky)
                 if not place[0]:
@@ -62,7 +60,7 @@ class Waiting:
             if before is not None:
                 self._leave(row, before)
             if row in pending:
-                kind = kinds[row] = self._kind(row, self.shapes.of(row))
+                kind = kinds[row] = self._kind(row, self._classes.of(self.state, row))
                 self.fresh.append(row)
                 self._enter(row, kind, sticky)
         if len(self.fresh) > 1:
@@ -76,6 +74,11 @@ class Waiting:
             if row is not None and kind is not None:
                 self._leave(row, kind)
                 self._enter(row, kind, sticky)
+
+    def name(self, row: int) -> str | None:
+        """Who waited at this row when somebody last followed."""
+        place = self.places.get(row)
+        return None if place is None else place[4]
 
     def _place(self, row: int, sticky: Container[str]) -> Place:
         state = self.state
@@ -94,7 +97,10 @@ class Waiting:
         found = self.alike.get(kind)
         if found is None:
             found = self.alike[kind] = []
-            self.groups.setdefault(kind.claims, {})[kind] = found
+            group = self.groups.get(kind.claims)
+            if group is None:
+                group = self.groups[kind.claims] = Group()
+            group.add(kind, found)
         return found
 
     def _leave(self, row: int, kind: Kind) -> None:
@@ -108,24 +114,25 @@ class Waiting:
         if not line:
             del self.lines[kind.queue]
         if not alike:
-            del self.alike[kind], self.groups[kind.claims][kind]
-            if not self.groups[kind.claims]:
+            group = self.groups[kind.claims]
+            del self.alike[kind]
+            group.remove(kind)
+            if not group.kinds:
                 del self.groups[kind.claims]
 
-    def _kind(self, row: int, number: int) -> Kind:
-        found = self._kinds.get(number)
+    def _kind(self, row: int, which: Hashable) -> Kind:
+        found = self.kinds.get(which)
         if found is None:
-            found = self._kinds[number] = self._new(row, number)
+            found = self.kinds[which] = self._new(row)
         return found
 
-    def _new(self, row: int, number: int) -> Kind:
+    def _new(self, row: int) -> Kind:
         state, quotas = self.state, self.quotas
         queue, parts = int(state.work.queue[row]), asks_of(state, row)
         refusal = _refused_at_once(state, quotas, row)
         settings = quotas.settings(queue)
         never = refusal is not None or settings.preempt_first
         return Kind(
-            number=number,
             queue=queue,
             priority=int(state.work.priority[row]),
             preempts=bool(state.work.preempts[row]),

@@ -14,7 +14,7 @@ from cede.doctrines.lattice.lending import borrowed_by
 from cede.doctrines.lattice.settings import Settings
 from cede.doctrines.parts.candidates import held_back
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cost import costs_of
+from cede.doctrines.parts.cost import total_costs
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.misses import nearest_miss
@@ -37,21 +37,26 @@ def preempting(
     cycle: Cycle,
     claim: Claim,
     settings: Settings,
-    found: Found,
+    found: Found | None,
     victims: list[int],
     worth: Worth,
     *,
     exact: bool,
     warnings: tuple[Warning, ...] = (),
 ) -> Decision:
-    """Victims go and the claimant takes their room; booked for the rest of the cycle."""
+    """Victims go and the claimant takes their room; booked for the rest of the cycle.
+
+    `found` is who was looked at; none: all go for a higher class."""
     state = cycle.state
-    by_rule = {row: found.rule_of(row) for row in victims}
+    by_rule = {row: rules.PRIORITY if found is None else found.rule_of(row) for row in victims}
     rule = max(by_rule.values(), key=list(REASONS).index)
-    costs = costs_of(state, np.array(victims, np.intp), settings.assumed)
-    total = int(costs.total.sum())
+    lost = tuple(
+        Victim(state.work_names[row], REASONS[by_rule[row]], REQUEUED, rule=by_rule[row].id) for row in victims
+    )
+    costs = total_costs(state, np.array(victims, np.intp), settings.assumed)
+    total = int(costs.sum())
     shown = account = None
-    if cycle.explain:
+    if cycle.explain and found is not None:
         facts = facts_about(state, claim.row, settings)
         shown = found.all.explain(state, facts, by_rule, rules.SPARED)
         account = {"cost": minutes(total)}
@@ -60,16 +65,10 @@ def preempting(
         account["best"] = "proven" if exact else "not proven"
     who = ", ".join(
         f"{state.work_names[row]} (class {state.work.priority[row]}, {minutes(cost)})"
-        for row, cost in zip(victims, costs.total.tolist(), strict=True)
-    )
-    lost = tuple(
-        Victim(state.work_names[row], REASONS[by_rule[row]], REQUEUED, rule=by_rule[row].id) for row in victims
+        for row, cost in zip(victims, costs.tolist(), strict=True)
     )
     before = free_before(state, victims)
-    for row in victims:
-        cycle.trial.evict(row)
-    nodes = placed(state, claim, home_first=rules.RECLAIM in by_rule.values())
-    assert nodes is not None, "victims that make no room are no victims"
+    nodes = _taking(cycle, claim, victims, home_first=rules.RECLAIM in by_rule.values())
     short = lacking(state, claim, nodes, before)
     prefix = f"{short}; " if short else ""
     why = f"{prefix}it has class {state.work.priority[claim.row]} and {_verb(rule)} {who}"
@@ -88,6 +87,15 @@ def preempting(
         candidates=shown,
         account=account,
     )
+
+
+def _taking(cycle: Cycle, claim: Claim, victims: list[int], *, home_first: bool) -> list[int]:
+    """Its nodes once its victims are gone."""
+    for row in victims:
+        cycle.trial.evict(row)
+    nodes = placed(cycle.state, claim, home_first=home_first)
+    assert nodes is not None, "victims that make no room are no victims"
+    return nodes
 
 
 def _verb(rule: Rule) -> str:

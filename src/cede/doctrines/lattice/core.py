@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,7 @@ from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
 from cede.doctrines.lattice.answers import waiting
 from cede.doctrines.lattice.candidates import Found
-from cede.doctrines.lattice.core_cost import core_costs
+from cede.doctrines.lattice.core_cost import Ranked, core_costs, ranked_of
 from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, spelled_out
 from cede.doctrines.lattice.core_promises import broken_promises
 from cede.doctrines.lattice.core_turns import Acting, CoreTurns, Everybody
@@ -22,11 +22,9 @@ from cede.doctrines.lattice.settings import HIGHEST, Settings
 from cede.doctrines.lattice.turns import Sleep
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cost import nodes_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import nodes_over
-from cede.doctrines.parts.orders import order_of
 from cede.doctrines.parts.outcomes import flavors_of, names_of, started
 from cede.doctrines.parts.shortage import free_before, lacking, shortage
 from cede.model.plan import REQUEUED, Decision, Victim, Warning
@@ -90,14 +88,14 @@ def _without_room(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Decisio
         return _tell(cycle, claim, settings, rules.MAY_NOT), Sleep.FORM
     if turns.hopeless(claim):
         return _tell(cycle, claim, settings, rules.NO_ROOM), Sleep.KIND
-    found = candidates(state, claim, in_vain(cycle.memory, claim.name))
+    found, ranked = _ranked(cycle, turns, claim)
     priced = partial(price, state)
     if not claim.allowed.any():
         return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced), Sleep.FORM
-    taken = take(state, claim, found, settings)
+    taken = take(claim, ranked, settings.max_victims)
     if taken.enough:
         return _preempting(cycle, claim, settings, found, taken), Sleep.NOBODY
-    everybody = take(state, claim, found, replace(settings, max_victims=len(found.all.open)))
+    everybody = take(claim, ranked, len(ranked.rows))
     if everybody.enough:  # which of them are the cheapest changes with time
         facts = {"needed": len(everybody.rows), "most": settings.max_victims}
         made = waiting(cycle, claim, settings, found, rules.TOO_MANY, None, None, price=priced, **facts)
@@ -132,17 +130,27 @@ def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Foun
     return Found(found, np.zeros(size, np.bool_), False)
 
 
-def take(state: State, claim: Claim, found: Found, settings: Settings) -> Taken:
+def take(claim: Claim, ranked: Ranked, most: int) -> Taken:
     """The cheapest until they free as many nodes as are wanted, or are as many as may go."""
-    open_ = np.flatnonzero(found.all.open)
-    costs = core_costs(state, open_)
-    turn = order_of(state, open_, costs)
-    rows = open_[turn]
-    freed = np.cumsum(nodes_of(state, rows))
-    enough = np.flatnonzero(freed >= claim.members)
-    count = min(int(enough[0]) + 1 if len(enough) else len(rows), settings.max_victims)
+    rows, freed = ranked.rows, ranked.freed
+    enough = int(freed.searchsorted(claim.members)) + 1
+    count = min(enough, len(rows), most)
     total = int(freed[count - 1]) if count else 0
-    return Taken(rows[:count].tolist(), costs[turn[:count]].tolist(), total, count > 0 and total >= claim.members)
+    return Taken(rows[:count].tolist(), ranked.costs[:count].tolist(), total, count > 0 and total >= claim.members)
+
+
+def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Found, Ranked]:
+    """Who may be taken for it, and those by their cost: the same for all of a class who took nobody in vain."""
+    state, before = cycle.state, in_vain(cycle.memory, claim.name)
+    if before:
+        found = candidates(state, claim, before)
+        return found, ranked_of(state, np.flatnonzero(found.all.open))
+    alike = cycle.trial.mark(), int(state.work.priority[claim.row]), int(state.work.partition[claim.row])
+    known = turns.ranked.get(alike)
+    if known is None:
+        found = candidates(state, claim)
+        known = turns.ranked[alike] = found, ranked_of(state, np.flatnonzero(found.all.open))
+    return known
 
 
 def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, taken: Taken) -> Decision:

@@ -5,12 +5,14 @@ In doubles and in the library's order of operations, for it compares them as the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cede.doctrines.lattice.score import actual_share
 from cede.doctrines.parts.cost import AUTO, MANUAL, MINUTE, Floats, elapsed_of, nodes_of, progress_of
-from cede.doctrines.parts.orders import Rows
-from cede.state.columns import NEVER
+from cede.doctrines.parts.orders import Rows, order_of
+from cede.state.columns import NEVER, Int64s
 from cede.state.state import State
 
 AUTO_MINUTES, MANUAL_MINUTES = 5, 10
@@ -27,6 +29,22 @@ def core_costs(state: State, rows: Rows) -> Floats:
     checkpoint = np.where((mode == AUTO) | (mode == MANUAL), saving, nodes_of(state, rows) * ran)
     found: Floats = (checkpoint + progress_of(ran, lasts)) * _burst(state, rows)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Workloads, the cheapest first: rows, what each costs, and how many nodes they hold up to each."""
+
+    rows: Rows
+    costs: Floats
+    freed: Int64s
+
+
+def ranked_of(state: State, rows: Rows) -> Ranked:
+    """These by cost, then uid."""
+    costs = core_costs(state, rows)
+    turn = order_of(state, rows, costs)
+    return Ranked(rows[turn], costs[turn], np.cumsum(nodes_of(state, rows[turn])))
 
 
 def _burst(state: State, rows: Rows) -> Floats:

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator
 from typing import Protocol
 
 from cede.doctrines.lattice import rules
-from cede.doctrines.lattice.alike import Alike
+from cede.doctrines.lattice.candidates import Found
+from cede.doctrines.lattice.core_cost import Ranked
 from cede.doctrines.lattice.core_places import wish_of
 from cede.doctrines.lattice.lines import Kind
 from cede.doctrines.lattice.memory import fell_short, remember_short
@@ -22,6 +23,9 @@ from cede.state.state import State
 
 
 class CoreTurns(Turns, Protocol):
+    ranked: dict[tuple[int, int, int], tuple[Found, Ranked]]
+    """Who may be taken, with nobody taken in vain before, by what was booked, class and partition."""
+
     def queues(self) -> Iterator[int]: ...
     def within(self, queue: int) -> Iterator[int]: ...
     @property
@@ -57,6 +61,7 @@ class Everybody(AllTurns):
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
         self.blocked: str | None = None
+        self.ranked: dict[tuple[int, int, int], tuple[Found, Ranked]] = {}
         self._types = vclusters_of(cycle.state).type
         self._orders = {
             queue: order_within(cycle.state, self.settings, queue) for queue in queues_with_work(cycle.state)
@@ -71,26 +76,24 @@ class Everybody(AllTurns):
 
     def within(self, queue: int) -> Iterator[int]:
         self.blocked = None
-        self._alike = Alike(self.cycle, self._orders[queue])
         yield from self._orders[queue].tolist()
 
     def claim(self, row: int) -> Claim:
         return wish_of(self.cycle.state, row)
 
     def answer(self, row: int) -> Decision | None:
-        return self._alike.answer(row, self._beside(row))
+        return self._answers.answer(row, self._like(row))
 
     def keep(self, row: int, made: Decision, _sleeps: Sleep) -> None:
         cycle = self.cycle
-        self._alike.keep(row, self._beside(row), None, made)
+        self._answers.keep(self._like(row), made)
         if misfits(made) and self._types[cycle.state.work.queue[row]] == INTERACTIVE:
             self.blocked = self.blocked or made.workload
         if self._count(row, made):
             remember(cycle, made)
 
-    def _beside(self, row: int) -> Hashable:
-        cycle = self.cycle
-        return cycle.only in (None, row), self.blocked, fell_short(cycle.memory, cycle.state.work_names[row])
+    def _like(self, row: int) -> Hashable:
+        return super()._like(row), self.blocked, fell_short(self.cycle.memory, self.cycle.state.work_names[row])
 
 
 class Acting(AwakeTurns):
@@ -99,6 +102,7 @@ class Acting(AwakeTurns):
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
         self.blocked: str | None = None
+        self.ranked: dict[tuple[int, int, int], tuple[Found, Ranked]] = {}
         self._scores: LineScores | None = None
 
     def queues(self) -> Iterator[int]:
@@ -151,7 +155,7 @@ class Acting(AwakeTurns):
         return not self.lines.victims(self.lines.kind_of(claim.row))
 
     def answer(self, row: int) -> Decision | None:
-        return self._awake.answer(row, self.blocked)
+        return self._answer(row, self.blocked)
 
     def keep(self, row: int, made: Decision, sleeps: Sleep) -> None:
         lines = self.lines

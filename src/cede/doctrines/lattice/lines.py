@@ -1,16 +1,18 @@
 """Who waits, by kind, and who may be preempted, node by node: kept from cycle to cycle by following the journal.
 
-A kind that fits nowhere and may take nobody sleeps. For members of one size that stays so until somebody comes to, goes
-from or changes on a node where a member could stand if everybody left who may be taken, and all its members could: as
-time passes costs only grow and more work comes near its end, and what others book only takes room. The library counts
-nodes, wherever they are: there it stays so until there is idle room for all, or somebody begins to run who may be taken
-and was not taken in vain before, and all of those hold as many nodes as it wants.
+A kind that fits nowhere and may take nobody sleeps. For members of one size that stays so until somebody comes to,
+goes from or changes on a node where a member could stand if everybody left who may be taken, and all its members
+could: as time passes costs only grow and more work comes near its end, and what others book only takes room. A single
+member, where no node has a home, wakes only when victims who make room there cost less than it is worth
+(`affording`). The library counts nodes, wherever they are: there it stays so until there is idle room for all, or
+somebody begins to run who may be taken and was not taken in vain before, and as many of those as may go hold as many
+nodes as it wants.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +20,11 @@ import numpy as np
 
 from cede.doctrines.lattice import factors
 from cede.doctrines.lattice.admission import never
-from cede.doctrines.lattice.alike import NOT_READ, OWNED
+from cede.doctrines.lattice.affording import BEYOND, Floor, Offer, Price, Prices, least_cost, worth
 from cede.doctrines.lattice.core_places import splits, wish_of
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, in_vain
+from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.reach import Ground, Reach, Size, Taken
 from cede.doctrines.lattice.score import (
     asked_nodes,
@@ -32,19 +35,30 @@ from cede.doctrines.lattice.score import (
     nodes_that_count,
     topologies,
 )
-from cede.doctrines.lattice.settings import HIGHEST, POLICY, SENSITIVE, SERVICE, settings_of, vclusters_of
-from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cost import NO_CHECKPOINT, gpu_columns, sizes_of
+from cede.doctrines.lattice.settings import (
+    HIGHEST,
+    POLICY,
+    SENSITIVE,
+    SERVICE,
+    UNPROTECTED,
+    settings_of,
+    vclusters_of,
+)
+from cede.doctrines.parts.claim import Claim, residents_of_all
+from cede.doctrines.parts.cost import MANUAL, MINUTE, NO_CHECKPOINT, gpu_columns, sizes_of
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import Classes, about
 from cede.doctrines.parts.front import lasting
 from cede.doctrines.parts.limits import limits_of
-from cede.doctrines.parts.shapes import about, shape_of
 from cede.model.plan import Decision
 from cede.model.quantities import NANO
 from cede.state.columns import GONE, NEVER, NONE, RUNNING, SUSPENDED, UNSET, Int64s
 from cede.state.state import State
 
 LINES = "lattice.lines"
+NOT_READ = frozenset({"domain", "app", "originator", "kind", "job_priority"})
+OWNERS = frozenset({"user", "project"})
+"""Read for policies only."""
 MOST_FORMS = 2_048
 """So many forms are kept at most that nobody waits with."""
 
@@ -84,6 +98,8 @@ class Form:
     """It finds no room, and would not if everybody left who could be taken at all."""
     dozes: bool = False
     """Some of its kinds sleep."""
+    floor: Floor | None = None
+    """What victims cost at least, if that is told node by node: who is worth no more may sleep."""
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +112,8 @@ class Kind:
     remembered: tuple[str, ...]
     in_vain: Set[str] = frozenset()
     """Who was taken for it before and did not make it fit, as the memory has it."""
+    value: int = BEYOND
+    """What it is worth, where victims must cost less than that."""
     lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     count: int = 0
 
@@ -137,8 +155,9 @@ class Holding:
     partition: int
     priority: int
     amounts: list[Int64s]
-    cost: tuple[int, ...]
-    """All that its cost depends on beside what it holds and the time."""
+    price: Price | None
+    shielded: bool
+    """Whether nobody takes it for a higher class, where no node has a home."""
 
     def same(self, other: Holding) -> bool:
         """Whether nothing is different about it that anybody who waits could ask for."""
@@ -146,7 +165,7 @@ class Holding:
             self.code == other.code
             and self.name == other.name
             and self.nodes == other.nodes
-            and self.cost == other.cost
+            and self.price == other.price
             and (self.open, self.priority, self.partition, self.tenant, self.size, self.hours, self.timed)
             == (other.open, other.priority, other.partition, other.tenant, other.size, other.hours, other.timed)
             and all(map(np.array_equal, self.amounts, other.amounts))
@@ -180,13 +199,18 @@ class Lines:
         self.ground = Ground(state, self.settings.max_victims)
         self.open: dict[tuple[int, int], dict[str, int]] = {}
         """By partition and class, who could be taken, and how many nodes each holds."""
+        self._sizes: dict[tuple[int, int], dict[int, int]] = {}
+        """Of the same, how many hold so many nodes."""
         self.homes = self.ground.homes
+        self._priced = self.policy and self.homes is None
+        self._prices = Prices()
         self.limits = bool(state.static.tenants) or bool((state.tree.max[:, : state.tree.size] != UNSET).any())
         self.shares = any(tenant.share for tenant in state.static.tenants.values())
         self._weights = factors.weights(normalized=self.policy).tolist()
         self._types: list[int] = vclusters_of(state).type.tolist()
         self._gpus = [(column, state.units.nano[column]) for column in gpu_columns(state)]
-        self._unread = OWNED if state.static.policies else NOT_READ
+        self._classes = Classes(state, NOT_READ, OWNERS)
+        self._floors: dict[tuple[Reach, int], Floor] = {}
         self._kinds: dict[tuple[Form, int, tuple[str, ...], str], Kind] = {}
         self._of_queue: dict[int, dict[Form, None]] = {}
         self._rows: dict[int, Waiting | Holding] = {}
@@ -208,6 +232,8 @@ class Lines:
                 self._look(row)
         self.again.clear()
         touched, opened = self._touched, self._opened
+        for floor in self._floors.values():
+            floor.unpriced |= touched
         if touched:
             self.ground.changed(touched)
         if touched or opened:
@@ -232,7 +258,9 @@ class Lines:
             found = on_touched.get(reach)
             if found is None:
                 found = on_touched[reach] = reach.touched(touched)
-            if found and reach.enough(form.members):
+            if found and form.floor is not None:
+                self._wake_affording(form, form.floor)
+            elif found and reach.enough(form.members):
                 self.wake(form)
             elif lowest < form.priority and form.preempts:
                 self._wake_for_opened(form)
@@ -244,6 +272,44 @@ class Lines:
                     if kind not in self.awake and name not in kind.in_vain and self.victims(kind):
                         self.awake[kind] = None
 
+    def _wake_affording(self, form: Form, floor: Floor) -> None:
+        """Its kinds that may find idle room, or victims they can afford."""
+        form.shut = False
+        if form.idle.enough(form.members):
+            self.wake(form)
+            return
+        least = floor.least(self._least_on)
+        for kind in form.kinds:
+            if kind.value > least:
+                self.awake[kind] = None
+
+    def affords(self, kind: Kind) -> bool:
+        """Whether there may be a set of victims that costs less than it is worth."""
+        floor = kind.form.floor
+        return floor is None or kind.value > floor.least(self._least_on)
+
+    def _least_on(self, node: int, floor: Floor) -> int | None:
+        """What room for a member costs on this node, if that is less than the floor."""
+        short = floor.reach.short_on(node)
+        offers: list[Offer] = []
+        now, residents = self.state.now, self.state.residents
+        for at in self.state.node_residents[node]:
+            held = self._rows.get(residents.work.item(at))
+            if (
+                not isinstance(held, Holding)
+                or held.price is None
+                or held.shielded
+                or held.priority >= floor.below
+                or held.partition != floor.partition
+                or held.price.ends_within(self.settings.near_end, now)
+            ):
+                continue
+            cost = held.price.at(now)
+            if cost < floor.base:
+                amounts = held.amounts[held.nodes.index(node)]
+                offers.append((cost, tuple(amounts.item(column) for column, _ in short)))
+        return least_cost(tuple(lack for _, lack in short), offers, self.settings.max_victims, floor.base)
+
     def wake(self, form: Form) -> None:
         form.shut = form.dozes = False
         self.awake |= form.kinds
@@ -251,6 +317,8 @@ class Lines:
     def shut(self, form: Form) -> None:
         """All its kinds sleep."""
         form.shut = form.dozes = True
+        if form.floor is not None:
+            form.floor.rise(BEYOND)
         for kind in form.kinds:
             self.awake.pop(kind, None)
 
@@ -259,7 +327,11 @@ class Lines:
         return not form.steady or form.idle.enough(form.members)
 
     def put_to_sleep(self, kind: Kind) -> None:
-        kind.form.dozes = True
+        """Nobody whom it may take makes room for less than it is worth."""
+        form = kind.form
+        form.dozes = True
+        if form.floor is not None:
+            form.floor.rise(kind.value)
         self.awake.pop(kind, None)
 
     def _drop(self, row: int) -> None:
@@ -338,7 +410,8 @@ class Lines:
         of = form, walltime, remembered, name if vain else ""
         kind = self._kinds.get(of)
         if kind is None:
-            kind = self._kinds[of] = Kind(form, walltime, remembered, vain)
+            value = BEYOND if not self.settings.value_rule else worth(form.priority, form.size, walltime)
+            kind = self._kinds[of] = Kind(form, walltime, remembered, vain, value)
         saved = work.checkpoint.item(row), work.checkpoint_time.item(row)
         line = kind.lines.get(saved)
         if line is None:
@@ -351,7 +424,9 @@ class Lines:
             self._of_queue.setdefault(form.queue, {})[form] = None
             if form.refusal is None:
                 self.live[form] = None
-                if not form.shut:
+                if form.shut:
+                    form.dozes = True
+                else:
                     self.awake[kind] = None
         hours = hours_of(walltime, form.size, policy=self.policy)
         self.queued += hours
@@ -376,14 +451,17 @@ class Lines:
                 form.shut = form.dozes = False
 
     def _form(self, row: int) -> Form:
-        shape = shape_of(self.state, row, self._unread)
-        found = self.forms.get(shape)
+        which = self._classes.of(self.state, row)
+        found = self.forms.get(which)
         if found is None:
             if len(self.forms) + len(self._kinds) > MOST_FORMS:
-                self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
+                self.forms = {which: form for which, form in self.forms.items() if form.kinds}
                 self._kinds = {key: kind for key, kind in self._kinds.items() if kind.count}
+                self._floors = {
+                    (form.floor.reach, form.partition): form.floor for form in self.forms.values() if form.floor
+                }
                 self.ground.keep(reach for form in self.forms.values() for reach in (form.idle, form.reach))
-            found = self.forms[shape] = self._make(row)
+            found = self.forms[which] = self._make(row)
         return found
 
     def _make(self, row: int) -> Form:
@@ -397,6 +475,10 @@ class Lines:
         needs = () if need is None else tuple((column, int(need[column])) for column in claim.columns)
         size = Size(needs, claim.allowed.tobytes())
         taken = Taken(work.priority.item(row), NONE if self.homes is None else queue, claims)
+        steady = (
+            need is not None and not limits and not self.settings.patience and (self.policy or not splits(state, row))
+        )
+        reach = self.ground.reach(size, taken if preempts and self.policy else None)
         return Form(
             claim,
             queue,
@@ -406,14 +488,38 @@ class Lines:
             preempts,
             bool(limits),
             claims,
-            need is not None and not limits and not self.settings.patience and (self.policy or not splits(state, row)),
+            steady,
             never(state, claim, limits),
             claim.members,
             self.ground.reach(size, None),
-            self.ground.reach(size, taken if preempts and self.policy else None),
+            reach,
             float((nodes * gpus_per_node(state, rows))[0]) if self.policy else int(nodes[0]),
             float(topologies(state, rows, nodes, policy=self.policy)[0]),
+            floor=self._floor_of(reach, row) if self._priced and steady and claim.single and preempts else None,
         )
+
+    def pool(self, claim: Claim) -> Pool | None:
+        """Who may go for one that waits, as `policy.pool_for` has it, where no node has a home."""
+        kind, state = self.kind_of(claim.row), self.state
+        form = kind.form
+        if not self._priced or form.claims:
+            return None
+        rows = self._prices.below(form.priority, form.partition, state.now, self.settings.near_end)
+        if not claim.allowed.all():
+            residents = residents_of_all(state, rows)
+            here = np.zeros(state.work.size, np.bool_)
+            here[state.residents.work[residents[claim.allowed[state.residents.node[residents]]]]] = True
+            rows = rows[here[rows]]
+        value = None if kind.value == BEYOND else kind.value
+        counted = np.ones(len(rows), np.bool_)
+        return Pool(state, claim, rows, self._prices.costs(state, rows), counted, self.settings.max_victims, value)
+
+    def _floor_of(self, reach: Reach, row: int) -> Floor:
+        partition, below = self.state.work.partition.item(row), self.state.work.priority.item(row)
+        found = self._floors.get((reach, partition))
+        if found is None:
+            found = self._floors[reach, partition] = Floor(reach, partition, below)
+        return found
 
     def _line(self, row: int, kind: Kind, saved: tuple[int, int]) -> Line:
         made = kind.form.scored.get(saved)
@@ -459,7 +565,9 @@ class Lines:
             partition=work.partition.item(row),
             priority=priority,
             amounts=[residents.amount[:, at].copy() for at in on] if open_ and self.policy else [],
-            cost=self._cost(row) if open_ and self.policy else (),
+            price=self._price(row, gpus) if open_ and self.policy else None,
+            shielded=self._types[work.queue.item(row)] == SERVICE
+            or (priority >= UNPROTECTED and work.checkpoint.item(row) == NO_CHECKPOINT),
         )
         known = self._rows.get(row)
         if isinstance(known, Holding) and known.same(held):
@@ -480,15 +588,22 @@ class Lines:
         self.timed += sign * held.timed
         if not held.open:
             return
+        if self._priced and sign < 0:
+            self._prices.shut(row)
+        elif self._priced and not held.shielded and held.price is not None:
+            self._prices.set(row, held.priority, held.partition, held.price)
         at = held.partition, held.priority
         ground = self.ground
         if sign > 0:
             self.open.setdefault(at, {})[held.name] = held.size
+            sizes = self._sizes.setdefault(at, {})
+            sizes[held.size] = sizes.get(held.size, 0) + 1
             if not self.policy:
                 self._opened[held.name] = at
             ground.open_rows.add(row)
         else:
             del self.open[at][held.name]
+            self._sizes[at][held.size] -= 1
             self._opened.pop(held.name, None)
             ground.open_rows.discard(row)
         if self.policy:
@@ -499,11 +614,14 @@ class Lines:
             for node, amount in zip(held.nodes, held.amounts, strict=True):
                 there[:, node] += sign * amount
 
-    def _cost(self, row: int) -> tuple[int, ...]:
-        work = self.state.work
-        saving, began = work.checkpoint.item(row), work.started.item(row)
-        last = work.checkpoint_last.item(row) if saving == NO_CHECKPOINT else NEVER
-        return saving, began, last, work.checkpoint_time.item(row), work.walltime.item(row)
+    def _price(self, row: int, gpus: float) -> Price:
+        work, assumed = self.state.work, self.settings.assumed
+        saving, takes, saves = work.checkpoint.item(row), work.checkpoint_time.item(row), None
+        if saving != NO_CHECKPOINT:
+            own = (assumed.manual if saving == MANUAL else assumed.auto) if takes == NEVER else takes
+            saves = own / MINUTE
+        last = work.checkpoint_last.item(row) if saves is None else NEVER
+        return Price(saves, work.started.item(row), last, work.walltime.item(row), gpus)
 
     def _size(self, row: int, on: int) -> tuple[int, float]:
         """Nodes, and GPUs of nodes, of one that has room."""
@@ -524,17 +642,26 @@ class Lines:
         return self._types[queue]
 
     def victims(self, kind: Kind) -> bool:
-        """Whether those of a lower class, wherever, who were not taken for it in vain, hold as many nodes as it wants:
-        that is all the library asks for, whatever they cost."""
-        form, freed = kind.form, 0
-        for (partition, class_), open_ in self.open.items():
-            if partition == form.partition and class_ < form.priority:
-                for name, size in open_.items():
-                    if name not in kind.in_vain:
-                        freed += size
-                        if freed >= form.members:
-                            return True
-        return False
+        """Whether as many of a lower class as may go, wherever, who were not taken for it in vain, hold as many nodes
+        as it wants: that is all the library asks for, whatever they cost."""
+        form, most = kind.form, self.settings.max_victims
+        below = [at for at in self.open if at[0] == form.partition and at[1] < form.priority]
+        sizes: dict[int, int] = {}
+        for at in below:
+            for size, count in self._sizes[at].items():
+                sizes[size] = sizes.get(size, 0) + count
+        if not _free(sorted(sizes.items(), reverse=True), most, form.members):
+            return False
+        if not kind.in_vain:
+            return True
+        left: dict[int, int] = {}
+        for at in below:
+            for name, size in self.open[at].items():
+                if name not in kind.in_vain:
+                    if size >= form.members:
+                        return True
+                    left[size] = left.get(size, 0) + 1
+        return _free(sorted(left.items(), reverse=True), most, form.members)
 
     def _sensitive(self, row: int, priority: int) -> bool:
         work = self.state.work
@@ -549,6 +676,16 @@ class Lines:
         assert self.homes is not None, "nodes have homes"
         home = self.homes[node]
         return [form for form in self.live if form.dozes and form.queue == home and form.reach.touched((node,))]
+
+
+def _free(sizes: Iterable[tuple[int, int]], most: int, wanted: int) -> bool:
+    """Whether so many hold so many nodes; of each size there are so many, the largest first."""
+    for size, count in sizes:
+        taken = min(count, most)
+        wanted, most = wanted - taken * size, most - taken
+        if wanted <= 0 or not most:
+            break
+    return wanted <= 0
 
 
 def lines_of(cycle: Cycle) -> Lines:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
+from cede.doctrines.lattice.affording import worth
 from cede.doctrines.lattice.answers import Worth, placed, preempting, waiting
 from cede.doctrines.lattice.asking import of_pool
 from cede.doctrines.lattice.candidates import Found, candidates
@@ -22,7 +23,7 @@ from cede.doctrines.lattice.score import asked_nodes, gpus_per_node
 from cede.doctrines.lattice.settings import SENSITIVE, Settings, vclusters_of
 from cede.doctrines.lattice.turns import Sleep
 from cede.doctrines.parts.claim import Claim, claim_of
-from cede.doctrines.parts.cost import MINUTE, PARTS, total_costs
+from cede.doctrines.parts.cost import total_costs
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.limits import Limit, nodes_over
 from cede.doctrines.parts.orders import Rows
@@ -31,7 +32,7 @@ from cede.doctrines.parts.selection import best_of
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import NEVER, Bools, Int64s
+from cede.state.columns import Bools, Int64s
 from cede.state.state import State
 
 
@@ -101,8 +102,12 @@ def _without_room(cycle: Cycle, turns: PolicyTurns, claim: Claim, effort: Effort
             return Answer(_tell(cycle, claim, settings, rules.PATIENCE, at=at), claim)
     if turns.hopeless(claim):
         return Answer(_tell(cycle, claim, settings, rules.NO_ROOM), claim, Sleep.FORM)
-    found = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
-    pool, worth = pool_for(state, claim, settings, found)
+    pool = turns.pool(claim)
+    if pool is None:
+        found = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
+        pool, worth = pool_for(state, claim, settings, found)
+    else:
+        found, worth = None, Worth(pool.value or 0, settings.value_rule)
     solves = effort.solves
     chosen = _chosen(cycle, settings, pool, effort)
     if chosen.rows is not None:
@@ -149,13 +154,11 @@ def pool_for(state: State, claim: Claim, settings: Settings, found: Found) -> tu
 def value_of(state: State, row: int) -> int:
     """What a claimant is worth, in millionths of a minute: class/10 x nodes x GPUs per node x walltime."""
     rows = np.array([row])
-    walltime = int(state.work.walltime[row])
-    lasts = AHEAD if walltime == NEVER else walltime
     size = float(asked_nodes(state, rows)[0]) * float(gpus_per_node(state, rows)[0])
-    return round(int(state.work.priority[row]) / 10 * size * (lasts / MINUTE) * PARTS)
+    return worth(int(state.work.priority[row]), size, int(state.work.walltime[row]))
 
 
-def _over_its_nodes(cycle: Cycle, claim: Claim, found: Found, victims: list[int]) -> Limit | None:
+def _over_its_nodes(cycle: Cycle, claim: Claim, found: Found | None, victims: list[int]) -> Limit | None:
     """The limit that the claimant breaks, placed where the victims left: more nodes than its tenant may hold."""
     state = cycle.state
     if not state.static.tenants or nodes_over(state, claim.row, list(range(claim.members))) is None:
@@ -163,7 +166,7 @@ def _over_its_nodes(cycle: Cycle, claim: Claim, found: Found, victims: list[int]
     mark = cycle.trial.mark()
     for victim in victims:
         cycle.trial.evict(victim)
-    back = any(found.rule_of(row) is rules.RECLAIM for row in victims)
+    back = found is not None and any(found.rule_of(row) is rules.RECLAIM for row in victims)
     over = nodes_over(state, claim.row, placed(state, claim, home_first=back) or [])
     cycle.trial.undo(mark)
     return over

@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from cede.doctrines.lattice.alike import Alike
 from cede.doctrines.lattice.choosing import Effort, effort_of
 from cede.doctrines.lattice.head import Head, head_of
 from cede.doctrines.lattice.lending import claim_within
 from cede.doctrines.lattice.lines import Kind
 from cede.doctrines.lattice.memory import homes_of, remember
+from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.score import Scores, waiting_rows
 from cede.doctrines.lattice.turns import AllTurns, AwakeTurns, LineScores, Sleep, Turn, Turns
 from cede.doctrines.parts.claim import Claim
@@ -41,6 +41,10 @@ class PolicyTurns(Turns, Protocol):
         """Whom this one, which fits, must not delay."""
         ...
 
+    def pool(self, claim: Claim) -> Pool | None:
+        """Who may go for this one, where that is kept."""
+        ...
+
     def keep(self, row: int, answer: Answer) -> None:
         """Take in what was decided about one."""
         ...
@@ -54,7 +58,6 @@ class Everybody(AllTurns):
         self.asking = effort_of(cycle)
         self.head: Head | None = None
         self._rows = waiting_rows(cycle.state)
-        self._alike = Alike(cycle, self._rows)
 
     def __iter__(self) -> Iterator[int]:
         yield from Scores(self.cycle.state, self.settings, policy=True).ordered(self._rows).tolist()
@@ -65,13 +68,17 @@ class Everybody(AllTurns):
     def head_before(self, _row: int) -> Head | None:
         return self.head
 
+    def pool(self, _claim: Claim) -> Pool | None:
+        return None  # who was looked at is told, too
+
     def answer(self, row: int) -> Decision | None:
-        return self._alike.answer(row, self._beside(row), None if self.head is None else self.head.name)
+        like = self._like(row)
+        return self._answers.answer(row, (like, None if self.head is None else self.head.name), (like, None))
 
     def keep(self, row: int, answer: Answer) -> None:
         cycle, made, claim = self.cycle, answer.made, answer.claim
         head = self.head.name if self.head is not None and answer.held_back else None
-        self._alike.keep(row, self._beside(row), head, made)
+        self._answers.keep((self._like(row), head), made)
         if self._count(row, made):
             remember(cycle.memory, cycle.state, made)
         if made.victims and self.head is not None:
@@ -79,9 +86,8 @@ class Everybody(AllTurns):
         if self.head is None and made.action == "wait" and claim is not None and row != cycle.only:
             self.head = head_of(cycle.state, claim)
 
-    def _beside(self, row: int) -> Hashable:
-        cycle = self.cycle
-        return cycle.only in (None, row), homes_of(cycle.memory, cycle.state.work_names[row])
+    def _like(self, row: int) -> Hashable:
+        return super()._like(row), homes_of(self.cycle.memory, self.cycle.state.work_names[row])
 
 
 class Acting(AwakeTurns):
@@ -107,12 +113,20 @@ class Acting(AwakeTurns):
         self._woken = set(lines.awake)
         self._awake.begin(lines.awake, LineScores(lines))
         for row in self._awake:
-            form = lines.kind_of(row).form
-            if not form.steady or form.reach.enough(form.members):
+            kind = lines.kind_of(row)
+            form = kind.form
+            reached = not form.steady or form.reach.enough(form.members)
+            if reached and (lines.fits(form) or lines.affords(kind)):
                 yield row
                 continue
             heapq.heappush(self._waiters, (self._awake.turn, row))
-            lines.shut(form)
+            if reached:
+                lines.put_to_sleep(kind)
+            else:
+                lines.shut(form)
+
+    def pool(self, claim: Claim) -> Pool | None:
+        return self.lines.pool(claim)
 
     def hopeless(self, claim: Claim) -> bool:
         form = self.lines.kind_of(claim.row).form
@@ -137,7 +151,7 @@ class Acting(AwakeTurns):
         return turn, turn[1][3]
 
     def answer(self, row: int) -> Decision | None:
-        return self._awake.answer(row, None if self.head is None else self.head.name)
+        return self._answer(row, None if self.head is None else self.head.name)
 
     def keep(self, row: int, answer: Answer) -> None:
         made, lines = answer.made, self.lines

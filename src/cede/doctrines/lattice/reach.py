@@ -25,12 +25,15 @@ class Ground:
         homes = state.nodes.home[: state.nodes.size]
         self.homes: list[int] | None = homes.tolist() if (homes != NONE).any() else None
         self._free: dict[int, list[int]] = {}
+        self._rooms: dict[Taken, dict[int, list[int]]] = {}
         self._reaches: dict[object, Reach] = {}
 
     def changed(self, nodes: Collection[int]) -> None:
         """Something came to, went from or was booked on these nodes."""
         for node in nodes:
             self._free.pop(node, None)
+            for rooms in self._rooms.values():
+                rooms.pop(node, None)
         for reach in self._reaches.values():
             reach.changed(nodes)
 
@@ -53,10 +56,20 @@ class Ground:
             found = self._reaches[key] = Reach(self, size, taken)
         return found
 
-    def taken_on(self, node: int, taken: Taken) -> list[Int64s]:
-        """By class, what may be taken on this node."""
-        every = self.every(node, taken)
-        return [amounts for class_, amounts in self.open.items() if every or class_ < taken.below]
+    def room(self, node: int, taken: Taken | None) -> list[int]:
+        """What would be free on this node if everybody left who may be taken."""
+        if taken is None:
+            return self.free(node)
+        rooms = self._rooms.setdefault(taken, {})
+        found = rooms.get(node)
+        if found is None:
+            every = self.every(node, taken)
+            found = self.free(node)
+            for class_, amounts in self.open.items():
+                if every or class_ < taken.below:
+                    found = list(map(int.__add__, found, amounts[:, node].tolist()))
+            rooms[node] = found
+        return found
 
     def every(self, node: int, taken: Taken) -> bool:
         """Whether its class protects nobody on this node: it is claimed, or taken back."""
@@ -125,14 +138,19 @@ class Reach:
 
     def touched(self, nodes: Iterable[int]) -> bool:
         """Whether a member would find room on one of these nodes, all of which changed."""
-        counts, rest = self._counts, self._rest
-        for node in nodes:
-            if node in rest:
-                rest.discard(node)
-                self._count(node)
-            if counts.get(node):
-                return True
-        return False
+        return any(map(self.on, nodes))
+
+    def on(self, node: int) -> bool:
+        """Whether a member would find room on this node."""
+        if node in self._rest:
+            self._rest.discard(node)
+            self._count(node)
+        return bool(self._counts.get(node))
+
+    def short_on(self, node: int) -> list[tuple[int, int]]:
+        """What a member lacks on this node as it is now."""
+        free = self._ground.free(node)
+        return [(column, need - free[column]) for column, need in self._size.needs if need > free[column]]
 
     def _count(self, node: int) -> None:
         held = self._counts[node] = self._holds(node)
@@ -154,21 +172,15 @@ class Reach:
         if not self._size.allowed[node]:
             return 0
         ground, taken = self._ground, self._taken
-        free = ground.free(node)
-        there = [] if taken is None else ground.taken_on(node, taken)
-        least, short = MANY, []
+        room, least = ground.room(node, taken), MANY
         for column, need in self._size.needs:
-            have = free[column]
-            if have < need:
-                short.append((column, need - have))
-                if not there:
-                    return 0
-            for amounts in there:
-                have += amounts.item(column, node)
+            have = room[column]
             if have < need * least:
                 least = have // need
                 if least <= 0:
                     return 0
-        if short and taken is not None and not ground.every(node, taken) and not ground.few_enough(node, taken, short):
-            return 0
+        if taken is not None and not ground.every(node, taken):
+            short = self.short_on(node)
+            if short and not ground.few_enough(node, taken, short):
+                return 0
         return least

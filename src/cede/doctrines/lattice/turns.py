@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from enum import Enum
 from typing import Protocol
 
 from cede.doctrines.lattice import factors
 from cede.doctrines.lattice.admission import never
 from cede.doctrines.lattice.contested import Start, contested
-from cede.doctrines.lattice.lines import Key, Kind, Line, Lines, lines_of
-from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, largest_set, share_of
+from cede.doctrines.lattice.lines import NOT_READ, OWNERS, Key, Kind, Line, Lines, lines_of
+from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, largest_set, share_of, waiting_rows
 from cede.doctrines.lattice.settings import Settings, settings_of
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import Answers, Classes
 from cede.doctrines.parts.limits import Limit, limits_of
 from cede.doctrines.parts.orders import LARGEST, NINE_DECIMALS
-from cede.doctrines.parts.shapes import about
 from cede.model.plan import Decision
 from cede.model.times import SECOND
 
@@ -111,14 +111,13 @@ class LineScores:
 
 
 class Awake:
-    """Those of one cycle who may act, in order, and what was answered to them."""
+    """Those of one cycle who may act, in order."""
 
-    def __init__(self, cycle: Cycle, lines: Lines) -> None:
-        self.cycle, self.lines = cycle, lines
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
         self.turn: Turn = FIRST
         self._scores: LineScores | None = None
         self._heap: list[tuple[Turn, int, Line]] = []
-        self._answers: dict[Kind, tuple[int, Decision, str | None]] = {}
 
     def begin(self, kinds: Iterable[Kind], scores: LineScores | None) -> None:
         """From now on these have their turns; without scores in the order of submission."""
@@ -167,24 +166,14 @@ class Awake:
             heapq.heappop(self._heap)
         return turn
 
-    def answer(self, row: int, head: str | None = None) -> Decision | None:
-        """What was answered to one of its kind with nothing booked since, and the same head if it mattered."""
-        known = self._answers.get(self.lines.kind_of(row))
-        if known is None or known[0] != self.cycle.trial.mark() or known[2] not in (None, head):
-            return None
-        return about(known[1], self.cycle.state.work_names[row])
-
-    def keep(self, row: int, head: str | None, made: Decision) -> None:
-        """The answer to one; `head` is who had to do with it."""
-        if made.action in ("wait", "refuse"):
-            self._answers[self.lines.kind_of(row)] = self.cycle.trial.mark(), made, head
-
 
 class AllTurns:
     """Everybody who waits is looked at and told why; where one is asked for, those ahead of it are decided too."""
 
     def __init__(self, cycle: Cycle) -> None:
         self.cycle, self.settings = cycle, settings_of(cycle.state)
+        self._answers = Answers(cycle)
+        self._classes = Classes(cycle.state, NOT_READ, OWNERS).of_all(cycle.state, waiting_rows(cycle.state))
         self._starts: list[Start] = []
         self._waits: list[int] = []
         self._preempts = False
@@ -210,6 +199,10 @@ class AllTurns:
     def contested(self) -> bool:
         return contested(self.cycle.state, self.cycle.edition, self._starts, self._waits)
 
+    def _like(self, row: int) -> Hashable:
+        """What is the same for those that are told the same, but for the head and what is remembered of them."""
+        return self.cycle.only in (None, row), self._classes[row], int(self.cycle.state.work.walltime[row])
+
     def _count(self, row: int, made: Decision) -> bool:
         """Take in one that starts, waits or preempts; whether what it does is to be remembered."""
         if made.action == "start":
@@ -227,13 +220,19 @@ class AwakeTurns:
         self.cycle, self.lines = cycle, lines_of(cycle)
         self.settings = self.lines.settings
         self._fresh = set(self.lines.fresh)
-        self._awake = Awake(cycle, self.lines)
+        self._awake = Awake(self.lines)
+        self._answers = Answers(cycle)
         self._starts: list[Start] = []
         self._started: dict[Kind, int] = {}
         self._waited: set[Kind] = set()
 
     def refusals(self) -> Iterator[Decision]:
         return self.lines.refusals()
+
+    def _answer(self, row: int, head: str | None) -> Decision | None:
+        """What was answered to one of its kind with nothing booked since, and the same head if it mattered."""
+        kind = self.lines.kind_of(row)
+        return self._answers.answer(row, (kind, head), (kind, None))
 
     def claim(self, row: int) -> Claim:
         return self.lines.claim(row)
@@ -272,4 +271,4 @@ class AwakeTurns:
         elif kind.form.steady and sleeps is Sleep.KIND:
             self.lines.put_to_sleep(kind)
         else:
-            self._awake.keep(row, head, made)
+            self._answers.keep((kind, head), made)

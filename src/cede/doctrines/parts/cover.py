@@ -118,9 +118,10 @@ def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order,
     rows = residents_of_all(state, works)
     on = residents.node[rows]
     ready = claim.allowed.copy()
+    size, free = state.nodes.size, state.nodes.free
     for column in claim.columns:
-        short = need[column] - state.nodes.free[column, : state.nodes.size]
-        freed = np.bincount(on, weights=residents.amount[column, rows], minlength=state.nodes.size)
+        short = need[column] - free[column, :size]
+        freed = np.bincount(on, weights=residents.amount[column, rows], minlength=size)
         ready &= freed * (1 + 1e-9) >= short
     return rows[ready[on]]
 
@@ -129,16 +130,17 @@ def _first_ready(state: State, claim: Claim, need: Int64s, rows: Rows, order: Or
     """The last workload of the shortest prefix of these residents that makes a node ready, and those nodes."""
     if not len(rows):
         return None, rows
-    works, on = state.residents.work[rows], state.residents.node[rows]
+    residents, free = state.residents, state.nodes.free
+    works, on = residents.work[rows], residents.node[rows]
     turn = order_of(state, works, on, order.first[works], order.second[works])
     rows, works, on = rows[turn], works[turn], on[turn]
     new = np.concatenate(([True], on[1:] != on[:-1]))
     begins, group = np.flatnonzero(new), np.cumsum(new) - 1
     done = np.ones(len(rows), np.bool_)
     for column in claim.columns:
-        amount = state.residents.amount[column, rows]
+        amount = residents.amount[column, rows]
         freed = np.cumsum(amount)
-        done &= freed - (freed - amount)[begins][group] >= need[column] - state.nodes.free[column, on]
+        done &= freed - (freed - amount)[begins][group] >= need[column] - free[column, on]
     hits = np.flatnonzero(done)
     if not len(hits):
         return None, rows[:0]
@@ -154,8 +156,9 @@ def _spare_on_nodes(
     """From the prefix that ends in `last`, what must go so that one of the ready nodes stays ready."""
     here = np.zeros(state.nodes.size, np.bool_)
     here[ready] = True
-    rows = rows[here[state.residents.node[rows]]]
-    works = order.of(state, np.unique(state.residents.work[rows]))
+    residents = state.residents
+    rows = rows[here[residents.node[rows]]]
+    works = order.of(state, np.unique(residents.work[rows]))
     prefix = works[: int(np.flatnonzero(works == last)[0]) + 1]
     if len(prefix) == 1:
         return [last]
@@ -165,9 +168,9 @@ def _spare_on_nodes(
     for row in prefix.tolist():
         amounts[row] = np.zeros((len(need), len(ready)), np.int64)
         for resident in state.residents_of(row):
-            place = at.get(int(state.residents.node[resident]))
+            place = at.get(int(residents.node[resident]))
             if place is not None:
-                amounts[row][:, place] += state.residents.amount[:, resident]
+                amounts[row][:, place] += residents.amount[:, resident]
         slack += amounts[row]
     columns = claim.columns
     victims: list[int] = []

@@ -98,6 +98,10 @@ class Traits:
     backfills: frozenset[str] = frozenset()
     """Editions that see to it themselves, without words, that nobody passes a head that waits for room but as a replay
     asks. Of the others the engine restrains the whole plan."""
+    for_claimants: frozenset[str] = frozenset()
+    """Editions that decide nothing where nobody waits."""
+    no_line: str = ""
+    """Why nobody waits at the head of a line, as a sentence; nothing: somebody does, and others may be let pass."""
     one_node: bool = False
     """Whether all members of a workload start on one node."""
     leaving_counts: bool = True

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,8 +65,10 @@ class Front:
         "fresh",
         "heads",
         "index",
+        "levels",
         "line",
         "live",
+        "news",
         "seen",
         "standing",
         "standing_on",
@@ -82,12 +83,16 @@ class Front:
         """Those forms that somebody waits with."""
         self.fresh: list[Key] = []
         """Those that joined since the last pass that was completed."""
+        self.levels: dict[int, int] = {}
+        """How many of each priority may be preempted."""
+        self.news: dict[Row, None] = {}
+        """Of those, the ones that `standing` and `standing_on` do not know yet: see `take_news`."""
         self.standing: dict[int, list[Start]] = {}
         """By priority: those that may be preempted, by their start."""
         self.standing_on: dict[int, dict[int, list[int]]] = {}
         """By node, and by priority: how much of each column may be preempted there."""
         self.changes = 0
-        """Counts the changes of `standing` and `standing_on`."""
+        """Counts those that may be preempted since now, and those that may not any more."""
         self.ends: list[End] = []
         self.seen: tuple[int, int] | None = None
         """`grown` and `reshaped` of the journal at the last pass that was completed."""
@@ -101,20 +106,35 @@ class Front:
 
     def wake(self, node: int) -> None:
         """Room grew on this node."""
-        index = self.index
+        kind = self.index.free[node]
         for form in self.live:
-            if form.shut and (form.shape is None or index.fits_on(node, form.shape.need)):
+            if not form.shut:
+                continue
+            if form.shape is not None:
+                for column, count in form.shape.need:
+                    if kind[column + 1] < count:
+                        break
+                else:
+                    form.shut = False
+            else:
                 form.shut = False
 
     def wake_all(self) -> None:
         for form in self.live:
             form.shut = False
 
+    def take_news(self) -> None:
+        """`standing` and `standing_on` are as they should be. Most workloads come and go before anybody looks there."""
+        for known in self.news:
+            known.told = True
+            _add(known, 1)
+        self.news.clear()
+
 
 class Row:
     """What is kept of a workload: as it waits, or as it stands. `walltime` is NEVER where it does not say."""
 
-    __slots__ = ("end", "form", "front", "key", "open", "priority", "stands", "start", "waits", "walltime")
+    __slots__ = ("end", "form", "front", "key", "open", "priority", "stands", "start", "told", "waits", "walltime")
 
     def __init__(self, front: Front, form: Form, key: Key, walltime: int, priority: int) -> None:
         self.walltime = walltime
@@ -123,6 +143,8 @@ class Row:
         self.key = key
         self.waits = False
         self.open = False
+        self.told = False
+        """Whether the front's tables of those that may be preempted know of it."""
         self.priority = priority
         self.stands: list[tuple[int, Need]] = []
         """Of one that may be preempted: each node it stands on, and what it takes there."""
@@ -152,8 +174,14 @@ class Fronts:
         room = state.room()
         if room is not self._room:
             return False
-        if journal.rows:
-            journal.take(partial(self._look, state), self._forget)
+        rows = journal.rows
+        if rows:
+            for row in rows:
+                if row < 0:
+                    self._forget(~row)
+                else:
+                    self._look(state, row)
+            rows.clear()
         changed = room.changed
         for front in self.by_partition.values():
             if front.index.booked:
@@ -212,18 +240,18 @@ class Fronts:
         name, uid = state.work_names[row], state.uids[row]
         if record is not None:
             mould = record.mould
-            front = self._front(state, mould.partition)
+            front = self.by_partition.get(mould.partition) or self._front(state, mould.partition)
             like: object = mould
             if state.static.policies:  # they say which priorities an owner may use
                 like = (mould, record.priority, record.user, record.project)
-            form = None if row in state.reservations else front.forms.get(like)
+            form = front.forms.get(like) if not state.reservations or row not in state.reservations else None
             if form is None:
                 form = self._form(state, row, front)
                 if row not in state.reservations:
                     front.forms[like] = form
             priority, walltime = record.priority, record.walltime
-            key = (*self.order(priority, record.submitted), uid, name, row)
-            return Row(front, form, key, walltime, priority)
+            first, then = self.order(priority, record.submitted)
+            return Row(front, form, (first, then, uid, name, row), walltime, priority)
         work = state.work
         front = self._front(state, int(work.partition[row]))
         priority = int(work.priority[row])
@@ -288,12 +316,16 @@ class Fronts:
             started = int(work.started[row])
         if may_go:
             known.open = True
-            known.start = (started, *known.key[2:])
+            key = known.key
+            known.start = (started, key[2], key[3], row)
             if record is not None:
-                known.stands = [(node, record.mould.need) for node in record.nodes]
+                need = record.mould.need
+                known.stands = [(node, need) for node in record.nodes]
             else:
                 known.stands = _stands(state, row)
-            self._add(known, 1)
+            front.changes += 1
+            front.levels[known.priority] = front.levels.get(known.priority, 0) + 1
+            front.news[known] = None
         if known.walltime != NEVER:
             end = known.end = (started + known.walltime, row, known.form.totals)
             insort(front.ends, end)
@@ -302,42 +334,51 @@ class Fronts:
         front = known.front
         if known.open:
             known.open = False
-            self._add(known, -1)
+            front.changes += 1
+            left = front.levels[known.priority] = front.levels[known.priority] - 1
+            if not left:
+                del front.levels[known.priority]
+            if known.told:
+                known.told = False
+                _add(known, -1)
+            else:
+                del front.news[known]
         if known.end is not None:
             del front.ends[bisect_left(front.ends, known.end)]
             known.end = None
 
-    def _add(self, known: Row, sign: int) -> None:
-        front, priority = known.front, known.priority
-        front.changes += 1
-        began = front.standing.get(priority)
-        if sign > 0:
-            if began is None:
-                front.standing[priority] = [known.start]
-            else:
-                insort(began, known.start)
+
+def _add(known: Row, sign: int) -> None:
+    """Those that may be preempted, by priority and by node, with this one or without it."""
+    front, priority = known.front, known.priority
+    began = front.standing.get(priority)
+    if sign > 0:
+        if began is None:
+            front.standing[priority] = [known.start]
         else:
-            assert began is not None
-            if len(began) == 1:
-                del front.standing[priority]
-            else:
-                del began[bisect_left(began, known.start)]
-        columns = len(known.form.claim.vectors[0])
-        for node, need in known.stands:
-            there = front.standing_on.get(node)
-            if there is None:
-                there = front.standing_on[node] = {}
-            amounts = there.get(priority)
-            if amounts is None:
-                amounts = there[priority] = [0] * columns
-            for column, amount in need:
-                amounts[column] += sign * amount
-            if sign > 0:
-                front.doubt.add(node)
-            elif not any(amounts):
-                del there[priority]
-                if not there:
-                    del front.standing_on[node]
+            insort(began, known.start)
+    else:
+        assert began is not None
+        if len(began) == 1:
+            del front.standing[priority]
+        else:
+            del began[bisect_left(began, known.start)]
+    columns = len(known.form.claim.vectors[0])
+    for node, need in known.stands:
+        there = front.standing_on.get(node)
+        if there is None:
+            there = front.standing_on[node] = {}
+        amounts = there.get(priority)
+        if amounts is None:
+            amounts = there[priority] = [0] * columns
+        for column, amount in need:
+            amounts[column] += sign * amount
+        if sign > 0:
+            front.doubt.add(node)
+        elif not any(amounts):
+            del there[priority]
+            if not there:
+                del front.standing_on[node]
 
 
 def _stands(state: State, row: int) -> list[tuple[int, Need]]:

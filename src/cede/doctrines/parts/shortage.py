@@ -80,16 +80,19 @@ def lacking(state: State, claim: Claim, nodes: list[int], before: Mapping[int, I
 
 def _missing(state: State, need: Int64s, free: Int64s) -> str:
     """What is short; of a flavor only where the resource as such is not."""
-    columns = [column for column in np.flatnonzero((need > free) & (need > 0)).tolist() if column != WHOLE]
-    short = {state.units.names[column]: column for column in columns}
+    asked, left, names = need.tolist(), free.tolist(), state.units.names
+    short = {
+        names[column]: column
+        for column, amount in enumerate(asked)
+        if amount > 0 and amount > left[column] and column != WHOLE
+    }
     parts = [
-        f"{name} {_shown(state, column, int(need[column]))} asked, "
-        f"{_shown(state, column, max(0, int(free[column])))} free"
+        f"{name} {_shown(state, column, asked[column])} asked, {_shown(state, column, max(0, left[column]))} free"
         for name, column in short.items()
         if "@" not in name or name.partition("@")[0] not in short
     ]
-    if free[WHOLE] < need[WHOLE]:
-        parts.append("a whole node asked, others are on it" if need[WHOLE] >= FULL else "another has the whole node")
+    if left[WHOLE] < asked[WHOLE]:
+        parts.append("a whole node asked, others are on it" if asked[WHOLE] >= FULL else "another has the whole node")
     return "; ".join(parts)
 
 

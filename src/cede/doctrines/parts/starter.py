@@ -9,11 +9,14 @@ from typing import Any
 from cede.model.quantities import format_quantity
 from cede.model.resources import is_gpu
 
+ROOT = "root"
+"""The queue that all others stand below."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What is known of a cluster and its jobs: the queues they are in, each with an even share of all nodes in
-    nano-units, and their priorities, rising, as the doctrine will read them."""
+    """What is known of a cluster and its jobs: the queues they are in, by their path from the root, each with an even
+    share of all nodes in nano-units, and their priorities, rising, as the doctrine will read them."""
 
     queues: Mapping[str, Mapping[str, int]]
     priorities: Sequence[int] = ()
@@ -36,7 +39,8 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """Entries of the queues, and settings of the doctrine."""
+    """What a doctrine says of queues that are there, by name, and of itself: their settings, and guarantees, limits and
+    weights where it wants other ones than the even share. The root may be among them."""
 
     queues: Sequence[Mapping[str, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.equivalence import Classes
 from cede.doctrines.parts.orders import order_of
-from cede.doctrines.parts.shapes import shapes_of
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import SPREAD, Bools, Int64s, Rows
 
-NOT_READ = ("job_priority", "originator", "sensitive", "preemptible", "kind")
-OWNERS = ("priority", "user", "project", "domain")
+NOT_READ = frozenset({"job_priority", "originator", "sensitive", "preemptible", "kind"})
+OWNERS = frozenset({"priority", "user", "project", "domain"})
 """Read for policies only."""
 
 
@@ -26,18 +26,18 @@ class Asks:
         self.update = update
         state, standing = update.state, update.standing
         self.rows: Rows = np.array(list(waiting), np.intp)
-        shapes = dict.fromkeys(self.rows.tolist(), 0)
+        classes: dict[int, Hashable] = dict.fromkeys(self.rows.tolist())
         if len(self.rows) > 1:
             turn = order_of(state, self.rows, standing.operation[self.rows], state.work.submitted[self.rows])
             self.rows = self.rows[turn]
-            shapes = shapes_of(state, self.rows, NOT_READ if state.static.policies else (*NOT_READ, *OWNERS))
+            classes = Classes(state, NOT_READ, OWNERS).of_all(state, self.rows)
         firsts: list[int] = []
-        numbers: dict[tuple[int, int], int] = {}
+        numbers: dict[tuple[int, Hashable], int] = {}
         owners = standing.operation[self.rows].tolist()
         self.queues: list[list[int]] = []
         place: list[int] = []
         for at, (row, owner) in enumerate(zip(self.rows.tolist(), owners, strict=True)):
-            number = numbers.setdefault((owner, shapes[row]), len(firsts))
+            number = numbers.setdefault((owner, classes[row]), len(firsts))
             if number == len(firsts):
                 firsts.append(row)
                 self.queues.append([row])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import floor
@@ -59,9 +60,10 @@ class Memory:
             historic=dict(self.historic),
         )
 
-    def forget_others(self, keys: set[Key]) -> None:
-        """Clocks of elements that exist no more."""
-        self.known &= keys
+    def forget_others(self, keys: set[Key], listed: Container[str]) -> None:
+        """Clocks of elements that exist no more. Of operations that the file lists it is known for ever that they were
+        there: the clock that it gives them counts once, and not again when they come back."""
+        self.known = {key for key in self.known if key in keys or key[-1] in listed}
         for kept in (self.since, self.starvation, self.historic):
             for key in kept.keys() - keys:
                 del kept[key]
@@ -90,18 +92,26 @@ class Nodes:
         """Times of plans since, on which every ready node tried that might, and nobody was there to preempt for."""
         self._ready: Bools = np.zeros(0, np.bool_)
         self._reshaped = -1
+        self._waits = b""
+        """Nodes held in them, as bytes, if any."""
         self._backoff = 0
         self.catch_up(state)
 
-    def pass_quietly(self, state: State, backoff: int) -> None:
-        """A plan at this time by which every ready node that may try does, for nobody; noted, and worked out later."""
-        if self._reshaped != state.journal.reshaped or self._backoff != backoff or len(self._quiet) >= MOST_QUIET:
+    def pass_quietly(self, state: State, backoff: int, held: Bools | None = None) -> None:
+        """A plan at this time by which every ready node that may try does, for nobody; noted, and worked out later. On
+        those `held` somebody waits for room."""
+        if self._backoff != backoff or len(self._quiet) >= MOST_QUIET:
             self.work_out()
         if self.meant or len(self.tried) != state.nodes.size:
             self.catch_up(state)
-        if self._reshaped != state.journal.reshaped:
+        if self._reshaped != state.journal.reshaped or self._waits != (b"" if held is None else held.tobytes()):
+            self.work_out()
             self._ready = state.nodes.state[: state.nodes.size] == READY
             self._reshaped, self._backoff = state.journal.reshaped, backoff
+            self._waits = b""
+            if held is not None:
+                self._ready &= ~held
+                self._waits = held.tobytes()
         self.things = None
         if not self._quiet or self._quiet[-1] != state.now:
             self._quiet.append(state.now)
@@ -283,6 +293,10 @@ class Timers:
         while due and self._due_at.get(due[0][1]) != due[0][0]:
             heappop(due)
         return due[0][0] if due else None
+
+    def dues(self) -> Iterable[tuple[int, int]]:
+        """Whose level may change at which time."""
+        return self._due_at.items()
 
     def due(self, now: int) -> list[int]:
         """Those whose level may have changed by now."""

@@ -12,11 +12,12 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import Answers
 from cede.doctrines.ytsaurus.clocks import NOT, Memory, Nodes, memory_of
+from cede.doctrines.ytsaurus.free_starts import free_starts, start
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken, held_nodes, spare_of
 from cede.doctrines.ytsaurus.prospects import nobody_goes, worth_a_beat
 from cede.doctrines.ytsaurus.start_candidates import StartCandidates, plain, plain_shares
 from cede.doctrines.ytsaurus.update import UPDATE, Priorities, Update
-from cede.doctrines.ytsaurus.waits import Waits, barred
+from cede.doctrines.ytsaurus.waits import Waits, barred, may_run
 from cede.model.plan import Decision
 from cede.state.columns import NEVER, NONE, READY, Bools, Int64s
 from cede.state.units import WHOLE
@@ -68,6 +69,8 @@ class _Plan:
         self.state = cycle.state
         self.rows: set[int] | None = None
         """Who might start, where that follows from what changed."""
+        self.reach: Bools | None = None
+        """Nodes on which somebody could preempt, where that is known."""
         self.preempts = False
         """Whether somebody goes: what the cycle decides after that is decided again in the next."""
         self.started: set[int] = set()
@@ -107,7 +110,6 @@ class _Plan:
         return Answers(self.cycle, self.beats)
 
     def decisions(self) -> Iterator[Decision]:
-        self._wake_for_clocks()
         waits = Waits(self.cycle, self.beats, self.clocks) if self.cycle.words else None
         if self.state.nodes.size:
             for made in self._heartbeats(waits):
@@ -116,33 +118,53 @@ class _Plan:
                 self.preempts |= bool(made.victims)
             if self.rows is not None and self.memory.candidates is not None:
                 self.memory.candidates.passed(self.started, complete=not self.preempts)
+        else:
+            self._wake_for_clocks(None)
         if waits is not None:
             yield from waits.decisions()
         if self.preempts and not self.cycle.words:
             return  # the next cycle tells those who came
         came = self.update.standing.came
-        if waits is None and came:
-            yield from Waits(self.cycle, self.beats, self.clocks).refusals(came)
+        if waits is None:
+            untold = {row for row in came & self.state.pending - self.started if not may_run(self.update, row)}
+            if untold:
+                yield from Waits(self.cycle, self.beats, self.clocks).refusals(untold)
         came.clear()
 
     def _heartbeats(self, waits: Waits | None) -> Iterator[Decision]:
         state, nodes = self.state, self.state.nodes
         over = self._over()
         only_starts = over is None and nobody_goes(self.update)
+        candidates = self._candidates(over, only_starts=only_starts)
+        self._wake_for_clocks(candidates)
+        if candidates is not None and not only_starts and self.update.strongest > NOT:
+            self.reach = candidates.reach(self.held & self.update.pools.tree.waiting_blocks)
+            only_starts = self.reach is None
         may_try: Bools | None = None
-        if only_starts and self.update.strongest == NOT and not state.between:
-            self.clocks.pass_quietly(state, self.update.pools.tree.backoff)
+        if only_starts:
+            if waits is not None and self.update.strongest > NOT:
+                self.clocks.catch_up(state)
+                waits.may_try = self.clocks.ready(state.now, self.update.pools.tree.backoff)
+            held = self.held if state.between and self.update.pools.tree.waiting_blocks else None
+            self.clocks.pass_quietly(state, self.update.pools.tree.backoff, held)
         else:
             may_try = self._attempt(over)
         self._over_clocks(over)
         if waits is not None and may_try is not None:
             waits.may_try = may_try.copy()
-        candidates = self._candidates(over, only_starts=only_starts)
         discount: Int64s | None = None
-        if candidates is not None:
+        if candidates is not None and not self.cycle.words:
             self.rows = candidates.might_start(self.held, None if only_starts else may_try)
             if not self.rows:
                 return
+            if only_starts:
+                starts = free_starts(candidates, self.rows, self.held & self.update.pools.tree.waiting_blocks)
+                if starts is not None:
+                    for row, node in starts:
+                        candidates.starts(row, node)
+                        self.started.add(row)
+                        yield start(candidates, row, node)
+                    return
             discount = candidates.takeable.amounts() if may_try is not None and not only_starts else None
         if only_starts and not (self.concerned and self.beats.asks.open.any()):
             return
@@ -167,16 +189,18 @@ class _Plan:
         """Who might start follows from what changed, where nothing but room and shares counts; else none."""
         update, memory = self.update, self.memory
         spare_of(update)
-        tells = (
-            not self.cycle.words and self.cycle.whole and over is None and update.spare is not None and plain(update)
-        )
-        if not tells or not (only_starts or plain_shares(update)):
-            if memory.candidates is not None and self.cycle.whole:
-                memory.candidates.everybody = True
+        shares = plain_shares(update)
+        tells = over is None and update.spare is not None and plain(update) and (only_starts or shares)
+        found = memory.candidates if self.cycle.whole else None
+        if found is not None and (self.cycle.words or not tells):
+            found.everybody = True
+        if not tells or (self.cycle.words and not shares):
             return None
-        if memory.candidates is None:
-            memory.candidates = StartCandidates(update)
-        return memory.candidates
+        if found is None:
+            found = StartCandidates(update)
+            if self.cycle.whole:
+                memory.candidates = found
+        return found
 
     def _attempt(self, over: Bools | None) -> Bools:
         """Nodes that may try to preempt; they do, by this plan, but for those on which somebody waits for room."""
@@ -241,11 +265,14 @@ class _Plan:
 
     # -- when to look again --------------------------------------------------------------------------------------------
 
-    def _wake_for_clocks(self) -> None:
-        """The next time at which somebody begins to starve, or to starve aggressively."""
+    def _wake_for_clocks(self, candidates: StartCandidates | None) -> None:
+        """The next time at which somebody begins to starve, or to starve aggressively, if that may come to anything."""
         update, now = self.update, self.state.now
         if update.short is not None:
-            for due in (update.op_clocks.next_due(), update.pool_clocks.next_due()):
+            tells = candidates is not None and plain_shares(update)
+            op_due = candidates.wakes_at(now) if candidates is not None and tells else update.op_clocks.next_due()
+            pool_due = None if tells and update.pools.tree.scope_only_operation else update.pool_clocks.next_due()
+            for due in (op_due, pool_due):
                 if due is not None:
                     self.cycle.wake(due)
             return
@@ -256,7 +283,10 @@ class _Plan:
                     self.cycle.wake(time)
 
     def _wake_for_backoff(self, blocked: Bools, over: Bools) -> None:
-        """When a node that must not preempt yet may, if there is somebody to do it for and something changed there."""
+        """When a node that must not preempt yet may, if there is somebody to do it for and something changed there.
+
+        Who starts takes no more than was free, so that nobody fits a node by that who did not before.
+        """
         update = self.update
         things = Priorities(update) if update.pools.tree.fifo_schedulable is None else None
         self.clocks.look_at(things or (self.state.version, update.op_priority.tobytes()))
@@ -264,5 +294,7 @@ class _Plan:
         waiting = update.strongest > NOT or (bool(limited) and self.beats.numbers.any_over())
         wanted = blocked & (self.clocks.seen != self.clocks.number)
         wanted &= over | waiting
+        if self.reach is not None:
+            wanted &= self.reach
         if wanted.any():
             self.cycle.wake(int(self.clocks.tried[wanted].min()) + update.pools.tree.backoff + 1)

@@ -23,6 +23,8 @@ def fate(_state: State, _edition: str, _row: int) -> str:
     return REQUEUED
 
 
+NO_LINE = "fair shares say at every heartbeat whose turn it is, so there is no line whose head could be passed"
+
 DOCTRINE = Doctrine(
     dialect=DIALECT,
     title="YTsaurus: vector fair share, starvation and aggressive preemption",
@@ -32,6 +34,7 @@ DOCTRINE = Doctrine(
     audit=Audit,
     audit_touched=audit_touched,
     traits=Traits(
+        no_line=NO_LINE,
         one_node=True,
         leaving_counts=False,
         waived=True,

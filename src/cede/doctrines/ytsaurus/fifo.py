@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from cede.doctrines.ytsaurus.curves import EPSILON, OVER, Floats
+from cede.doctrines.ytsaurus.elements import Pools
 from cede.doctrines.ytsaurus.plenty import Counts, Plenty
 from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import LARGE
@@ -47,7 +48,10 @@ class Reach(NamedTuple):
 class Line:
     """One FIFO pool: its operations in order, sums of what they ask for, and how far it gets."""
 
-    __slots__ = ("_bounds", "_flat", "asked", "frontier", "order", "part", "scale", "share", "sums", "totals", "used")
+    __slots__ = (
+        *("asked", "frontier", "order", "part", "scale", "share", "sums", "totals", "used"),
+        *("_all", "_at", "_bounds", "_flat", "_smooth", "_whole", "_whole_from", "_smooth_from"),
+    )
 
     def __init__(self, guarantee: Shares, limits: Shares, totals: Counts, scale: float) -> None:
         self.totals, self.scale = totals, scale
@@ -56,6 +60,15 @@ class Line:
         self.order: list[Place] = []
         self.used: dict[int, Counts] = {}
         self.asked: dict[int, Counts] = {}
+        self._all = [0] * len(totals)
+        """What they ask for in all."""
+        self._at: tuple[float, Reach] | None = None
+        """How far it gets under the suggestion that was asked for last,"""
+        self._smooth: float | None = None
+        """and one at which it does not jump, as long as nothing changes."""
+        self._whole: Reach | None = None
+        self._whole_from = self._smooth_from = 3.0
+        """From which suggestions on everybody gets all, as far as is known, and nothing jumps."""
         self.sums: list[list[int]] = [[] for _ in totals]
         """By resource what the first ones ask for together, as far as somebody wanted to know."""
         self.frontier: Place | None = None
@@ -68,18 +81,24 @@ class Line:
         """This operation is there, or not any more; whether that may change a share."""
         frontier, same = self.frontier, before == place and self.asked.get(number) == asked
         matters = frontier is None or any(one is not None and one <= frontier for one in (before, place))
+        if same and self.used.get(number) == used:
+            return False
+        self._at = self._smooth = None
+        self._whole_from = self._smooth_from = 3.0
         if same:
             self.used[number] = used
             return before is not None and before == frontier
         if before is not None:
-            at = bisect_left(self.order, before)
+            at, gone = bisect_left(self.order, before), self.asked.pop(number)
             del self.order[at]
-            self._shift(at, self.asked.pop(number), -1)
+            self._shift(at, gone, -1)
+            self._all = [a - b for a, b in zip(self._all, gone, strict=True)]
             del self.used[number]
         if place is not None:
             at = bisect_left(self.order, place)
             self.order.insert(at, place)
             self._shift(at, asked, 1)
+            self._all = [a + b for a, b in zip(self._all, asked, strict=True)]
             self.used[number], self.asked[number] = used, asked
         return matters
 
@@ -107,13 +126,29 @@ class Line:
 
     def at(self, suggestion: float) -> Reach:
         """How far the pool gets under a suggestion."""
-        order, end = self.order, len(self.order)
+        if suggestion >= self._whole_from and self._whole is not None:
+            return self._whole
+        if self._at is None or self._at[0] != suggestion:
+            self._at = suggestion, self._reach(suggestion)
+        return self._at[1]
+
+    def _reach(self, suggestion: float) -> Reach:
         bounds: Shares = []
         counts: list[float] = []
-        for own, most, total in self._bounds:
-            bound = min(most, own + suggestion)
+        whole = True
+        for (own, most, total), asked in zip(self._bounds, self._all, strict=True):
+            bound = own + suggestion
+            if bound > most:
+                bound = most
+            count = (bound + OVER) * total
+            whole = whole and asked <= count
             bounds.append(bound)
-            counts.append((bound + OVER) * total)
+            counts.append(count)
+        if whole:
+            self._whole_from = suggestion
+            self._whole = Reach(None, [], _shares(self._all, self.totals), self._flat)
+            return self._whole
+        order, end = self.order, len(self.order)
         if len(self.sums[0]) < end:
             self._extend(counts)
         for sums, count in zip(self.sums, counts, strict=True):
@@ -121,10 +156,8 @@ class Line:
             if served < end:
                 end = served
         share: Shares = []
-        for sums, (_, _, total) in zip(self.sums, self._bounds, strict=True):
+        for sums, total in zip(self.sums, self.totals, strict=True):
             share.append(sums[end - 1] / total if end and total else 0.0)
-        if end == len(order):
-            return Reach(None, [], share, self._flat)
         rest = [max(bound - own, 0.0) for bound, own in zip(bounds, share, strict=True)]
         free = [own + suggestion < most for own, most, _ in self._bounds]
         part, slope = self._part(order[end][-1], rest, free)
@@ -133,15 +166,26 @@ class Line:
     def jumps(self, suggestion: float, reach: Reach) -> bool:
         """Whether the pool gets more at this very suggestion than just below it: a bound that rises with the suggestion
         was reached, and those served after that ask for nothing more of it."""
+        if self._smooth == suggestion or suggestion >= self._smooth_from:
+            return False
+        whole = reach.frontier is None
         end = len(self.order) if reach.frontier is None else bisect_left(self.order, reach.frontier)
+        last = self.asked[self.order[-1][-1]] if whole else []
+        clear = whole
         for at, (own, most, total) in enumerate(self._bounds):
             bound = own + suggestion
             if bound < most:
-                before = self.sums[at][end - 2] / total if end > 1 and total else 0.0
+                before = 0.0
+                if end > 1 and total:
+                    before = (self._all[at] - last[at] if whole else self.sums[at][end - 2]) / total
                 if end and abs(before - bound) < NEAR:
                     return True
                 if abs(reach.share[at] - bound) < NEAR and reach.slope[at] <= 0 and max(reach.part, default=0.0) > 0:
                     return True
+                clear = clear and bound - reach.share[at] > NEAR
+        self._smooth = suggestion
+        if clear:  # and so it is above that: no bound comes nearer to what is asked for
+            self._smooth_from = suggestion
         return False
 
     def _part(self, number: int, rest: Shares, free: list[bool]) -> tuple[Shares, Shares]:
@@ -183,10 +227,15 @@ class FifoShares:
         pools = standing.pools
         self.lines: dict[int, Line] = {}
         self._roots: dict[int, list[int]] = {}
+        self._passing: dict[int, list[int]] = {}
+        """Pools between a root and its FIFO pools."""
         self._most: dict[int, Shares] = {}
         self._fit: dict[int, float] = {}
         for root in range(pools.size, len(pools.settings)):
             inner = pools.children[root]
+            while (only := _passes_on(pools, inner, limits, root)) is not None:
+                self._passing.setdefault(root, []).append(only)
+                inner = pools.children[only]
             lightest = min((float(weights[pool]) for pool in inner), default=1.0)
             totals = pools.total[pools.tree_of[root]].tolist()
             self._most[root] = limits[root].tolist()
@@ -255,6 +304,10 @@ class FifoShares:
             self._judge(number)
         for pool in pools:
             self._judge_pool(pool)
+        for root, between in self._passing.items():
+            if not pools.isdisjoint(self._roots[root]):
+                for pool in between:
+                    self._judge_between(pool, root)
         self.changed = changed
         return not self._unsure
 
@@ -278,8 +331,10 @@ class FifoShares:
         if reached is None:
             return None
         fit = self._fit[root]
-        if any(fit * line.scale < 1.0 and line.jumps(fit * line.scale, reached[pool]) for pool, line in lines.items()):
-            return None
+        for pool, line in lines.items():
+            suggested = fit * line.scale
+            if suggested < 1.0 and line.jumps(suggested, reached[pool]):
+                return None
         self._stale.discard(root)
         moved: set[int] = set()
         pools: set[int] = set()
@@ -396,11 +451,41 @@ class FifoShares:
         fair = asked
         if line.frontier is not None:
             fair = [one if one >= EPSILON else 0.0 for one in line.share]
+        self._find_low(pool, used, fair, asked)
+
+    def _judge_between(self, pool: int, root: int) -> None:
+        """A pool that passes on all it gets has the share of all below it."""
+        self.low.discard(pool)
+        self._unsure.discard(-1 - pool)
+        lines = [line for one in self._roots[root] if (line := self.lines[one]).order]
+        if not lines:
+            return
+        asked = _shares(self.plenty.asked[pool], lines[0].totals)
+        used = _shares(self.plenty.used[pool], lines[0].totals)
+        fair = asked
+        if any(line.frontier is not None for line in lines):
+            fair = [
+                one if one >= EPSILON else 0.0 for one in map(sum, zip(*(line.share for line in lines), strict=True))
+            ]
+        self._find_low(pool, used, fair, asked)
+
+    def _find_low(self, pool: int, used: Shares, fair: Shares, asked: Shares) -> None:
         below = _below(used, fair, asked, float(self.standing.pools.settings[pool].tolerance))
         if below is None:
             self._unsure.add(-1 - pool)
         elif below:
             self.low.add(pool)
+
+
+def _passes_on(pools: Pools, inner: list[int], limits: Floats, root: int) -> int | None:
+    """The only one of these pools, if those below it share the whole tree as they would right below its root: it is not
+    limited, and with nobody beside it its guarantee and its weight decide nothing."""
+    if len(inner) != 1:
+        return None
+    [only] = inner
+    if pools.settings[only].fifo or not pools.children[only] or (limits[only] < limits[root]).any():
+        return None
+    return only
 
 
 def _shares(counts: Counts, totals: Counts) -> Shares:

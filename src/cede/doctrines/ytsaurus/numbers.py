@@ -6,7 +6,7 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.groups import Cut, cut, groups_of
-from cede.doctrines.ytsaurus.guarantees import counted, counts_of, shares_of
+from cede.doctrines.ytsaurus.guarantees import shares_of
 from cede.doctrines.ytsaurus.status import INFINITE, satisfaction
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import NONE, UNLIMITED, Int8s, Int64s, Rows
@@ -23,10 +23,7 @@ class Numbers:
         self.usage: Int64s = update.standing.usage.copy()
         self.pool_usage: Int64s = np.array(update.plenty.used, np.int64).reshape(-1, len(pools.columns))
         self.limits, self.tolerated = update.pool_limits
-        self.op_limits = {
-            number: counted(counts_of(pools, limits, float(UNLIMITED)))
-            for number, limits in update.operations.limited.items()
-        }
+        self.op_limits = update.operation_limits()
         self.limited = update.limited
         self._satisfaction: Floats | None = None
         self._moved: set[int] = set()

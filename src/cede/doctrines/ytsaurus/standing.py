@@ -12,7 +12,7 @@ from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, PREEMPTING, RES
 from cede.state.state import State
 
 IDLE, HOLDS, WAITS, LEAVES = range(4)
-SMALL = 256
+SMALL = 1024
 NO_TIME = 2**63 - 1
 """When an operation without workloads began."""
 NOBODY: Rows = np.zeros(0, np.intp)
@@ -60,6 +60,8 @@ class Standing:
         """Workloads that nobody was told about yet whether they can ever run."""
         self.moved: set[int] = set()
         """Workloads that something happened to since the update before."""
+        self.several: set[int] = set()
+        """Workloads of more than one member."""
         self._holders: dict[int, list[int]] = {}
         self._lists: dict[int, Rows] = {}
         self._saved = state.journal.saved
@@ -87,6 +89,7 @@ class Standing:
         self.operation[known] = np.array(own, np.intp)[which] if own else NONE
         numbers.enter_listed()
         self._grow()
+        self.several = {*known[work.members[known] > 1].tolist(), *state.parts}
         self.kind[known] = self._kinds(known)
         self.amount[known] = self._amounts(known)
         self.pending = len(state.pending)
@@ -229,9 +232,14 @@ class Standing:
         if before != NONE:
             self._count(row, before, int(self.kind[row]), -1)
         if work.state[row] == GONE:
+            self.several.discard(row)
             self.operation[row], self.kind[row] = NONE, IDLE
             self._begin(before, int(self._came[row]))
             return {before} - {NONE}
+        if work.members[row] > 1 or row in self.state.parts:
+            self.several.add(row)
+        else:
+            self.several.discard(row)
         pool = self.pools.pool_of(int(work.queue[row]), int(work.partition[row]))
         app = self.state.apps.name(int(work.app[row])) or self.state.work_names[row]
         now = self.operations.number(pool, app)

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.clocks import NOT, STARVING
-from cede.doctrines.ytsaurus.curves import EPSILON
-from cede.doctrines.ytsaurus.fifo import NEAR
+from cede.doctrines.ytsaurus.clocks import STARVING
+from cede.doctrines.ytsaurus.takeable import Takeable
 from cede.doctrines.ytsaurus.update import Update
-from cede.state.columns import ANY, CHECKPOINTING, NONE, RUNNING, Bools, Int64s
+from cede.state.columns import ANY, NONE, Bools, Int64s
 
 Need = tuple[int, ...]
 """What one workload needs of its node, by column."""
@@ -20,6 +19,8 @@ Kind = tuple[Need, bool, int]
 
 
 MANY = 2**20
+MANY_NODES, MANY_NEEDS = 64, 64
+"""When more of them change, or are asked about, it is worked out anew where somebody fits."""
 
 
 class Alike:
@@ -32,6 +33,40 @@ class Alike:
         self.rows: set[int] = set()
         self.order: list[tuple[str, int, int]] = []
         """Operation by name and number, and row."""
+
+
+class Fitting:
+    """Nodes that have as much as each of some needs, kept as what they have changes."""
+
+    def __init__(self) -> None:
+        self.room: Int64s = np.zeros((0, 0), np.int64)
+        self._fit: dict[Need, Bools] = {}
+
+    def look(self, room: Int64s) -> None:
+        """This is what nodes have now."""
+        before, self.room = self.room, room
+        if room.shape != before.shape:
+            self._fit.clear()
+        elif self._fit:
+            changed = _columns(room != before)
+            if len(changed) > MANY_NODES:
+                self._fit.clear()
+            amounts = room[:, changed].T.tolist() if self._fit else []
+            for need, fit in self._fit.items():
+                for node, has in zip(changed, amounts, strict=True):
+                    fit[node] = all(a <= b for a, b in zip(need, has, strict=True) if a > 0)
+
+    def nodes(self, need: Need) -> Bools:
+        """Those that have so much. To look at, not to change."""
+        found = self._fit.get(need)
+        if found is None:
+            if len(self._fit) >= MANY_NEEDS:
+                self._fit.clear()
+            columns = [column for column, amount in enumerate(need) if amount > 0]
+            least = np.array([need[column] for column in columns], np.int64)
+            enough: Bools = np.all(self.room[columns] >= least[:, None], axis=0)
+            found = self._fit[need] = enough
+        return found
 
 
 class StartCandidates:
@@ -49,7 +84,7 @@ class StartCandidates:
         self.takeable = Takeable(update)
         self._alike: dict[int, dict[Kind, Alike]] = {}
         """By pool and kind."""
-        self._known: dict[int, tuple[int, int, Kind]] = {}
+        self.known: dict[int, tuple[int, int, Kind]] = {}
         """Of each workload that is asked for: operation, pool and kind."""
         self._shared: set[int] | None = None
         """Of a cycle, those whose operation has a share; none: of anybody it might have."""
@@ -58,10 +93,18 @@ class StartCandidates:
         self._asking: set[int] = set()
         self._fresh: set[int] = set()
         """Those that have not been asked for on every node."""
+        self.fitting = Fitting()
+        """Where those who wait fit where nobody must go."""
+        self._reach = Fitting()
+        """The same with what could be taken."""
+        self._looked: tuple[int, int] | None = None
+        """Version and time of the state by which that is known."""
+        self._wanting: dict[Need, set[int]] = {}
+        """Who may preempt, by what they need."""
         self._free: Int64s = np.zeros((0, 0), np.int64)
         """What was free on nodes when all of them were gone through, less what was to start there."""
         self._held: Bools = np.zeros(0, np.bool_)
-        self._grown: Bools = np.zeros(0, np.bool_)
+        self._grown: set[int] = set()
         self._decided: set[int] = set()
         """Those that should have started since."""
         self.everybody = True
@@ -100,7 +143,7 @@ class StartCandidates:
             need = tuple([one * members for one in state.work.need[:, row].tolist()])
         self._drop(row)
         kind = need, bool(state.work.preempts[row]), row if self._is_odd(row, number) else NONE
-        self._known[row] = number, pool, kind
+        self.known[row] = number, pool, kind
         self._of.setdefault(number, set()).add(row)
         alike = self._alike.setdefault(pool, {}).setdefault(kind, Alike(need))
         alike.rows.add(row)
@@ -123,7 +166,7 @@ class StartCandidates:
         )
 
     def _drop(self, row: int) -> None:
-        known = self._known.pop(row, None)
+        known = self.known.pop(row, None)
         if known is not None:
             number, pool, kind = known
             alike = self._alike[pool][kind]
@@ -140,30 +183,93 @@ class StartCandidates:
 
     # -- who might start -----------------------------------------------------------------------------------------------
 
+    def reach(self, held: Bools) -> Bools | None:
+        """Nodes on which somebody who may preempt fits with what could be taken there, but for those `held`; none, if
+        that is nowhere."""
+        self._wanting = self._who_may()
+        if not self._wanting:
+            return None
+        self._look_around()
+        found: Bools | None = None
+        for need in self._wanting:
+            fits = self._reach.nodes(need)
+            if found is None:
+                found = fits.copy()
+            else:
+                found |= fits
+        if found is not None:
+            found &= ~held
+        return found if found is not None and found.any() else None
+
+    def _look_around(self) -> None:
+        state = self.update.state
+        if self._looked == (state.version, state.now):
+            return
+        self._looked = state.version, state.now
+        nodes = state.nodes
+        self._reach.look(nodes.free[:, : nodes.size] + self.takeable.amounts())
+
+    def wakes_at(self, now: int) -> int | None:
+        """When the next operation starves to some effect: where it fits nowhere with all that could be taken, only
+        something that happens can help it, unless it has something that is shielded then, or starves aggressively."""
+        found: int | None = None
+        for number, time in self.update.op_clocks.dues():
+            if found is not None and time >= found:
+                continue
+            self._look_around()
+            if time <= now or self._gains(number):
+                found = time
+        return found
+
+    def _gains(self, number: int) -> bool:
+        update = self.update
+        if update.standing.holders(number) or update.timeouts(number)[1] is not None or number not in self._of:
+            return True
+        kinds = {self.known[row][2][:2] for row in self._of[number]}
+        return any(preempts and bool(self._reach.nodes(need).any()) for need, preempts in kinds)
+
+    def _who_may(self) -> dict[Need, set[int]]:
+        update = self.update
+        found: dict[Need, set[int]] = {}
+        raised = set() if update.pools.tree.scope_only_operation else update.pool_clocks.raised
+        for pool in raised:
+            for (need, preempts, _), alike in self._alike.get(pool, {}).items():
+                if preempts:
+                    found.setdefault(need, set()).update(alike.rows)
+        for number in update.op_clocks.raised:
+            if update.operations.pool[number] not in raised:
+                for row in self._of.get(number, ()):
+                    need, preempts, _ = self.known[row][2]
+                    if preempts:
+                        found.setdefault(need, set()).add(row)
+        return found
+
     def might_start(self, held: Bools, may_try: Bools | None) -> set[int]:
         """Those that might start where they fit, or by preemption on nodes that may try to."""
         state = self.update.state
-        free = state.nodes.free[:, : state.nodes.size]
+        free = state.nodes.free[:, : state.nodes.size].copy()
+        self.fitting.look(free)
         if self.everybody or free.shape != self._free.shape or self._decided & state.pending:
-            found = set(self._known)
-            self._grown = np.ones(free.shape[1], np.bool_)
+            found = set(self.known)
+            self._grown = set(range(free.shape[1]))
         else:
-            self._grown |= (free > self._free).any(axis=0)
-            self._grown |= self._held & ~held
+            self._grown.update(_columns(free > self._free))
+            if self._held.any():
+                self._grown.update(np.flatnonzero(self._held & ~held).tolist())
             found = self._that_fit(free)
-        self._free, self._held = free.copy(), held
-        if may_try is not None and self.update.strongest > NOT:
-            found |= self._by_preemption(free, may_try)
+        self._free, self._held = free, held
+        if may_try is not None:
+            found |= self._by_preemption(may_try)
         self._shared = None
         return found
 
     def _that_fit(self, free: Int64s) -> set[int]:
         found: set[int] = set()
         for row in self._fresh:
-            if _nodes(self._known[row][2][0], free):
+            if self.fitting.nodes(self.known[row][2][0]).any():
                 found.add(row)
-        if self._grown.any():
-            room = free[:, self._grown].T.tolist()
+        if self._grown:
+            room = free[:, list(self._grown)].T.tolist()
             for kinds in self._alike.values():
                 for alike in kinds.values():
                     found |= self._first(alike, _places(alike.need, room))
@@ -191,28 +297,23 @@ class StartCandidates:
                 found.add(row)
         return found
 
-    def _by_preemption(self, free: Int64s, may_try: Bools) -> set[int]:
+    def _by_preemption(self, may_try: Bools) -> set[int]:
         """Those that may preempt and fit a node with what could be taken there; on each at most one of them starts."""
         update = self.update
         found: set[int] = set()
-        if not may_try.any():
-            return found
-        room = (free + self.takeable.amounts())[:, may_try]
         raised = set() if update.pools.tree.scope_only_operation else update.pool_clocks.raised
         for pool in raised:
             for (need, preempts, _), alike in self._alike.get(pool, {}).items():
                 if preempts:
-                    found |= self._first(alike, _nodes(need, room))
-        answers: dict[Need, bool] = {}
-        for number in update.op_clocks.raised:
-            if update.operations.pool[number] not in raised:
-                for row in update.standing.waiters[number]:
-                    need, preempts, _ = self._known[row][2]
-                    if need not in answers:
-                        answers[need] = _nodes(need, room) > 0
-                    if preempts and answers[need]:
-                        found.add(row)
+                    found |= self._first(alike, int(np.count_nonzero(self._reach.nodes(need) & may_try)))
+        for need, rows in self._wanting.items():
+            if (self._reach.nodes(need) & may_try).any():
+                found.update(row for row in rows if self.known[row][1] not in raised)
         return found
+
+    def starts(self, row: int, node: int) -> None:
+        """The cycle decided that this one starts there, without booking it."""
+        self._free[:, node] -= self.known[row][2][0]
 
     def passed(self, started: set[int], *, complete: bool) -> None:
         """The cycle decided that these start, as booked now, and went through all nodes, or not."""
@@ -221,102 +322,14 @@ class StartCandidates:
         self._free = np.minimum(self._free, nodes.free[:, : nodes.size])
         if complete:
             self._fresh.clear()
-            self._grown = np.zeros(len(self._held), np.bool_)
+            self._grown = set()
             self.everybody = False
 
 
-class Takeable:
-    """What a normal preemptive stage could take on each node, where shares are those of FIFO pools.
-
-    Whoever has all it asks for has nothing that is preemptible, and whoever has no share nothing that is not; only of
-    the operation at the frontier it must be looked at what it uses before each of its allocations.
-    """
-
-    def __init__(self, update: Update) -> None:
-        self.update = update
-        state = update.state
-        self._amounts: Int64s = np.zeros((len(state.units), state.nodes.size), np.int64)
-        self._taken: dict[int, list[tuple[int, Int64s]]] = {}
-        """Of each operation what it holds on which node, of what could be taken."""
-        self._changed: set[int] = set()
-        self._raised: set[int] = set()
-        self._saved = state.journal.saved
-        self._anew = True
-
-    def follow(self) -> None:
-        """After an update."""
-        update = self.update
-        if not update.by_fifo or update.fifo.anew:
-            self._anew = True
-        else:
-            self._changed |= update.fifo.changed
-
-    def amounts(self) -> Int64s:
-        """By column and node."""
-        update = self.update
-        if self._anew:
-            self._amounts[:] = 0
-            self._taken.clear()
-            self._changed = set(range(len(update.operations)))
-            self._anew = False
-        raised = set(update.op_clocks.raised)
-        self._changed |= raised ^ self._raised
-        self._raised = raised
-        if self._saved != update.state.journal.saved:  # the order of allocations is another
-            self._saved = update.state.journal.saved
-            self._changed |= update.fifo.frontiers()
-        for number in self._changed:
-            self._look(number)
-        self._changed = set()
-        return self._amounts
-
-    def _look(self, number: int) -> None:
-        for node, amount in self._taken.pop(number, ()):
-            self._amounts[:, node] -= amount
-        update, state = self.update, self.update.state
-        rows = update.standing.holders(number)
-        if not rows or (number in self._raised and not update.pools.tree.from_starving):
-            return
-        stands = update.fifo.stands(number)
-        if stands < 0:
-            return
-        found: list[tuple[int, Int64s]] = []
-        for row in rows if stands > 0 else self._beyond(number):
-            if state.work.state[row] in (RUNNING, CHECKPOINTING) and state.work.preemptible[row]:
-                found += [
-                    (int(state.residents.node[resident]), state.residents.amount[:, resident].copy())
-                    for resident in state.residents_of(row)
-                ]
-        for node, amount in found:
-            self._amounts[:, node] += amount
-        if found:
-            self._taken[number] = found
-
-    def _beyond(self, number: int) -> list[int]:
-        """The allocations of an operation that has a part of its demand, from where its share protects them no more;
-        where that is too near to tell, one more."""
-        update = self.update
-        [rows] = update.standing.lists_of([number])
-        fair, asked = update.fifo.fair(number), update.fifo.demand(number)
-        totals = update.fifo.lines[update.operations.pool[number]].totals
-        part, near = update.pools.tree.satisfaction, EPSILON + NEAR
-        blocked = [a >= b - EPSILON + NEAR for a, b in zip(fair, asked, strict=True)]
-        for at, before in enumerate(update.standing.before[rows].tolist()):
-            used = [a / b if b else 0.0 for a, b in zip(before, totals, strict=True)]
-            if not all(shut or part * a > b + near for a, b, shut in zip(fair, used, blocked, strict=True)):
-                found: list[int] = rows[at:].tolist()
-                return found
-        return []
-
-
-def _nodes(need: Need, free: Int64s) -> int:
-    """How many nodes have as much."""
-    found: Bools | None = None
-    for column, amount in enumerate(need):
-        if amount > 0:
-            enough = free[column] >= amount
-            found = enough if found is None else found & enough
-    return free.shape[1] if found is None else int(np.count_nonzero(found))
+def _columns(found: Bools) -> list[int]:
+    """The columns of a table in which something is true."""
+    places = found.ravel().nonzero()[0].tolist()
+    return sorted({place % found.shape[1] for place in places}) if places else places
 
 
 def _places(need: Need, nodes: list[list[int]]) -> int:
@@ -350,6 +363,10 @@ def plain_shares(update: Update) -> bool:
     tree = update.pools.tree
     if not update.by_fifo or update.strongest > STARVING or tree.bound_is_preemptible:
         return False
+    if tree.infinite_overcommit or update.tolerates:
+        return False
+    if not update.standing.several:
+        return True
     residents = update.state.residents
-    several = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)
-    return not (tree.infinite_overcommit or update.pool_limits[1].any() or several.any())
+    apart = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)
+    return not apart.any()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cede.doctrines.parts.starter import Outline, Starter
+from cede.doctrines.parts.starter import ROOT, Outline, Starter
 from cede.model.quantities import NANO, format_quantity
 
 OPERATIONS = 10_000
@@ -15,19 +15,30 @@ TREE = 50_000
 
 def starter(outline: Outline, _edition: str) -> Starter:
     """Half of an even share is guaranteed to each pool, and the rest is shared by weight, so that fair share moves with
-    demand and who is below it starves."""
+    demand and who is below it starves.
+
+    Operations starve for themselves alone. By default a pool that starves lends its right to preempt to all that wait
+    in it: while its first operation fits nowhere, two others that have no share take the same room from each other, at
+    every turn, for as long as that lasts. Here an operation has one allocation, so that one that starves for itself has
+    a share, and keeps what it takes.
+    """
     main = outline.main
     settings: dict[str, Any] = {} if main is None else {"main_resource": main}
     settings |= {
+        "scheduling_preemption_priority_scope": "operation_only",
         "max_running_operation_count": TREE,
         "max_operation_count": TREE,
         "max_running_operation_count_per_pool": OPERATIONS,
         "max_operation_count_per_pool": OPERATIONS,
     }
-    return Starter([_pool(name, outline, main) for name in outline.queues], settings)
+    halves = {
+        name: 0 if main is None else share.get(main, 0) // NANO // 2 * NANO for name, share in outline.queues.items()
+    }
+    root = _pool(ROOT, main, sum(halves.values()), max_operation_count=TREE, max_running_operation_count=TREE)
+    return Starter([root, *(_pool(name, main, half, mode="fifo") for name, half in halves.items())], settings)
 
 
-def _pool(name: str, outline: Outline, main: str | None) -> dict[str, Any]:
-    pool: dict[str, Any] = {"name": name, "weight": 1, "settings": {"mode": "fifo"}}
-    half = 0 if main is None else outline.queues[name].get(main, 0) // NANO // 2 * NANO
-    return pool | ({"guaranteed": {main: format_quantity(half)}} if half else {})
+def _pool(name: str, main: str | None, guaranteed: int, **settings: Any) -> dict[str, Any]:
+    """A pool below the tree's own root is guaranteed what those below it are: else theirs would be void."""
+    promised = {} if main is None or not guaranteed else {main: format_quantity(guaranteed)}
+    return {"name": name, "guaranteed": promised, "settings": settings}

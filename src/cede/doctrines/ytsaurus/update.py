@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Timers
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.fair import FairShare
 from cede.doctrines.ytsaurus.fifo import FifoShares
-from cede.doctrines.ytsaurus.guarantees import limits_in_counts, limits_of, shares_of, strong, weights_of
+from cede.doctrines.ytsaurus.guarantees import (
+    counted,
+    counts_of,
+    limits_in_counts,
+    limits_of,
+    shares_of,
+    strong,
+    weights_of,
+)
 from cede.doctrines.ytsaurus.integral import Integrals
 from cede.doctrines.ytsaurus.operation_columns import COLUMNS, OperationColumns
 from cede.doctrines.ytsaurus.plenty import Plenty
@@ -96,7 +105,9 @@ class Update:
         self.pool_aggressive_enabled = np.array([one.aggressive_starvation for one in self.pools.settings], np.bool_)
         self.pool_limits = limits_in_counts(self.pools)
         """What pools may use, in counts, and by how much a preemptive start may exceed that."""
+        self._operation_limits: dict[int, Int64s] = {}
         self.limited = bool((self.pool_limits[0] < UNLIMITED).any())
+        self.tolerates = bool(self.pool_limits[1].any())
         self.spare: tuple[list[int], Int64s] | None = None
         """What a node must have left to be worth a look, by column, if no workload changes that."""
         self.possible: set[Hashable] = set()
@@ -113,7 +124,8 @@ class Update:
         self.strongest = NOT
         """The most that any operation may use: nothing, preemption, or aggressive preemption."""
         self.run(memory, range(len(self.operations)))
-        memory.forget_others({*self.op_clocks.keys, *self.pool_clocks.keys})
+        listed = {app.name for app in state.static.apps}
+        memory.forget_others({*self.op_clocks.keys, *self.pool_clocks.keys}, listed)
 
     def _alone(self) -> bool:
         """Whether shares depend on nothing but what is used, asked for and limited."""
@@ -151,6 +163,13 @@ class Update:
             self._judge_by_sums(*below)
         memory.updated = self.state.now
         self.version = self.state.version
+
+    def operation_limits(self) -> dict[int, Int64s]:
+        """What operations with limits of their own may use, in counts. To look at, not to change."""
+        found, limited = self._operation_limits, self.operations.limited
+        for number, limits in islice(limited.items(), len(found), None):  # operations are only ever added
+            found[number] = counted(counts_of(self.pools, limits, float(UNLIMITED)))
+        return found
 
     def fair_and_demand(self, operations: Rows) -> tuple[Floats, Floats]:
         """Fair share and demand share of each of these operations."""

@@ -11,12 +11,12 @@ import numpy as np
 from cede.doctrines.parts.candidates import held_back
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import about
 from cede.doctrines.parts.fit import feasible
 from cede.doctrines.parts.limits import broken, hopeless, limits_of, nodes_over
 from cede.doctrines.parts.misses import nearest_miss
 from cede.doctrines.parts.outcomes import decision, matches_nothing, too_big, wanted
 from cede.doctrines.parts.policies import breach_of
-from cede.doctrines.parts.shapes import about
 from cede.doctrines.parts.shortage import shortage
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import not_running
@@ -32,6 +32,7 @@ from cede.doctrines.ytsaurus.here import (
     others_on,
     shield_of,
 )
+from cede.doctrines.ytsaurus.update import Update
 from cede.doctrines.ytsaurus.words import (
     clock_of,
     facts_of,
@@ -57,6 +58,27 @@ def barred(state: State, asks: Asks) -> list[int]:
     if not state.static.policies:
         return []
     return [kind for kind in range(len(asks)) if breach_of(state, asks.queues[kind][0], None, None)]
+
+
+def _like(update: Update, row: int) -> Hashable:
+    """All that is asked here of a plain workload; none of one that is more than that."""
+    state, work = update.state, update.state.work
+    if state.static.policies or row in state.constraints or row in state.parts or row in state.odd_requests:
+        return None
+    operation = int(update.standing.operation[row])
+    if operation in update.operations.limited or work.required_node[row] != NONE:
+        return None
+    pool = update.operations.pool[operation]
+    where = pool, int(work.partition[row]), int(work.tenant[row]), int(work.placement[row])
+    return *where, int(work.members[row]), work.need[:, row].tobytes(), work.usage[:, row].tobytes()
+
+
+def may_run(update: Update, row: int) -> bool:
+    """Whether one like this was found to be able to run, and its operation is not refused."""
+    if update.refused[update.standing.operation[row]]:
+        return False
+    like = _like(update, row)
+    return like is not None and like in update.possible
 
 
 class Waits:
@@ -143,23 +165,13 @@ class Waits:
 
     def _impossible(self, kind: int) -> Decision | None:
         """Why it can never run; one like another that can is not looked at again until nodes or pools change."""
-        like = self._like(kind)
+        like = _like(self.update, self._row(kind))
         if like in self.update.possible:
             return None
         found = self._never(kind)
         if found is None and like is not None:
             self.update.possible.add(like)
         return found
-
-    def _like(self, kind: int) -> Hashable:
-        """All that is asked here of a plain workload; none of one that is more than that."""
-        state, work, row = self.state, self.state.work, self._row(kind)
-        if state.static.policies or row in state.constraints or row in state.parts or row in state.odd_requests:
-            return None
-        if int(self.asks.operation[kind]) in self.update.operations.limited or work.required_node[row] != NONE:
-            return None
-        where = int(self.asks.pool[kind]), int(work.partition[row]), int(work.tenant[row]), int(work.placement[row])
-        return *where, int(work.members[row]), work.need[:, row].tobytes(), work.usage[:, row].tobytes()
 
     def _never(self, kind: int) -> Decision | None:
         state, row = self.state, self._row(kind)

@@ -6,12 +6,12 @@ while; but at the moment of that try it may try again, as often as there is a pl
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator
+from bisect import insort
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.yunikorn.line import Key, Kind, Line
+from cede.doctrines.yunikorn.line import Key, Line
 from cede.doctrines.yunikorn.memory import Checked, Memory
 from cede.doctrines.yunikorn.settings import CHECK_INTERVAL
 from cede.doctrines.yunikorn.snapshot import promised_at_most
@@ -76,27 +76,12 @@ class Leaf:
             insort(self.batches, (until, tried))
         self.tried.clear()
 
-    def in_turn(self, after: Key | None, line: Line, memory: Memory, now: int) -> Iterator[tuple[Key, Kind]]:
-        """Those that may try, in order, after this one.
-
-        One that left, and came back, may be in more than one batch. Whether it may try is what is remembered of it.
-        """
-        ready, waiting, checked = self.ready, line.waiting, memory.checked
-        at = 0 if after is None else bisect_right(ready, after)
-        while at < len(ready):
-            key = ready[at]
-            known, seen = waiting.get(key[4]), checked.get(key[2])
-            if (
-                known is None
-                or (known.key is not key and known.key != key)
-                or (seen is not None and seen.at < now < seen.at + CHECK_INTERVAL)
-                or key == after
-            ):
-                del ready[at]
-                continue
-            at += 1
-            after = key
-            yield key, known.kind
+    def may_be_due_before(self, at: int | None) -> bool:
+        """Whether anybody here can be the first who may try, where somebody else may at this time."""
+        young, batches = self.young, self.batches
+        if at is None:
+            return bool(young or batches)
+        return bool((young and young[0][0] < at) or (batches and batches[0][0] < at))
 
     def wake(self, cycle: Cycle, line: Line, memory: Memory, gone: set[int], before: Key | None) -> None:
         """The cycle knows when the next one may try, of those before this one; not of those that are served, nor on
@@ -164,6 +149,8 @@ def eligible_of(cycle: Cycle, line: Line, memory: Memory, came: list[int]) -> El
         found = cycle.memory[MEMORY] = Eligible(line)
         came = list(line.waiting)
     for leaf in found.leaves.values():
-        leaf.advance(now, line, memory)
+        young, batches = leaf.young, leaf.batches
+        if leaf.tried or (young and young[0][0] <= now) or (batches and batches[0][0] <= now):
+            leaf.advance(now, line, memory)
     found.admit(cycle.state, came, memory)
     return found

@@ -6,14 +6,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import Answers
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.outcomes import names_of
-from cede.doctrines.parts.shapes import about
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.account import account_of, leaf_of
 from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
@@ -46,7 +45,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
 
 
 class _Plan:
-    """One cycle under way; answers that booked nothing hold for all that are alike until something is booked."""
+    """One cycle under way."""
 
     def __init__(self, cycle: Cycle) -> None:
         state = cycle.state
@@ -54,8 +53,7 @@ class _Plan:
         self.queues = queues_of(state, LAWS)
         self.line = line_of(cycle, self.queues)
         self.mode = self.line.mode
-        self.known: dict[Any, Decision] = {}
-        self.mark = -1
+        self.answers = Answers(cycle)
         self.agenda: Agenda = []
         self._owed: dict[Family, bool] = {}
         """Whether the guarantee that a family may claim is not used up, as long as nothing is booked."""
@@ -93,19 +91,15 @@ class _Plan:
 
     def _tell(self, row: int, asked: bool) -> Decision:
         cycle = self.cycle
-        if cycle.trial.mark() != self.mark:
-            self.known.clear()
-            self.mark = cycle.trial.mark()
         young = self.delay_of(row) > cycle.state.now - int(cycle.state.work.submitted[row])
-        key = (self.line.kind_of(row).number, asked, int(cycle.state.work.submitted[row]) if young else None)
-        found = self.known.get(key)
-        if found is None:
-            found = self._decide(cycle if asked else cycle.quiet(), row)
-            if found.action in ("wait", "refuse"):
-                self.known[key] = found
-        elif found.rule == rules.TOO_YOUNG.id:
+        like = self.line.kind_of(row), asked, int(cycle.state.work.submitted[row]) if young else None
+        made = self.answers.answer(row, like)
+        if made is None:
+            made = self._decide(cycle if asked else cycle.quiet(), row)
+            self.answers.keep(like, made)
+        elif made.rule == rules.TOO_YOUNG.id:
             self.wake(row)
-        return about(found, cycle.state.work_names[row]) if found.workload != cycle.state.work_names[row] else found
+        return made
 
     # -- who may have a way ------------------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import Classes, about
 from cede.doctrines.parts.front import lasting
 from cede.doctrines.parts.limits import limits_of, used_quota
-from cede.doctrines.parts.shapes import Shapes, about
 from cede.doctrines.yunikorn.answers import refused
 from cede.doctrines.yunikorn.ask import Ask, ask_of
 from cede.doctrines.yunikorn.freeable import Bound, Freeable
@@ -174,9 +174,8 @@ class Line:
 
     def __init__(self, state: State, queues: Queues, unread: Iterable[str], *, shipped: bool) -> None:
         static = state.static
-        skipped = NEVER_READ if static.policies else NEVER_READ | OWNERS
-        self._shapes = Shapes(skipped | set(unread))
-        self._form_shapes = Shapes(skipped | {"app", "preempts"} | (set() if static.policies else {"priority"}))
+        self._classes = Classes(state, NEVER_READ | set(unread), OWNERS)
+        self._form_classes = Classes(state, NEVER_READ | {"app", "preempts"}, OWNERS | {"priority"})
         self._static = static
         self._reshaped = state.journal.reshaped
         self._apps = len(state.apps.names)
@@ -187,7 +186,7 @@ class Line:
         self.families: dict[Family, list[Form]] = {}
         """Forms of one leaf that ask for the same types: what they may claim of guarantees is the same."""
         self.leaves: dict[int, list[Form]] = {}
-        """Forms of one leaf."""
+        """Forms of one leaf that somebody waits with."""
         self._volatile: list[Form] = []
         self.live: dict[int, Kind] = {}
         """Kinds that somebody waits with, by number."""
@@ -374,6 +373,8 @@ class Line:
         if not kind.entries:
             self.live[kind.number] = kind
             kind.looked, kind.victims = -1, MAYBE
+            if not kind.form.kinds:
+                self.leaves.setdefault(kind.form.ask.leaf, []).append(kind.form)
             kind.form.kinds.append(kind)
         insort(kind.entries, known.key)
         kind.form.count += 1
@@ -386,34 +387,38 @@ class Line:
         kind.form.count -= 1
         self.pinned -= kind.form.pinned
         if not kind.entries:
+            form = kind.form
             del self.live[kind.number]
-            kind.form.kinds.remove(kind)
+            form.kinds.remove(kind)
+            if not form.kinds:
+                self.leaves[form.ask.leaf].remove(form)
+                if not self.leaves[form.ask.leaf]:
+                    del self.leaves[form.ask.leaf]
 
     def _kind(self, state: State, row: int) -> Kind:
-        shape: object = self._shapes.of(state, row)
+        which = self._classes.of(state, row)
         if self._by_app and state.work.app[row] == NONE and state.work_names[row] in state.apps.index:
-            shape = shape, state.work_names[row]  # it is of an application that others name: nobody is like it
-        kind = self.kinds.get(shape)
+            which = which, state.work_names[row]  # it is of an application that others name: nobody is like it
+        kind = self.kinds.get(which)
         if kind is None:
             if len(self.kinds) >= KINDS:
                 self._drop_unused()
-            form_shape = self._form_shapes.of(state, row)
-            form = self.forms.get(form_shape)
+            wide = self._form_classes.of(state, row)
+            form = self.forms.get(wide)
             if form is None:
-                form = self.forms[form_shape] = Form(state, row)
+                form = self.forms[wide] = Form(state, row)
                 self._sort_in(form)
             self._numbers += 1
-            kind = self.kinds[shape] = Kind(self._numbers, form, bool(state.work.preempts[row]))
+            kind = self.kinds[which] = Kind(self._numbers, form, bool(state.work.preempts[row]))
         return kind
 
     def _drop_unused(self) -> None:
-        self.kinds = {shape: kind for shape, kind in self.kinds.items() if kind.entries}
-        self.forms = {shape: form for shape, form in self.forms.items() if form.kinds}
+        self.kinds = {which: kind for which, kind in self.kinds.items() if kind.entries}
+        self.forms = {which: form for which, form in self.forms.items() if form.kinds}
         if self.freeable is not None:
             self.freeable.drop_unused()
         self._volatile.clear()
         self.families.clear()
-        self.leaves.clear()
         for form in self.forms.values():
             self._sort_in(form)
 
@@ -421,7 +426,6 @@ class Line:
         if form.volatile:
             self._volatile.append(form)
         self.families.setdefault(form.family, []).append(form)
-        self.leaves.setdefault(form.ask.leaf, []).append(form)
 
     # -- within a cycle ----------------------------------------------------------------------------------------
 

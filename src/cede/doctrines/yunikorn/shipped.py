@@ -83,9 +83,7 @@ class _Woken:
         eligible = eligible_of(plan.cycle, line, plan.memory, came)
         self.leaves: dict[int, _Turn] = {}
         for leaf, forms in line.leaves.items():
-            live = [form for form in forms if form.kinds]
-            if live:
-                self.leaves[leaf] = _Turn(eligible.leaf(self.state, leaf), live)
+            self.leaves[leaf] = _Turn(eligible.leaf(self.state, leaf), forms)
         self._order: QueueOrder | None = None
         self._asked: tuple[_Turn, Key, Kind, bool]
         """Who was come to last; and whether it is to start, or tries to preempt."""
@@ -101,14 +99,23 @@ class _Woken:
                 self._order = QueueOrder(self.state, self.plan.queues, self.leaves, self._first, self._wanted)
             queues = (*self._order.in_order(lambda _: True), NONE)
         for queue in queues:
-            if queue in self.leaves:
-                yield from self._in_leaf(self.leaves[queue])
+            turn = self.leaves.get(queue)
+            if turn is None:
+                continue
+            if turn.starting or turn.leaf.ready:
+                yield from self._in_leaf(turn)
+            else:
+                turn.used_up, turn.gangs, turn.singles = None, END, END
 
     def _in_leaf(self, turn: _Turn) -> Iterator[int]:
         """Those of a leaf; nobody tries to preempt in this pass once it has no attempt left. Who comes back here from
         its answer had no way.
+
+        Of those that are ready one that left, and came back, may be in more than one batch. Whether it may try is what
+        is remembered of it.
         """
         plan, line, leaf, now = self.plan, self.line, turn.leaf, self.state.now
+        waiting, checked, triggered, gone = line.waiting, plan.memory.checked, plan.memory.triggered, plan.gone
         attempts = 0
         turn.used_up = None
         starters: list[tuple[Key, int]] = []
@@ -120,33 +127,50 @@ class _Woken:
                 if (key := self._after(kind, turn.decided(form))) is not None
             ]
             heapify(starters)
-        ready = leaf.in_turn(turn.singles, line, plan.memory, now) if plan.mode.enabled else iter(())
-        tries = next(ready, None)
-        while starters or tries is not None:
-            if starters and (tries is None or starters[0][0] <= tries[0]):
-                key, number = heappop(starters)
+        ready, after = leaf.ready, turn.singles
+        at = len(ready)
+        if plan.mode.enabled:
+            at = 0 if after is None else bisect_right(ready, after)
+        key, tries = END, None
+        while True:
+            while tries is None and at < len(ready):
+                key = ready[at]
+                known, seen = waiting.get(key[4]), checked.get(key[2])
+                if (
+                    known is None
+                    or (known.key is not key and known.key != key)
+                    or (seen is not None and seen.at < now < seen.at + CHECK_INTERVAL)
+                    or key == after
+                ):
+                    del ready[at]
+                    continue
+                at += 1
+                after = key
+                if key[4] not in gone and key[2] not in triggered:
+                    tries = known.kind
+            if starters and (tries is None or starters[0][0] <= key):
+                first, number = heappop(starters)
                 kind = line.live[number]
                 if plan.has_room(kind.form):
-                    self._asked = turn, key, kind, True
-                    yield key[4]
+                    self._asked = turn, first, kind, True
+                    yield first[4]
                     kind.form.roomless = True
                 continue
-            assert tries is not None
-            key, kind = tries
-            if key[4] in plan.gone or key[2] in plan.memory.triggered:
-                tries = next(ready, None)
-                continue
+            if tries is None:
+                break
             attempts += 1
-            if not plan.tries_in_vain(turn.leaf, kind, key):
-                self._asked = turn, key, kind, False
+            rule = tries.rule if tries.looked == line.changes else plan.in_vain(leaf, tries)
+            if rule:
+                checked[key[2]] = plan.seen.get(rule) or plan.look(rule)
+            else:
+                self._asked = turn, key, tries, False
                 yield key[4]
+            tries = None
             turn.singles = key
             leaf.tried[key] = None
             leaf.tried_at = now
             if attempts == ATTEMPTS:
-                turn.used_up, tries = key, None
-            else:
-                tries = next(ready, None)
+                turn.used_up, at = key, len(ready)
         turn.gangs = END
         turn.singles = END if turn.used_up is None else turn.singles
 
@@ -176,7 +200,8 @@ class _Woken:
         plan = self.plan
         if plan.mode.enabled:
             for turn in self.leaves.values():
-                turn.leaf.wake(plan.cycle, self.line, plan.memory, plan.gone, turn.used_up)
+                if turn.leaf.may_be_due_before(plan.cycle.wakes_at):
+                    turn.leaf.wake(plan.cycle, self.line, plan.memory, plan.gone, turn.used_up)
 
     def _first(self, queue: int) -> int | None:
         """The highest priority that waits in the queue itself."""
@@ -215,13 +240,16 @@ class _Woken:
             turn.starting = [form for form in turn.forms if not form.roomless and plan.may_start(form)]
             found = found or bool(turn.starting)
             if not found and plan.mode.enabled and turn.leaf.ready:
-                found = any(
-                    kind.looked != changes and kind.preempts and not plan.in_vain(turn.leaf, kind)
-                    for form in turn.forms
-                    if form.may_claim
-                    for kind in form.kinds
-                )
+                found = self._may_preempt(turn, changes)
         return found
+
+    def _may_preempt(self, turn: _Turn, changes: int) -> bool:
+        for form in turn.forms:
+            if form.may_claim:
+                for kind in form.kinds:
+                    if kind.looked != changes and kind.preempts and not self.plan.in_vain(turn.leaf, kind):
+                        return True
+        return False
 
 
 class _Plan:
@@ -348,17 +376,10 @@ class _Plan:
         used, most = self.line.used_quota(state, path[-1]), total_capacity(state, form.partition)
         return all(used[c] + amount <= most[c] for c, amount in ask.amounts.items() if c in most)
 
-    def tries_in_vain(self, leaf: Leaf, kind: Kind, key: Key) -> bool:
-        """Whether it is known that an attempt of this one is in vain; then that is what it comes to. Of those that are
-        alike one need try, as long as nothing is booked.
-        """
-        rule = kind.rule if kind.looked == self.line.changes else self.in_vain(leaf, kind)
-        if rule:
-            seen = self.seen.get(rule)
-            if seen is None:
-                seen = self.seen[rule] = Checked(self.cycle.state.now, self.cycle.state.version, rule)
-            self.memory.checked[key[2]] = seen
-        return bool(rule)
+    def look(self, rule: str) -> Checked:
+        """What is remembered of all that are looked at now, and of which it is known that an attempt is in vain."""
+        found = self.seen[rule] = Checked(self.cycle.state.now, self.cycle.state.version, rule)
+        return found
 
     def attempt(self, kind: Kind, key: Key) -> Decision | None:
         """An attempt to preempt; none if it is in vain."""
@@ -375,7 +396,8 @@ class _Plan:
         return begun(self.cycle, self._ask(self.cycle.state, row))
 
     def in_vain(self, leaf: Leaf, kind: Kind) -> str:
-        """The rule by which an attempt is in vain, where that is known without one; else nothing.
+        """The rule by which an attempt is in vain, where that is known without one; else nothing. Of those that are
+        alike one need try, as long as nothing is booked.
 
         If the ask fits what its leaf is owed as things are, it comes to the nodes; and if on none of these is there
         enough though everybody left who may, it finds no victims, or too few. Which of the two is of interest with

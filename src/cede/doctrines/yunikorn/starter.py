@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from cede.doctrines.parts.starter import Outline, Starter
 
-ROOT = "root"
-
 
 def starter(outline: Outline, _edition: str) -> Starter:
     """Guarantees share evenly what is scarce; a queue below its own takes from those above theirs.
@@ -16,5 +14,5 @@ def starter(outline: Outline, _edition: str) -> Starter:
     leaves = []
     for name in outline.queues:
         share = {} if main is None else {main: outline.guarantee(name)[main]}
-        leaves.append({"name": name, "parent": ROOT, "guaranteed": share})
-    return Starter([{"name": ROOT}, *leaves])
+        leaves.append({"name": name, "guaranteed": share})
+    return Starter(leaves)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cede.engine.drive.job import Job
 from cede.model.times import about
+from cede.model.value import value
 
 MOST_OWNERS = 10_000
 """Apps and users that are remembered; beyond that the one measured longest ago is forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Estimate:
     """`takes` in microseconds; none: what the doctrine assumes. `source` in words."""
 

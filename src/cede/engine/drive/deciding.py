@@ -8,7 +8,7 @@ from typing import Any
 from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.backfill import Head, Heads, restrain
 from cede.engine.costs import priced
-from cede.engine.cycle import choice_of, plan_acts, plan_state
+from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
@@ -26,13 +26,16 @@ from cede.state.admission import admitted_parts
 
 MOST_PLANS = 16
 """In one step. What is left is decided in the next, which follows at once."""
-WHOLE_EVERY = 16
+WHOLE_EVERY = 64
 """Of so many plans that act one is verified whole, the first among them: a search that takes too many victims does so
 again and again, and the others cost what they touch."""
 
 
 def decide(roll: Roll) -> int | None:
     """Carry out plans until one changes nothing; when the doctrine wants to be asked again."""
+    if roll.for_claimants and not roll.state.pending and not roll.ways.words:
+        roll.dirty, roll.untold, roll.decided_at = False, True, roll.now
+        return None
     wakes_at = None
     heads: Heads = {}
     for _ in range(MOST_PLANS):
@@ -42,17 +45,22 @@ def decide(roll: Roll) -> int | None:
             roll.dirty = False
             return None
         wakes_at = made.wakes_at
-        acts = any(decision.victims or decision.action == "start" for decision in made.decisions)
-        problems = _problems(roll, made) if acts else []
+        acts = preempts = False
+        for decision in made.decisions:
+            if decision.victims:
+                acts = preempts = True
+            elif decision.action == "start":
+                acts = True
+        problems = _problems(roll, made) if acts else None
         if problems:
             roll.step.problems.extend(problems)
             roll.dirty = False
             return wakes_at
-        if any(decision.victims for decision in made.decisions):
+        if preempts:
             heads.clear()
         again = again or made.again
         before = roll.state.version
-        more = _carry_out(roll, made)
+        more = _carry_out(roll, made) if preempts else _start_all(roll, made)
         if not more and (not again or roll.state.version == before):
             roll.dirty = False  # nothing changed, where room is still being left: another plan would be the same
             return wakes_at
@@ -80,7 +88,9 @@ def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
 
 def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan, bool]:
     """What becomes of everybody, with words, and whether another plan must follow."""
-    made = plan_state(roll.state, roll.doctrine, misses=False, memory=memory, effort=BRISK, carried_out=_is_whole(roll))
+    made = plan_state(
+        roll.state, roll.doctrine, misses=False, memory=memory, effort=BRISK, carried_out=roll.transactional
+    )
     if roll.ways.backfill == "off":
         return made, False
     kept = restrain(roll.state, roll.doctrine, made, roll.ways.backfill, heads, memory)
@@ -132,7 +142,7 @@ def _carry_out(roll: Roll, made: Plan) -> bool:
     For those after it a victim counts as gone, but it has not left: they are decided anew, on what is held and left.
     Where a plan is one transaction it does not count as gone, and all of it is carried out.
     """
-    whole = _is_whole(roll)
+    whole = roll.transactional
     acting = [decision for decision in made.decisions if decision.victims]
     wanted = roll.ways.moments
     asked = [wanted is None or wanted(decision) for decision in (acting if whole else acting[:1])]
@@ -153,12 +163,20 @@ def _carry_out(roll: Roll, made: Plan) -> bool:
             _start(roll, made, decision, job)
         elif decision.action in ("wait", "refuse"):
             _wait(roll, job, decision)
-    return bool(acting)
+    return True
 
 
-def _is_whole(roll: Roll) -> bool:
-    """Whether a plan is one transaction."""
-    return choice_of(roll.state).edition in roll.doctrine.traits.transactional
+def _start_all(roll: Roll, made: Plan) -> bool:
+    """The same of a plan that preempts nobody."""
+    for decision in made.decisions:
+        if decision.workload is None:
+            continue
+        job = roll.jobs[decision.workload]
+        if decision.action == "start":
+            _start(roll, made, decision, job)
+        elif decision.action in ("wait", "refuse"):
+            _wait(roll, job, decision)
+    return False
 
 
 def _is_held_back(roll: Roll, decision: Decision) -> bool:
@@ -177,7 +195,10 @@ def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
         job.rule, job.why = rules.STILL_LEFT.id, rules.STILL_LEFT.because(nodes=nodes, who=who)
         roll.touch(job)
         return
-    _record(roll, made, decision, number)
+    if roll.ways.reasons:
+        _record(roll, made, decision, number)
+    else:
+        roll.next_decision = number + 1
     job.rule, job.why = decision.rule, decision.why
     roll.move(job, Signal.START)
     roll.settle_in(job, held=False)

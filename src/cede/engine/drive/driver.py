@@ -64,6 +64,11 @@ Seen = Began | Heard | Checkpointed | CheckpointFailed | Deferral | Estimated | 
 """What an executor or a broker may see of an attempt."""
 
 
+def _first(one: int | None, other: int | None) -> int | None:
+    """The earlier of the two."""
+    return other if one is None or (other is not None and other < one) else one
+
+
 Reasons = Mapping[str, tuple[int, str, str]]
 """Of workloads that wait, by name: the version of the record, the rule, and the sentence."""
 
@@ -186,35 +191,47 @@ class Driver:
 
         Time that stands still or goes back counts as the time of the last step.
         """
-        roll = self._roll
-        state = roll.state
-        before = state.now
-        roll.step = Step(max(at, before))
-        state.now = roll.step.at
+        roll, keeps = self._roll, self._roll.ways.keeps
+        before = roll.now
+        step = roll.begin(at)
+        jobs = roll.jobs
+        asks_why = False
         for number, fact in enumerate(facts):
             try:
-                self._take(fact)
+                if type(fact) is Submit:
+                    asks.submit(roll, fact)
+                elif type(fact) is Exited:
+                    job = jobs.get(fact.name)
+                    if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
+                        exited(roll, job, fact)
+                elif type(fact) is AskWhy:
+                    asks_why = True  # they are told when all is decided
+                else:
+                    self._take(fact)
             except RefusedError as error:
-                roll.step.refusals.append(Refusal(number, error.rule, str(error), error.unknown))
-        if roll.is_due():
+                step.refusals.append(Refusal(number, error.rule, str(error), error.unknown))
+        if roll.agenda and roll.agenda[0][0] <= roll.now:
             for job in roll.due():
                 self._look(job)
         if roll.recounted:
             settle(roll)
-        if roll.dirty or (self._wakes_at is not None and self._wakes_at <= roll.now):
-            self._wakes_at = decide(roll)
-            if roll.step.refused:
+        wakes_at = self._wakes_at
+        if roll.dirty or (wakes_at is not None and wakes_at <= roll.now):
+            wakes_at = self._wakes_at = decide(roll)
+            if step.refused:
                 self._turn_away(facts)
-            if roll.ways.keeps:
+            if keeps:
                 self._keep()
-        if roll.untold and any(isinstance(fact, AskWhy) for fact in facts):
+        if asks_why and roll.untold:
             tell_why(roll)
-        if roll.ways.keeps:
-            state.write()  # whoever looks at the columns of a live server may do so from elsewhere
-        looks_at = ask_for_what_is_worth(roll, before)
-        times = [time for time in (roll.next_due(), self._wakes_at, looks_at) if time is not None]
-        roll.step.wakes_at = min(times, default=None)
-        return roll.step
+        if keeps:
+            roll.state.write()  # whoever looks at the columns of a live server may do so from elsewhere
+        if roll.agenda:
+            wakes_at = _first(wakes_at, roll.next_due())
+        if roll.ways.worth:
+            wakes_at = _first(wakes_at, ask_for_what_is_worth(roll, before))
+        step.wakes_at = wakes_at
+        return step
 
     def _keep(self) -> None:
         """The step says what must outlive a restart, if that is not what was said before."""
@@ -245,17 +262,6 @@ class Driver:
 
     def _take(self, fact: Fact) -> None:
         roll = self._roll
-        if isinstance(fact, Submit):
-            asks.submit(roll, fact)
-        elif isinstance(fact, Exited):
-            job = self.jobs.get(fact.name)
-            if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
-                exited(roll, job, fact)
-        else:
-            self._take_other(fact)
-
-    def _take_other(self, fact: Fact) -> None:
-        roll = self._roll
         match fact:
             case Cancel():
                 asks.cancel(roll, fact)
@@ -277,8 +283,6 @@ class Driver:
                 asks.put_queue(roll, fact)
             case SetAside():
                 asks.set_aside(roll, fact)
-            case AskWhy():
-                pass  # they are told when all is decided
             case Restarted():
                 asks.vacate(roll)
                 recall(roll, kept_of(roll))
@@ -296,14 +300,14 @@ class Driver:
             case Began():
                 if job.began is None:
                     at = roll.now if fact.at is None else min(roll.now, max(fact.at, job.workload.submitted or 0))
-                    roll.happened = at
+                    roll.when = at
                     roll.runs_since(job, at)
                     if job.started is not None:  # a record of a restored store may be younger than the attempt
                         job.started = min(job.started, at)
                     if job.phase is Phase.STARTING and job.leaving is None:
                         job.deadline = None
                         roll.began(job)
-                    roll.happened = None
+                    roll.when = roll.now
                     roll.touch(job)
                     roll.watch(job)
             case Heard():

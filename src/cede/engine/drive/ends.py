@@ -12,7 +12,7 @@ from cede.engine.drive.leaving import CAUSES
 from cede.engine.drive.losses import lost_gpu_hours
 from cede.engine.drive.roll import Roll
 from cede.engine.drive.slowing import back_off
-from cede.model.lifecycle import WAITING, Signal
+from cede.model.lifecycle import WAITING, Phase, Signal
 from cede.model.plan import ENDED
 from cede.model.rules import Rule
 from cede.model.times import about, show_duration, to_the_second
@@ -25,28 +25,30 @@ def exited(roll: Roll, job: Job, fact: Exited) -> None:
 
     It ended when it did, though that may be told later. Others have its room only from now on.
     """
-    roll.happened = _end_of(roll, job, fact)
-    try:
-        evicted = _end(roll, job, fact)
-    finally:
-        roll.happened = None
+    if fact.at is not None:
+        roll.when = _end_of(roll, job, fact.at)
+    evicted = _end(roll, job, fact)
+    roll.when = roll.now
     roll.leave(job, preempted=evicted)
-    someone_left(roll, job.name)
+    if roll.held:
+        someone_left(roll, job.name)
 
 
-def _end_of(roll: Roll, job: Job, fact: Exited) -> int:
+def _end_of(roll: Roll, job: Job, at: int) -> int:
     """When it ended: not before what is already told of it, and not after now."""
-    if fact.at is None:
-        return roll.now
-    return min(roll.now, max(fact.at, job.since, job.began or 0))
+    return min(roll.now, max(at, job.since, job.began or 0))
 
 
 def _end(roll: Roll, job: Job, fact: Exited) -> bool:
     """Whether it had to make way."""
-    leaving = _leaving(roll, job, fact)
+    if job.leaving is None and job.leaves_until is None and not (fact.told or fact.cause or fact.gave_way):
+        leaving = None
+    else:
+        leaving = _leaving(roll, job, fact)
     told = len(roll.step.transitions)
     job.exit_code, job.exit_signal = fact.code, fact.signal
-    roll.due_at(job, None)
+    if job.deadline is not None or roll.ways.reasons:
+        roll.due_at(job, None)
     by_itself = not fact.told and not fact.lost
     cause = "" if leaving is None else leaving.cause
     saved = leaving is not None and leaving.saved
@@ -73,7 +75,8 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
         job.thrashes = True
         roll.note(job, "thrash", rules.THRASHING, count=job.preempted)
     job.leaving = None
-    roll.released(job)
+    if roll.ways.reasons:
+        roll.released(job)
     if job.phase in WAITING:
         job.nodes, job.decision = (), None
         if job.parked:
@@ -92,17 +95,15 @@ def _tell_loss(roll: Roll, job: Job, leaving: Leaving, first: int) -> None:
 def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
     """Why it left, if that is why it ended; also of one that was let off when it had already packed.
 
-    A record that is older than what was done, as that of a restored store, knows nothing of it: then the order that
-    was found says why.
+    A record that is older than what was done, as that of a restored store, may know nothing of it, or not that it was
+    cancelled since: then the order that was found says why.
     """
     if job.leaves_until is None or roll.when > job.leaves_until:
         # Who was told before it began has no end of its own: whatever it was told for, it is as good as never started.
         never_began = fact.code is None and fact.signal is None and not fact.lost and not fact.error
-        if job.leaving is None and fact.told and (fact.cause in CAUSES or never_began):
-            cause = fact.cause if fact.cause in CAUSES else "withdrawn"
-            job.leaving = Leaving(cause, "told")
-            signal = Signal.CANCEL if cause in ("cancel", "walltime") else Signal.EVICT
-            roll.move(job, signal, rules.TOLD_BEFORE, cause=cause)
+        named = fact.cause in CAUSES and _unknown(job.leaving, fact.cause)
+        if (named and (fact.told or fact.lost)) or (fact.told and never_began and job.leaving is None):
+            _told_before(roll, job, fact.cause if fact.cause in CAUSES else "withdrawn")
         elif job.leaving is None and fact.gave_way > job.hint and job.resumes:
             # It ended well, but in the midst of its work: it had saved in order to leave.
             job.leaving = Leaving("withdrawn", "told", saved=True)
@@ -114,6 +115,22 @@ def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
         roll.move(job, Signal.EVICT, rules.LEFT_ANYWAY)
     job.leaving.saved = True
     return job.leaving
+
+
+def _unknown(leaving: Leaving | None, cause: str) -> bool:
+    """Whether the record cannot know of an order with this cause: orders are recorded before they are given."""
+    return leaving is None or leaving.stage == "hinted" or (cause == "cancel" != leaving.cause)
+
+
+def _told_before(roll: Roll, job: Job, cause: str) -> None:
+    """It was told to go for this cause, which its record did not know."""
+    leaving = job.leaving
+    if leaving is None or leaving.cause != cause:
+        leaving = job.leaving = Leaving(cause, "told", saved=leaving is not None and leaving.saved)
+    leaving.stage = "told"
+    signal = Signal.CANCEL if cause in ("cancel", "walltime") else Signal.EVICT
+    if job.phase is not Phase.CANCELLING:
+        roll.move(job, signal, rules.TOLD_BEFORE, cause=cause)
 
 
 def _obeyed(job: Job, leaving: Leaving, fact: Exited) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cede.engine.drive.caps import Cap
 from cede.engine.drive.terms import Terms
 from cede.model.cluster import Node, Queue, Workload
+from cede.model.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Submit:
     """A new workload; its entry has no nodes, and no state but `suspended`, of one that is known from before.
 
@@ -22,7 +23,7 @@ class Submit:
     caps: tuple[Cap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Cancel:
     """Somebody wants it to end for good; `now`: without any grace."""
 
@@ -31,7 +32,7 @@ class Cancel:
     now: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Suspend:
     """Somebody wants it out of the way until `Resume`; `force` gives up work that no checkpoint would save.
 
@@ -44,13 +45,13 @@ class Suspend:
     now: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Resume:
     name: str
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetTerms:
     """The administrator allows less than this workload was submitted with; `why` says what changed. Without it only how
     much its owners may have running did."""
@@ -60,7 +61,7 @@ class SetTerms:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AskCheckpoint:
     """Somebody wants a checkpoint written while the workload goes on."""
 
@@ -68,7 +69,7 @@ class AskCheckpoint:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Began:
     """All processes of the attempt run. `at`: since when, if not just now."""
 
@@ -77,14 +78,14 @@ class Began:
     at: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Exited:
     """No process of the attempt is left, or none ever was (`lost`, or `error` says why it could not be started).
 
     `told`: it had been signalled to end before it ended. `lost`: its node or its supervisor vanished; nobody saw how
-    it ended. `error`: what kept it from starting, in a sentence. `cause`: why it was told, by the order that was
-    found beside it. `at`: when it ended, if not just now. `gave_way`: the last request to leave that it answered with a
-    checkpoint; 0 if there was none.
+    it ended. `error`: what kept it from starting, in a sentence. `cause`: why it was told, or was to be, by the order
+    that was found beside it. `at`: when it ended, if not just now. `gave_way`: the last request to leave that it
+    answered with a checkpoint; 0 if there was none.
     """
 
     name: str
@@ -100,7 +101,7 @@ class Exited:
     gave_way: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stuck:
     """Processes of the attempt were killed and are still there; `why` names them."""
 
@@ -109,7 +110,7 @@ class Stuck:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Heard:
     """The application gave a sign of life about checkpoint `hint`; `progress` from 0 to 1 if it said so."""
 
@@ -119,7 +120,7 @@ class Heard:
     progress: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Checkpointed:
     """A usable checkpoint is there: answering `hint`, or of its own accord (0). `leaves`: its processes are gone or
     going with it. `at`: when it was written, if not just now."""
@@ -131,7 +132,7 @@ class Checkpointed:
     at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CheckpointFailed:
     """The application answered `hint`, or the dump ended, without a usable checkpoint."""
 
@@ -141,7 +142,7 @@ class CheckpointFailed:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Estimated:
     """The application says how long it takes to write a checkpoint, in microseconds."""
 
@@ -150,7 +151,7 @@ class Estimated:
     takes: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Deferral:
     """The application asks to be left alone for so long, in microseconds, before it checkpoints."""
 
@@ -160,7 +161,7 @@ class Deferral:
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetNode:
     """A node is ready, cordoned (drained) or down; what runs on a node that is down is lost.
 
@@ -173,12 +174,12 @@ class SetNode:
     evict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PutNode:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Occupied:
     """What runs on a node without a record fills so much of it, in billionths, or all of it: until this is said anew,
     or the driver is made again."""
@@ -188,12 +189,12 @@ class Occupied:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PutQueue:
     queue: Queue
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetAside:
     """A step failed because of this workload, and `why` says how: nothing is decided about it until `Resume`."""
 
@@ -201,12 +202,12 @@ class SetAside:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Restarted:
     """The driver was made again from its records: of what its doctrine remembered only that is left which it keeps."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AskWhy:
     """Somebody wants to know why those that wait do."""
 

@@ -41,8 +41,6 @@ def sequence_of(job: Job, reason: str = "") -> int:
 
 def someone_left(roll: Roll, name: str) -> None:
     """A workload's room is free: who waited for it may enter."""
-    if not roll.held:
-        return
     for job in _in_order(roll):
         if name in job.waits_for:
             _wait_for(roll, job, tuple(other for other in job.waits_for if other != name))
@@ -99,13 +97,16 @@ def launch(roll: Roll, job: Job) -> None:
     job.waits_for = ()
     if roll.ways.at_once:
         job.deadline = None
-        roll.runs_since(job, roll.now)
+        if roll.awaits_start:
+            roll.runs_since(job, roll.now)
+        else:
+            job.began = roll.now
         roll.began(job)
         if roll.ways.walltimes:
             roll.watch(job)
     else:
         roll.due_at(job, roll.now + job.terms.start_timeout)
-    roll.order(Launch(job.name, job.attempt, job.nodes, job.resumes))
+    roll.step.orders.append(Launch(job.name, job.attempt, job.nodes, job.checkpoint is not None))
 
 
 def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:

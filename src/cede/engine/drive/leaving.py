@@ -85,7 +85,7 @@ def in_force(job: Job) -> Iterator[Order]:
     if leaving is not None and job.phase in (Phase.PREEMPTING, Phase.CANCELLING):
         yield Terminate(job.name, job.attempt, leaving.cause, job.grace)
     if leaving is not None and leaving.stage == "killed":
-        yield Kill(job.name, job.attempt)
+        yield Kill(job.name, job.attempt, leaving.cause)
 
 
 def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Signal = Signal.EVICT) -> None:
@@ -117,7 +117,7 @@ def kill(roll: Roll, job: Job) -> None:
     assert job.leaving is not None, "somebody wants it gone"
     job.leaving.stage = "killed"
     roll.due_at(job, roll.now + KILL_AGAIN)
-    roll.order(Kill(job.name, job.attempt))
+    roll.order(Kill(job.name, job.attempt, job.leaving.cause))
 
 
 def kill_now(roll: Roll, job: Job, signal: Signal | None = None) -> None:

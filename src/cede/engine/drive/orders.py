@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from cede.model.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Launch:
     """Start the processes of an attempt: one member on each of these nodes, in this order."""
 
@@ -15,7 +15,7 @@ class Launch:
     resume: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Hint:
     """Ask the application for a checkpoint. Hints of one attempt are numbered from 1. `leaving`: it goes afterwards.
 
@@ -29,7 +29,7 @@ class Hint:
     deadline: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Terminate:
     """SIGTERM to every process group of the attempt; `grace` microseconds from now SIGKILL, by the supervisor itself.
 
@@ -42,12 +42,13 @@ class Terminate:
     grace: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Kill:
-    """SIGKILL to every process of the attempt."""
+    """SIGKILL to every process of the attempt. `cause`: as that of `Terminate`; empty if no record asks for it."""
 
     name: str
     attempt: int
+    cause: str = ""
 
 
 Order = Launch | Hint | Terminate | Kill

@@ -10,7 +10,7 @@ from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.cycle import choice_of
 from cede.engine.drive.breaker import Breaker
 from cede.engine.drive.caps import Tally
-from cede.engine.drive.checkpoint_times import CheckpointTimes
+from cede.engine.drive.checkpoint_times import CheckpointTimes, saves
 from cede.engine.drive.facts import Occupied
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Order
@@ -19,7 +19,7 @@ from cede.engine.drive.step import Made, Step, Transition
 from cede.engine.drive.ways import LIVE, Ways
 from cede.engine.events import Ended, Entered, Event, Marked, Requeued, Saved, apply
 from cede.model.cluster import Checkpoint, ClusterFile, Workload
-from cede.model.lifecycle import FINAL, WAITING, Phase, Signal, after
+from cede.model.lifecycle import FINAL, TABLE, WAITING, Phase, Signal, after
 from cede.model.rules import Rule
 from cede.model.times import Instant
 from cede.state.admission import admitted_parts
@@ -43,6 +43,13 @@ class Roll:
         self.doctrine: Doctrine = doctrine_of(document.doctrine)
         bare = document.model_copy(update={"workloads": [], "now": Instant(now) if ways.instants else now})
         self.state: State = build(bare)
+        self.now = self.when = now
+        """The time of the step; and the time of what is being told: of what is told late, when it was."""
+        self.edition = choice_of(self.state).edition
+        self.for_claimants = self.edition in self.doctrine.traits.for_claimants
+        self.transactional = self.edition in self.doctrine.traits.transactional
+        """Whether a plan is one transaction."""
+        self.awaits_start = self.edition in self.doctrine.traits.awaits_start
         self.trial = Trial(self.state)
         self.nodes = {node.name: node for node in bare.nodes}
         self.occupied: dict[str, Occupied] = {}
@@ -64,19 +71,13 @@ class Roll:
         """Something was decided since those that wait were told why."""
         self.decided_at = now
         self.step = Step(now)
-        self.happened: int | None = None
-        """When that was which is being told now, of what is told late."""
-        self._agenda: list[tuple[int, str]] = []
-        self.awaits_start = choice_of(self.state).edition in self.doctrine.traits.awaits_start
+        self.agenda: list[tuple[int, str]] = []
 
-    @property
-    def now(self) -> int:
-        return self.step.at
-
-    @property
-    def when(self) -> int:
-        """The time of what is being told: of what is told late, when it was."""
-        return self.step.at if self.happened is None else self.happened
+    def begin(self, at: int) -> Step:
+        """The next step, at this time; before that of the last one time does not go back."""
+        self.now = self.when = self.state.now = at = max(at, self.state.now)
+        self.step = Step(at)
+        return self.step
 
     @property
     def tally(self) -> Tally:
@@ -95,14 +96,15 @@ class Roll:
     def move(self, job: Job, signal: Signal, rule: Rule | None = None, /, **facts: object) -> None:
         """The workload goes on to its next phase; the step says why."""
         before = job.phase
-        phase = job.phase = after(before, signal)
+        phase = job.phase = TABLE.get((before, signal)) or after(before, signal)
         job.since = self.when
         job.version += 1
         if before is Phase.HELD:
             self.held.pop(job.name, None)
         if phase is Phase.HELD:
             self.held[job.name] = job
-        self.count(job, before, phase)
+        if self._tally is not None:
+            self._tally.moved(job, before, phase)
         if self.ways.reasons or job.phase in TOLD:
             self._say(job, rule, facts)
             self.tell(job, signal, job.rule, job.why, before=before)
@@ -111,8 +113,10 @@ class Roll:
 
     def began(self, job: Job) -> None:
         """Its processes run."""
-        nodes = ", ".join(sorted(set(job.nodes))) if self.ways.reasons else ""
-        self.move(job, Signal.BEGAN, BEGAN, nodes=nodes or "this cluster")
+        if self.ways.reasons:
+            self.move(job, Signal.BEGAN, BEGAN, nodes=", ".join(sorted(set(job.nodes))) or "this cluster")
+        else:
+            self.move(job, Signal.BEGAN)
 
     def note(self, job: Job, signal: str, rule: Rule, /, **facts: object) -> None:
         """Something happened to the workload that is worth telling, though it stays in its phase."""
@@ -185,41 +189,41 @@ class Roll:
         if job.aside:
             return
         if job.deadline is not None:
-            heapq.heappush(self._agenda, (job.deadline, job.name))
+            heapq.heappush(self.agenda, (job.deadline, job.name))
         if self.ways.walltimes and (end := walltime_end(job)) is not None:
-            heapq.heappush(self._agenda, (end, job.name))
-
-    def is_due(self) -> bool:
-        return bool(self._agenda) and self._agenda[0][0] <= self.step.at
+            heapq.heappush(self.agenda, (end, job.name))
 
     def due(self) -> list[Job]:
         """Workloads whose time has come, in order; some may have nothing to do any more."""
         found: dict[str, Job] = {}
-        while self._agenda and self._agenda[0][0] <= self.now:
-            name = heapq.heappop(self._agenda)[1]
+        while self.agenda and self.agenda[0][0] <= self.now:
+            name = heapq.heappop(self.agenda)[1]
             job = self.jobs.get(name)
             if job is not None:
                 found[name] = job
         return list(found.values())
 
     def next_due(self) -> int | None:
-        while self._agenda:
-            at, name = self._agenda[0]
+        while self.agenda:
+            at, name = self.agenda[0]
             job = self.jobs.get(name)
             if job is not None and at in (job.deadline, walltime_end(job)):
                 return at
-            heapq.heappop(self._agenda)
+            heapq.heappop(self.agenda)
         return None
 
     # -- columns -----------------------------------------------------------------------------------------------
 
     def enter(self, job: Job) -> None:
         """A workload waits for room from now on."""
-        self.state.away.discard(job.name)
+        if self.state.away:
+            self.state.away.discard(job.name)
         self.state.submit(self._as_entered(job))
         self.dirty = True
 
     def _as_entered(self, job: Job) -> Workload:
+        if job.workload.checkpoint is None or not saves(job):
+            return as_entered(job, None)
         self.checkpoint_times.follow(job)
         return as_entered(job, self.checkpoint_times.of(job).takes)
 
@@ -233,7 +237,7 @@ class Roll:
         state = self.state
         row = state.work_index[job.name]
         parts = admitted_parts(state, row, job.flavors, job.counts) if state.static.flavored_quota else None
-        places = [state.node_index[node] for node in job.nodes]
+        places = tuple(map(state.node_index.__getitem__, job.nodes))
         state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         self.dirty = True
         state.protect(row, preemptible=job.workload.preemptible and not held)
@@ -308,8 +312,10 @@ class Roll:
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or is to stay out of the line for now."""
         if job.phase in FINAL:
-            self.checkpoint_times.forget(job)
-            self.state.away.discard(job.name)
+            if job.workload.checkpoint is not None:
+                self.checkpoint_times.forget(job)
+            if self.state.away:
+                self.state.away.discard(job.name)
         row = self.state.work_index.get(job.name)
         if row is None:
             return

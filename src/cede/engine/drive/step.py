@@ -11,9 +11,10 @@ from cede.engine.drive.orders import Order
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import Phase, Signal
 from cede.model.plan import Decision
+from cede.model.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Transition:
     """One move of one workload. `about` names who it was for or by, `rule` and `why` the reason."""
 
@@ -32,7 +33,7 @@ class Transition:
     """Of one that had to make way and left with this: what that threw away."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Made:
     """A decision that was carried out, numbered, with what it was made from."""
 
@@ -47,7 +48,7 @@ class Made:
     """What the doctrine remembered then that no file says, as plain JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal:
     """A fact that could not be: nothing was changed by it."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from cede.doctrines.parts.cost import AUTO
-from cede.engine.cycle import choice_of
 from cede.engine.drive import rules
 from cede.engine.drive.job import Job
 from cede.engine.drive.leaving import ask_for_checkpoint
@@ -24,10 +23,10 @@ def ask_for_what_is_worth(roll: Roll, before: int) -> int | None:
 
     By minutes of the clock, so that a restart neither asks twice nor forgets to ask.
     """
-    if roll.doctrine.saves is None or not roll.ways.worth:
+    if roll.doctrine.saves is None:
         return None
     if roll.now // EVERY > before // EVERY:
-        for name, why in list(roll.doctrine.saves(roll.state, choice_of(roll.state).edition)):
+        for name, why in list(roll.doctrine.saves(roll.state, roll.edition)):
             job = roll.jobs[name]
             if _may_be_asked(job) and (job.hinted is None or job.hinted + REST <= roll.now):
                 ask_for_checkpoint(roll, job, rules.WORTH, why=why)

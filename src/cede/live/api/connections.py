@@ -12,6 +12,7 @@ import asyncio
 import resource
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections import Counter
 from contextlib import suppress
 from typing import Any, Protocol
@@ -30,6 +31,9 @@ LEAST = 20
 HEAD_WITHIN_S = 10.0
 """From the beginning of a connection, or the first byte of another request, to the end of its headers."""
 HANDSHAKE_WITHIN_S = 10.0
+TLS_BUFFER = 16 * 1024
+"""Bytes of what has come over TLS that a connection holds: as many as one record has. asyncio takes 256 KiB for each
+connection as soon as it is there, which is a gigabyte for 4096 strangers who say nothing."""
 UNREAD_FOR_MS = 120_000
 """A peer that takes nothing of what is sent to it for so long is gone."""
 
@@ -154,6 +158,7 @@ class Line(H11Protocol):
         return under_way is None or under_way.response_complete
 
     def drop(self) -> None:
+        self._give_up_handshake()
         if self._raw is not None:
             self._raw.abort()
 
@@ -207,9 +212,15 @@ class Line(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._give_up_handshake()
         self._leave()
         if self._begun:  # it may be lost before it is secured
             super().connection_lost(exc)
+
+    def _give_up_handshake(self) -> None:
+        """Nobody shakes hands over a connection that is gone: what that takes would be kept until its time is over."""
+        if self._handshake is not None:
+            self._handshake.cancel()
 
     def _leave(self) -> None:
         self._stop_waiting()
@@ -236,6 +247,7 @@ def _notice_the_dead(line: socket.socket | None) -> None:
 
 def tls_context(certificate: str, key: str | None) -> ssl.SSLContext:
     """What a server needs to speak TLS 1.2 or newer; an OSError says what is wrong with the files."""
+    SSLProtocol.max_size = TLS_BUFFER
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, key)

@@ -21,6 +21,8 @@ from cede.live.broker.address import LOOPBACK, keep_port, kept_port
 
 MOST = 2048
 AT_ONCE = 65536
+TURNS = 5
+"""A connection needs fewer turns of the loop than this from being accepted to being seen, or from abort to closed."""
 OWNERS_FOR_S = 1.0
 """Somebody who owns no job is not looked for again for so long."""
 _CREDENTIALS = struct.Struct("3i")
@@ -46,20 +48,21 @@ class Entrance:
         self._inside: Counter[int] = Counter()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
 
     async def open_at(self, path: Path, *, shared: bool) -> str:
         """The address of a unix socket."""
         path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._take, str(path), limit=AT_ONCE)
+        self._server = await asyncio.start_unix_server(self._arrived, str(path), limit=AT_ONCE)
         path.chmod(0o666 if shared else 0o600)
         return f"unix:{path}"
 
     async def open_port(self, folder: Path) -> str:
         """The address of a port of this machine, where the path of a socket would be too long."""
         try:
-            server = await asyncio.start_server(self._take, LOOPBACK, kept_port(folder), limit=AT_ONCE)
+            server = await asyncio.start_server(self._arrived, LOOPBACK, kept_port(folder), limit=AT_ONCE)
         except OSError:  # somebody else has it now
-            server = await asyncio.start_server(self._take, LOOPBACK, 0, limit=AT_ONCE)
+            server = await asyncio.start_server(self._arrived, LOOPBACK, 0, limit=AT_ONCE)
         self._server = server
         port = server.sockets[0].getsockname()[1]
         keep_port(folder, port)
@@ -67,17 +70,29 @@ class Entrance:
 
     async def close(self) -> None:
         """Nobody comes in any more, and whoever is inside is sent away."""
+        self._closing = True
         if self._server is not None:
+            # asyncio loses a connection whose server closes between its acceptance and its first callback
+            for line in self._server.sockets:
+                asyncio.get_running_loop().remove_reader(line.fileno())
+            await _turns()
             self._server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await _turns()
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None, "a connection is taken by a task of its own"
+    def _arrived(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Each connection is a task of its own; however that ends, also before it began, the connection is closed."""
+        if self._closing:
+            writer.transport.abort()
+            return
+        task = asyncio.get_running_loop().create_task(self._take(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: writer.transport.abort())
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         whose = owner_of(writer.get_extra_info("socket"))
         try:
             if whose is not None and await self._may_enter(whose):
@@ -87,8 +102,6 @@ class Entrance:
                 finally:
                     self._inside[whose] -= 1
                     self._inside += Counter()
-        except asyncio.CancelledError:
-            pass  # the broker is stopping
         finally:
             await _closed(writer)
 
@@ -122,6 +135,11 @@ class Entrance:
             for task in both:
                 task.cancel()
             await _closed(inner_writer)
+
+
+async def _turns() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 async def _closed(writer: asyncio.StreamWriter) -> None:

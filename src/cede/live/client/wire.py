@@ -13,12 +13,15 @@ import httpx
 
 from cede.live.client.errors import ClientError, error_of
 from cede.live.client.trust import Trust
+from cede.model.errors import InputError, Problem, shown
 
 PREFIX = "/api/v1"
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _PAUSES_S = (0.1, 0.3, 0.6, 1.0)
 _LONGEST_WAIT_S = 86400.0
 """No socket can be waited for longer than 24 days at once."""
+_LONGEST_WORD = 1000
+"""Characters of a name or a filter: what a server knows is shorter, and an address cannot be endless."""
 _SILENCE_S = 40.0
 """A stream that says nothing for so long is dead: a server gives a sign of life every 15 s."""
 
@@ -27,6 +30,7 @@ class Wire:
     """One server, reached with one token."""
 
     def __init__(self, url: str, token: str, timeout_s: float, trust: Trust | None = None) -> None:
+        _check(url, token)
         self._timeout_s = timeout_s = min(timeout_s, _LONGEST_WAIT_S)
         # A proxy of the environment cannot know this machine's own addresses.
         beyond = urlsplit(url).hostname not in _LOCAL
@@ -52,7 +56,7 @@ class Wire:
 
     def page(self, path: str, **query: Any) -> httpx.Response:
         """A GET may be tried again while nobody listens: a server may be starting."""
-        return self._page(path, given(query), httpx.Timeout(self._timeout_s))
+        return self._page(path, _asked(query), httpx.Timeout(self._timeout_s))
 
     def _page(self, path: str, parameters: Mapping[str, Any], timeout: httpx.Timeout) -> httpx.Response:
         for pause_s in (*_PAUSES_S, None):
@@ -83,7 +87,7 @@ class Wire:
 
         With `patience_s` it ends too when nothing came for a while, so that the reader can look at the clock.
         """
-        query = given({"after": after, "workload": workload, "follow": True})
+        query = _asked({"after": after, "workload": workload, "follow": True})
         silence_s = _SILENCE_S if patience_s is None else min(patience_s, _SILENCE_S)
         opened = False
         try:
@@ -117,7 +121,38 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def quoted(name: str) -> str:
     """A name as a part of a path."""
-    return quote(name, safe="")
+    return quote(_text(name), safe="")
+
+
+def _asked(query: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not None of a query."""
+    return {key: _text(value) if isinstance(value, str) else value for key, value in given(query).items()}
+
+
+def _text(word: str) -> str:
+    """The word; an InputError if it is no text, like a name that was made of other bytes on a command line, or if no
+    request can hold it."""
+    if len(word) > _LONGEST_WORD:
+        problem = f"{shown(word)} has {len(word)} characters, and nothing is called by more than {_LONGEST_WORD}"
+        raise InputError([Problem("", problem)])
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise InputError([Problem("", f"{shown(word)} is no valid Unicode text")]) from None
+    return word
+
+
+def _check(url: str, token: str) -> None:
+    """An InputError if no request could be made with these."""
+    try:
+        httpx.URL(url)
+        (urlsplit(url).hostname or "").encode("idna")
+    except (ValueError, httpx.InvalidURL) as error:
+        why = str(error).partition(": ")[2] if isinstance(error, UnicodeEncodeError) else str(error)
+        hint = "write it like http://127.0.0.1:8642"
+        raise InputError([Problem("", f"{shown(url)} is no address of a server: {why}", hint)]) from None
+    if not (token.isascii() and token.isprintable()):
+        raise InputError([Problem("", "the token has characters that none has", "give it as it was shown")])
 
 
 def _messages(lines: Iterator[str], *, patient: bool) -> Iterator[dict[str, Any]]:

@@ -15,6 +15,11 @@ BUSY_MS = 10_000
 """How long a connection waits for another process's lock."""
 
 
+READER_CACHE_KIB = 256
+"""Pages that a reader keeps in memory. SQLite would keep 2 MiB in each of them, and forgets them whenever anything was
+written: all that more of them do is to let a server grow with its database."""
+
+
 def open_engines(address: str) -> tuple[Engine, Engine]:
     """Where to write and where to read. A file is made if there is none; nobody but its owner may open it."""
     try:
@@ -47,7 +52,7 @@ def _writer(url: URL) -> Engine:
 
 def _reader(url: URL) -> Engine:
     engine = create_engine(url, pool_size=8, max_overflow=-1)
-    _prepare(engine, "BEGIN", "query_only=ON")
+    _prepare(engine, "BEGIN", "query_only=ON", f"cache_size=-{READER_CACHE_KIB}")
     return engine
 
 

@@ -81,6 +81,8 @@ def columns(result: Result, resource: str | None = None) -> Columns:
     """The arrays of a result, with sizes of one resource: the main one if none is named."""
     resource = result.main if resource is None else resource
     jobs = result.jobs.sort("job")
+    if result.classes:
+        jobs = jobs.with_columns(pl.col("priority").replace(dict(result.classes)))
     attempts = result.attempts.sort("job", "start", "end")
     room = result.capacity.get(resource, 0)
     node_room = {name: own.get(resource, 0) for name, own in result.node_capacity.items()}

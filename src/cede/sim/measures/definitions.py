@@ -10,6 +10,10 @@ Better = Literal["low", "high"]
 
 PERCENTILES = (50, 95, 99)
 SUBMITTED = "jobs submitted in the window"
+MANY = 10
+"""Jobs that are preempted more often thrash."""
+SOME_WAIT_S = 1.0
+"""A shorter wait is none: events of one moment are a little apart."""
 NEAREST_RANK = (
     "The pNN of some jobs is the nearest rank: the smallest value among them that at least NN % of them do not exceed. "
     "It is always the value of a real job."
@@ -41,7 +45,38 @@ def _times(key: str, title: str, says: str) -> Iterator[Measure]:
 
 MEASURES: tuple[Measure, ...] = (
     Measure("jobs", "jobs", "jobs", None, "How many jobs were submitted in the window: those that are counted."),
-    Measure("completed", "completed", "jobs", "high", "How many counted jobs did all their work."),
+    Measure("refused", "refused", "jobs", "low", "How many counted jobs were refused: they never run."),
+    Measure(
+        "refused_hours",
+        "refused work",
+        "resource-h",
+        "low",
+        "What refused jobs asked for: their run time without interruption, times what they would have held.",
+    ),
+    Measure(
+        "refused_share",
+        "refused of all work",
+        "share",
+        "low",
+        "Refused work, over the work of all counted jobs.",
+    ),
+    Measure(
+        "failed_hours",
+        "work of jobs that failed",
+        "resource-h",
+        "low",
+        "What jobs asked for that ended without doing all their work.",
+    ),
+    Measure(
+        "failed_share", "failed of all work", "share", "low", "Work of jobs that failed, over that of all counted jobs."
+    ),
+    Measure(
+        "never_started_hours",
+        "work never started",
+        "resource-h",
+        "low",
+        "What jobs asked for that still waited for their first start when the replay ended.",
+    ),
     Measure(
         "never_started",
         "never started",
@@ -56,7 +91,6 @@ MEASURES: tuple[Measure, ...] = (
         "low",
         "How many counted jobs had started and were running, or waiting again, when the replay ended.",
     ),
-    Measure("refused", "refused", "jobs", "low", "How many counted jobs were refused because they can never run here."),
     Measure(
         "failed",
         "failed",
@@ -64,7 +98,31 @@ MEASURES: tuple[Measure, ...] = (
         "low",
         "How many counted jobs ended without doing all their work: failed, cancelled, or preempted for good.",
     ),
+    Measure("completed", "completed", "jobs", "high", "How many counted jobs did all their work."),
+    Measure(
+        "compared",
+        "jobs compared",
+        "jobs",
+        None,
+        "How many counted jobs the measures below are over where they are of jobs: in a comparison those that every "
+        "run finished, else all.",
+    ),
     *_spread("wait", "wait", "s", "From submission to the first start, of counted jobs that started."),
+    Measure(
+        "waited_share",
+        "jobs that waited",
+        "share",
+        "low",
+        f"Counted jobs whose first start was {SOME_WAIT_S:g} s or more after submission, over those that started.",
+    ),
+    Measure(
+        "target_misses",
+        "misses of the target wait",
+        "share",
+        "low",
+        "Counted jobs of a class with a target (`--target`) that waited longer than that for their first start, or "
+        "still wait, over all of them; refused jobs are counted above.",
+    ),
     *_spread(
         "total_wait",
         "total wait",
@@ -109,6 +167,14 @@ MEASURES: tuple[Measure, ...] = (
         "allocation rate less what was lost and less overhead.",
     ),
     Measure(
+        "steady_goodput",
+        "goodput, steady",
+        "share",
+        "high",
+        "The same while jobs keep coming: from when the first tenth of the counted jobs was submitted to the last "
+        "submission. The filling and the running out are left out, and the time is the same in every run.",
+    ),
+    Measure(
         "idle_hours",
         "idle",
         "resource-h",
@@ -138,6 +204,13 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure("preemptions_max", "preemptions a job, most", "times", "low", "The most preemptions of one counted job."),
     Measure(
+        "thrashing",
+        f"jobs preempted more than {MANY} times",
+        "jobs",
+        "low",
+        f"How many counted jobs were preempted more than {MANY} times.",
+    ),
+    Measure(
         "evictions",
         "evictions",
         "times",
@@ -146,7 +219,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "lost_hours",
-        "lost",
+        "work done again",
         "resource-h",
         "low",
         "Work that must be done again, whoever interrupted it: time since "
@@ -161,14 +234,29 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "lost_gpu_hours",
-        "lost GPU-hours",
+        "lost to preemption",
         "GPU-h",
         "low",
         "What preemption threw away: of each attempt that had to make way for another, the work that must be done "
-        "again and the time spent on restoring, saving and leaving, times the GPUs of every kind that the job held; "
-        "none where the cluster has no GPU.",
+        "again and the overhead, times the GPUs of every kind that the job held. It is a part of the two above, and "
+        "has some of both; none where the cluster has no GPU.",
     ),
     Measure("wasted", "wasted", "share", "low", "Lost and overhead resource-hours, over those and the useful ones."),
+    Measure(
+        "cost",
+        "cost",
+        "money",
+        "low",
+        "What jobs held in the window, of every resource with a price (`--price`), times that: work that was kept, "
+        "work done again and overhead.",
+    ),
+    Measure(
+        "wasted_cost",
+        "cost of what was wasted",
+        "money",
+        "low",
+        "The part of the cost that went into work done again and overhead.",
+    ),
     Measure(
         "evicted_to_requested",
         "evicted to requested",

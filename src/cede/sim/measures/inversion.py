@@ -15,7 +15,7 @@ MOST_KINDS = 400
 def inversion_hours(table: Columns, window: Window, waiting: Spans) -> Floats | None:
     """Of each job; none if there are so many different priorities and sizes that it would take long."""
     priority = table.jobs["priority"].fill_null(0).to_numpy().astype(np.int64)
-    asks = window.counted[waiting.row] & (table.size[waiting.row] > 0)
+    asks = window.like[waiting.row] & (table.size[waiting.row] > 0)
     waits = Spans(waiting.row[asks], waiting.start[asks], waiting.end[asks])
     rank, size = priority[waits.row], table.size[waits.row]
     kinds = sorted(set(zip(rank.tolist(), size.tolist(), strict=True)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+
 import numpy as np
 
 from cede.sim.measures.columns import Columns, columns, waits
@@ -11,19 +14,36 @@ from cede.sim.measures.measured import GROUPINGS, Measured
 from cede.sim.measures.of_decisions import of_decisions
 from cede.sim.measures.of_jobs import Window, of_jobs
 from cede.sim.measures.of_queues import of_all, of_queues
-from cede.sim.measures.of_work import idle_hours, of_work
+from cede.sim.measures.of_work import idle_hours, of_money, of_work
 from cede.sim.measures.spreads import sums
 from cede.sim.measures.stating import stated
 from cede.sim.result import Result
 
-__all__ = ["Measured", "measure"]
+__all__ = ["Measured", "Yard", "measure"]
 
 
-def measure(result: Result, *, warm_up: float = 0.0, bound_s: float = 10.0) -> Measured:
+@dataclass(frozen=True, slots=True)
+class Yard:
+    """What measures need that no replay knows: waits in microseconds that each priority is to have at most, and prices
+    of an hour of one unit of a resource."""
+
+    targets: Mapping[int, int] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
+
+
+def measure(
+    result: Result,
+    *,
+    warm_up: float = 0.0,
+    bound_s: float = 10.0,
+    common: Set[str] | None = None,
+    yard: Yard = Yard(),  # noqa: B008
+) -> Measured:
     """Every measure of a replay.
 
     `warm_up` is the share of all jobs, the first to be submitted, that are not counted; the window begins with the
-    first that is. `bound_s` is the tau of bounded slowdown.
+    first that is. `bound_s` is the tau of bounded slowdown. `common` are the names of the jobs that measures of jobs
+    are over, in a comparison; else that is all of them.
     """
     if not 0 <= warm_up < 1:
         raise ValueError(f"warm_up is the share of jobs that is left out, from 0 to below 1, not {warm_up}")
@@ -31,14 +51,17 @@ def measure(result: Result, *, warm_up: float = 0.0, bound_s: float = 10.0) -> M
         raise ValueError(f"bound_s is 0 or more, not {bound_s}")
     table = columns(result)
     window = measured_window(table, warm_up)
+    if common is not None:
+        window = replace(window, common=table.jobs["name"].is_in(sorted(common)).to_numpy())
     waiting = waits(table)
     inversion = inversion_hours(table, window, waiting)
     values: dict[tuple[str, str], dict[str, float | None]] = {}
     for by in GROUPINGS:
         groups = grouped(table, by)
         found = {
-            **of_jobs(table, window, groups, bound_s),
+            **of_jobs(table, window, groups, bound_s, yard.targets),
             **of_work(table, window, groups),
+            **of_money(table, window, groups, yard.prices),
             **of_decisions(table, window, groups),
         }
         if inversion is not None:

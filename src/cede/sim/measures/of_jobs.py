@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cede.sim.measures.columns import HOUR, NEVER, SECOND, Columns, Spans
-from cede.sim.measures.definitions import PERCENTILES
+from cede.sim.measures.columns import HOUR, NEVER, SECOND, Columns, Floats, Spans
+from cede.sim.measures.definitions import MANY, PERCENTILES, SOME_WAIT_S
 from cede.sim.measures.groups import Groups
 from cede.sim.measures.spreads import Values, over, spread, sums
 
@@ -24,18 +25,29 @@ class Window:
     begin: int
     end: int
     counted: Mask
+    common: Mask | None = None
+    """Of the counted ones those that every compared run finished; none: all of them."""
+
+    @property
+    def like(self) -> Mask:
+        """The jobs that measures of jobs are over."""
+        return self.counted if self.common is None else self.counted & self.common
 
     @property
     def hours(self) -> float:
         return (self.end - self.begin) / HOUR
 
 
-def of_jobs(table: Columns, window: Window, groups: Groups, bound_s: float) -> Found:
-    """Every measure that is about counted jobs."""
+def of_jobs(
+    table: Columns, window: Window, groups: Groups, bound_s: float, targets: Mapping[int, int] | None = None
+) -> Found:
+    """Every measure that is about counted jobs. `targets` are waits in microseconds by priority."""
     return {
         **_counts(table, window, groups),
+        **_work(table, window, groups),
         **_durations(table, window, groups, bound_s),
         **_interruptions(table, window, groups),
+        "target_misses": _misses(table, window, groups, targets or {}),
     }
 
 
@@ -47,6 +59,7 @@ def _counts(table: Columns, window: Window, groups: Groups) -> Found:
     completed = np.bincount(groups.code[finished], minlength=len(groups))
     return {
         "jobs": count(window.counted),
+        "compared": count(window.like),
         "completed": count(table.state_is("completed")),
         "never_started": count(table.state_is("waiting")),
         "unfinished": count(table.state_is("running", "requeued")),
@@ -56,16 +69,55 @@ def _counts(table: Columns, window: Window, groups: Groups) -> Found:
     }
 
 
+def _work(table: Columns, window: Window, groups: Groups) -> Found:
+    """The resource-hours that jobs asked for which did not get them, and their share of all that was asked for."""
+    asked = table.units * (table.duration / HOUR)
+
+    def hours(chosen: Mask) -> Floats:
+        own = chosen & window.counted
+        return sums(asked[own], groups.code[own], len(groups))
+
+    whole = hours(window.counted)
+    refused, failed = hours(table.state_is("refused")), hours(table.state_is("failed", "cancelled", "preempted"))
+    return {
+        "refused_hours": refused.tolist(),
+        "refused_share": over(refused, whole),
+        "failed_hours": failed.tolist(),
+        "failed_share": over(failed, whole),
+        "never_started_hours": hours(table.state_is("waiting")).tolist(),
+    }
+
+
+def _misses(table: Columns, window: Window, groups: Groups, targets: Mapping[int, int]) -> Values:
+    """Of each group with a target the share of jobs that missed it; who never started misses it when it is over."""
+    priority = table.jobs["priority"].fill_null(0).to_numpy().astype(np.int64)
+    due = np.full(len(priority), -1, np.int64)
+    for one, most in targets.items():
+        due[priority == one] = most
+    waited = np.where(table.first_start == NEVER, table.result.end, table.first_start) - table.submitted
+    judged = window.like & (due >= 0) & ~table.state_is("refused")
+    judged &= (table.first_start != NEVER) | (waited > due)
+    missed = judged & (waited > due)
+    code, size = groups.code, len(groups)
+    return over(
+        np.bincount(code[missed], minlength=size).astype(np.float64),
+        np.bincount(code[judged], minlength=size).astype(np.float64),
+    )
+
+
 def _durations(table: Columns, window: Window, groups: Groups, bound_s: float) -> Found:
-    started = window.counted & (table.first_start != NEVER)
-    completed = window.counted & table.state_is("completed")
+    started = window.like & (table.first_start != NEVER)
+    completed = window.like & table.state_is("completed")
+    waited = (table.first_start - table.submitted)[started] / SECOND
+    long = sums(waited >= SOME_WAIT_S, groups.code[started], len(groups))
     turnaround = (table.ended - table.submitted)[completed]
     run = ran_for(table.ran, len(table.submitted))[completed]
     ideal = np.maximum(table.duration[completed], bound_s * SECOND)
     # A bound of 0 and a job without any work leave nothing to divide by: such a job was not slowed down.
     slowdown = np.maximum(1.0, np.divide(turnaround, ideal, out=np.ones(len(ideal)), where=ideal > 0))
     return {
-        **_spread("wait", (table.first_start - table.submitted)[started] / SECOND, started, groups),
+        **_spread("wait", waited, started, groups),
+        "waited_share": over(long, np.bincount(groups.code[started], minlength=len(groups)).astype(np.float64)),
         **_spread("total_wait", (turnaround - run) / SECOND, completed, groups),
         **_spread("turnaround", turnaround / SECOND, completed, groups),
         **_spread("slowdown", slowdown, completed, groups),
@@ -87,7 +139,7 @@ def _makespans(table: Columns, window: Window, groups: Groups) -> Values:
 
 
 def _interruptions(table: Columns, window: Window, groups: Groups) -> Found:
-    started = window.counted & (table.first_start != NEVER)
+    started = window.like & (table.first_start != NEVER)
     preemptions = table.jobs["preemptions"].fill_null(0).to_numpy().astype(np.float64)
     evictions = table.jobs["evictions"].fill_null(0).to_numpy().astype(np.float64)
     code, size = groups.code[started], len(groups)
@@ -99,6 +151,7 @@ def _interruptions(table: Columns, window: Window, groups: Groups) -> Found:
         "preemptions_mean": mean,
         "preemptions_p99": ranks[99],
         "preemptions_max": ranks[100],
+        "thrashing": sums(preemptions[window.counted] > MANY, groups.code[window.counted], size).tolist(),
         "evictions": sums(evictions[window.counted], groups.code[window.counted], size).tolist(),
     }
 

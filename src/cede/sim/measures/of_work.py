@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from cede.model.quantities import NANO
@@ -15,6 +17,8 @@ from cede.sim.measures.sweep import Amounts, Times, exact_product, scaled
 from cede.sim.result import Result
 
 PARTS = ("useful", "lost", "overhead")
+FILLED = 10
+"""After this part of the jobs has come, one in so many, the cluster is taken to have filled up."""
 
 
 def of_work(table: Columns, window: Window, groups: Groups) -> Found:
@@ -23,16 +27,46 @@ def of_work(table: Columns, window: Window, groups: Groups) -> Found:
     Of an attempt that reaches out of the window each part counts as far as the attempt lies within.
     """
     parts = _parts(table, window)
+    steady = steady_window(table, window)
+    in_steady = _hours(table, groups, table.size, table.unit, _parts(table, steady)["useful"])
+    steadily = np.full(len(groups), table.capacity * steady.hours)
     useful, lost, overhead = (_hours(table, groups, table.size, table.unit, parts[name]) for name in PARTS)
     whole = np.full(len(groups), table.capacity * window.hours)
     return {
         "allocation": over(useful + lost + overhead, whole),
         "goodput": over(useful, whole),
+        "steady_goodput": over(in_steady, steadily),
         "lost_hours": lost.tolist(),
         "lost_gpu_hours": _lost_gpu_hours(table, groups, parts["lost"] + parts["overhead"]),
         "overhead_hours": overhead.tolist(),
         "wasted": over(lost + overhead, useful + lost + overhead),
     }
+
+
+def steady_window(table: Columns, window: Window) -> Window:
+    """The time in which jobs keep coming and the cluster has filled up: the same for every run of a trace."""
+    submitted = np.sort(table.submitted[window.counted])
+    if not len(submitted):
+        return window
+    begin, end = (int(submitted[place]) for place in (len(submitted) // FILLED, -1))
+    begin, end = max(begin, window.begin), min(end, window.end)
+    return Window(begin, max(begin, end), window.counted)
+
+
+def of_money(table: Columns, window: Window, groups: Groups, prices: Mapping[str, float]) -> Found:
+    """What was held costs, by group; nothing is told without prices."""
+    if not prices:
+        return {"cost": [None] * len(groups), "wasted_cost": [None] * len(groups)}
+    parts = _parts(table, window)
+    shapes = table.jobs["shape"].to_numpy()
+    held, wasted = np.zeros(len(groups)), np.zeros(len(groups))
+    for resource, price in prices.items():
+        sizes, unit = scaled([own.get(resource, 0) for own in table.result.sizes])
+        size = sizes[shapes]
+        lost = _hours(table, groups, size, unit, parts["lost"] + parts["overhead"]) * price
+        held += _hours(table, groups, size, unit, parts["useful"]) * price + lost
+        wasted += lost
+    return {"cost": list(held.tolist()), "wasted_cost": list(wasted.tolist())}
 
 
 def _parts(table: Columns, window: Window) -> dict[str, Times]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from cede.sim.measures.columns import HOUR, Columns
 from cede.sim.measures.definitions import NEAREST_RANK
 from cede.sim.measures.inversion import MOST_KINDS
@@ -12,6 +14,7 @@ ENTITLEMENT = (
     "x of Jain's index is what a queue's jobs held over its entitlement x window; its entitlement is what it is "
     "guaranteed, and where it is guaranteed nothing its weight's share of what guarantees leave."
 )
+NEVER_TAKEN = "this cluster could never take them"
 UNHAPPY = ("failed", "cancelled", "evicted")
 MOST_NAMES = 6
 
@@ -64,10 +67,34 @@ def _outcomes(table: Columns) -> str:
 
 
 def _refused(table: Columns) -> tuple[str, ...]:
-    count = int((table.jobs["state"] == "refused").sum())
-    if not count:
+    """How many, by which rules; that the cluster could never take them is said of those of which it is proven."""
+    refused = table.jobs.filter(pl.col("state") == "refused")
+    if not len(refused):
         return ()
-    return (f"{count:,} of {len(table.jobs):,} jobs were refused and did not run: this cluster could never take them.",)
+    rules = refused["rule"].fill_null("no rule").value_counts().sort("count", "rule", descending=[True, False])
+    by = ", ".join(f"{rule} {count:,}" for rule, count in rules.rows())
+    never = int(_never(table, refused).sum())
+    proven = {0: "that does not mean that no policy could run them", len(refused): NEVER_TAKEN}.get(
+        never, f"of {never:,} of them {NEVER_TAKEN}, of the others only this policy says so"
+    )
+    return (f"{len(refused):,} of {len(table.jobs):,} jobs were refused and did not run (by {by}): {proven}.",)
+
+
+def _never(table: Columns, refused: pl.DataFrame) -> pl.Series:
+    """Which of them no policy could run here: one member is larger than every node, or all are than all nodes."""
+    result = table.result
+    largest: dict[str, int] = {}
+    for room in result.node_capacity.values():
+        for name, nano in room.items():
+            largest[name] = max(largest.get(name, 0), nano)
+    proven = []
+    for shape, members in refused.select("shape", "members").iter_rows():
+        size = result.sizes[shape]
+        known = {name: nano for name, nano in size.items() if name in result.capacity}
+        whole = any(nano > result.capacity[name] for name, nano in known.items())
+        alone = bool(largest) and any(nano > largest.get(name, 0) * (members or 1) for name, nano in known.items())
+        proven.append(whole or alone)
+    return pl.Series(proven, dtype=pl.Boolean())
 
 
 def _left_out(fairness: Fairness) -> tuple[str, ...]:

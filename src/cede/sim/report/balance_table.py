@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cede.sim.numbers import Scale
 from cede.sim.report.content import Content, Run
 from cede.sim.report.markup import Markup, element, join
-from cede.sim.report.numbers import Scale
 
 PARTS = {
     "useful": "work that was kept",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cede.sim.numbers import scale_of
 from cede.sim.report.content import Content, Row
 from cede.sim.report.markup import Markup, element, join
 from cede.sim.report.measure_tables import BETTER, marked
-from cede.sim.report.numbers import scale_of
 from cede.sim.report.sections import FIRST
 
 

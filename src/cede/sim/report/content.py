@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from cede.sim.verdicts import Judgement
+
 Mark = Literal["best", "near", ""]
-"""Of one number in its row: the best, within noise of the best, or neither."""
+"""Of one number in its row: the best, not told apart from the best, or neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class Run:
     costly: tuple[Costly, ...]
     preemptions: int
     loops: tuple[str, ...] = ()
+    judged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ class Content:
     definitions: tuple[Definition, ...]
     stated: tuple[str, ...] = ()
     """How it was measured, as sentences."""
+    judgement: Judgement | None = None
+    """What it comes to; none where nothing was compared and somebody had to wait."""
     seeds: int = 1
     plotted_seed: int | None = None
     """Which of several seeds the plots and the preemptions are of."""

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from cede.sim.numbers import MISSING, amount, duration, hours, moment
 from cede.sim.report.content import Content, Costly, Party, Run
 from cede.sim.report.markup import Markup, element, join
-from cede.sim.report.numbers import MISSING, amount, duration, hours, moment
 
 
 def costly_section(content: Content) -> Markup:

@@ -1,4 +1,4 @@
-"""A page that is complete in itself: its style, plotly.js and its own script inside it, and nothing fetched."""
+"""A page that is complete in itself: its style and its scripts inside it, and nothing fetched."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from cede.sim.report.markup import Markup, element, join
 FOOTER = "Made by cede. This page is complete in itself and loads nothing."
 
 
-def document(title: str, script: str, *body: str, style: str = "") -> str:
-    """The whole page. `script` draws with Plotly, `style` comes after that of the report."""
-    # The one bundle that the package carries; its licence is in its first lines, which stay.
-    plotly = files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
-    scripts = [plotly, script]
+def document(title: str, script: str, *body: str, style: str = "", plotly: bool = False) -> str:
+    """The whole page. `style` comes after that of the report; with `plotly` the script draws with it."""
+    scripts = [script]
+    if plotly:
+        # The one bundle that the package carries; its licence is in its first lines, which stay.
+        scripts.insert(0, files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8"))
     common = files("cede.sim.report").joinpath("report.css").read_text(encoding="utf-8")
     head = join(
         element("meta", charset="utf-8"),

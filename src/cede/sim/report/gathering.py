@@ -17,11 +17,12 @@ from cede.sim.measures.columns import SECOND
 from cede.sim.measures.conservation import conserve
 from cede.sim.measures.costliest import costliest
 from cede.sim.measures.definitions import MEASURES
-from cede.sim.report.content import Balance, Cell, Content, Costly, Definition, Grouped, Party, Row, Run
-from cede.sim.report.numbers import amount, duration
+from cede.sim.numbers import amount, duration
+from cede.sim.report.content import Balance, Cell, Content, Costly, Definition, Grouped, Mark, Party, Row, Run
 from cede.sim.report.sections import divided
 from cede.sim.report.series import distributions_of, lost_of, timeline_of
 from cede.sim.result import Result
+from cede.sim.verdicts import judge
 
 COSTLIEST = 20
 MOST_GROUPS = 60
@@ -48,7 +49,9 @@ def gather(
     files = moments or [{} for _ in results]
     own_notes = tuple(dict.fromkeys([*notes, *(note for result in results for note in result.notes)]))
     resource = results[0].main if results else "cpu"
-    tables, left_out = _tables(compared, resource)
+    judgement = judge(compared)
+    tables, left_out = _tables(compared, resource, ranks=judgement.calm is None)
+    common = _common(compared, results)
     return Content(
         title=title,
         facts=(*facts, *_facts(compared, results)),
@@ -56,7 +59,7 @@ def gather(
         stated=(*(one for one in compared.stated if one not in own_notes), *left_out),
         resource=resource,
         runs=tuple(
-            _run(run, result, kept, compared, bound_s)
+            _run(run, result, kept, compared, bound_s, common)
             for run, result, kept in zip(compared.runs, results, files, strict=True)
         ),
         tables=tables,
@@ -64,6 +67,7 @@ def gather(
             Definition(one.key, _first_up(one.title), _unit(one.unit, resource), one.better or "", one.says)
             for one in MEASURES
         ),
+        judgement=judgement,
         seeds=compared.repeats,
         plotted_seed=compared.runs[0].seeds[0] if compared.repeats > 1 else None,
     )
@@ -89,12 +93,12 @@ def _facts(compared: Compared, results: Sequence[Result]) -> list[tuple[str, str
     ]
 
 
-def _tables(compared: Compared, resource: str) -> tuple[tuple[Grouped, ...], tuple[str, ...]]:
+def _tables(compared: Compared, resource: str, *, ranks: bool) -> tuple[tuple[Grouped, ...], tuple[str, ...]]:
     """A table for each group, and what is to be said of those that have none."""
     found: list[Grouped] = []
     left_out: dict[str, int] = {}
     for (by, group), rows in groupby(compared.rows, key=lambda row: (row.by, row.group)):
-        made = {row.measure.key: _row(row, compared, resource) for row in rows}
+        made = {row.measure.key: _row(row, compared, resource, ranks=ranks) for row in rows}
         sections = tuple((name, tuple(made[key] for key in keys)) for name, keys in divided(made).items())
         jobs = made["jobs"].cells[0].value if "jobs" in made else None
         found.append(Grouped(by, group, round(jobs or 0), sections))
@@ -111,29 +115,48 @@ def _tables(compared: Compared, resource: str) -> tuple[tuple[Grouped, ...], tup
     return tuple(found), said
 
 
-def _row(row: comparing.Row, compared: Compared, resource: str) -> Row:
+def _row(row: comparing.Row, compared: Compared, resource: str, *, ranks: bool) -> Row:
+    """A row of numbers; `ranks`: with marks, for somebody had to wait."""
     key = row.measure.key
     cells = []
     for run, cell in zip(compared.runs, row.cells, strict=True):
         values = [one for one in (result.value(key, row.by, row.group) for result in run.results) if one is not None]
         spread = stdev(values) if len(values) > 1 else None
-        cells.append(Cell(cell.value, spread, "best" if cell.best else "near" if cell.within_noise else ""))
+        mark: Mark = "" if not ranks else "best" if cell.best else "near" if cell.within_noise else ""
+        cells.append(Cell(cell.value, spread, mark))
     better = row.measure.better or ""
     return Row(key, _first_up(row.measure.title), _unit(row.measure.unit, resource), better, tuple(cells))
 
 
-def _run(run: comparing.Run, result: Result, files: Mapping[int, str], compared: Compared, bound_s: float) -> Run:
+def _common(compared: Compared, results: Sequence[Result]) -> frozenset[str] | None:
+    """The jobs that distributions are over: those that every judged run finished; none: all."""
+    judged = [result for run, result in zip(compared.runs, results, strict=True) if run.judged] or list(results)
+    if len(results) < 2:
+        return None
+    finished = [frozenset(result.jobs.filter(pl.col("state") == "completed")["name"]) for result in judged]
+    return frozenset.intersection(*finished)
+
+
+def _run(
+    run: comparing.Run,
+    result: Result,
+    files: Mapping[int, str],
+    compared: Compared,
+    bound_s: float,
+    common: frozenset[str] | None,
+) -> Run:
     counted = round(run.results[0].value("jobs") or 0)
     return Run(
         label=run.label,
         about=_about(run, compared),
         balance=_balance(result),
         timeline=timeline_of(result),
-        distributions=distributions_of(result, counted, bound_s),
+        distributions=distributions_of(result, counted, bound_s, common),
         lost=lost_of(result),
         costly=tuple(_costly(result, files)),
         preemptions=len(result.victims),
         loops=result.loops,
+        judged=run.judged,
     )
 
 
@@ -143,7 +166,8 @@ def _about(run: comparing.Run, compared: Compared) -> str:
     own = [
         f"{key} {_plain(value)}"
         for key, value in run.settings.items()
-        if any(key not in other or other[key] != value for other in others)
+        if (key, value) != ("doctrine", run.doctrine)
+        and any(key not in other or other[key] != value for other in others)
     ]
     return " · ".join([f"{run.doctrine} {run.edition}".strip(), *own])
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cede.sim.numbers import Scale, scale_of
+from cede.sim.paired import LEAST
 from cede.sim.report.content import Cell, Content, Grouped, Mark, Row
 from cede.sim.report.markup import Markup, element, hidden, join
-from cede.sim.report.numbers import Scale, scale_of
 
 KINDS = {"all": "All jobs", "priority": "Priority", "queue": "Queue", "size": "Size"}
 """How groups are called, in the order in which they are offered."""
 
-MARKS: Mapping[Mark, tuple[str, str]] = {"best": ("●", "best"), "near": ("≈", "within noise of the best")}
+MARKS: Mapping[Mark, tuple[str, str]] = {"best": ("●", "best"), "near": ("≈", "not told apart from the best")}
+MOST_WIDE = 3
+"""With more runs than this columns are narrow, so that all of them are in sight."""
+UNDONE = ("refused", "refused_hours", "refused_share", "never_started", "never_started_hours", "failed", "failed_hours",
+          "failed_share")  # fmt: skip
+"""What was not done: in red where there is any."""
 BETTER = {"low": ("↓", "lower is better"), "high": ("↑", "higher is better")}
 
 
@@ -45,9 +51,14 @@ def _selector(content: Content) -> Iterator[Markup]:
 
 
 def _key(content: Content) -> Markup:
-    entries = [join(marked("best"), " best in its row")] if len(content.runs) > 1 else []
-    if len(content.runs) > 1 and content.seeds > 1:
-        entries.append(join(marked("near"), " within noise of the best"))
+    entries = []
+    if len(content.runs) > 1 and content.seeds >= LEAST:
+        entries = [
+            join(marked("best"), " best in its row"),
+            join(marked("near"), " not told apart from the best (paired t test, 5 %)"),
+        ]
+    elif len(content.runs) > 1:
+        entries = [Markup(f"no marks: they take {LEAST} seeds or more")]
     if content.seeds > 1:
         entries.append(Markup(f"± spread between {content.seeds} seeds"))
     entries.append(Markup("↓ lower is better, ↑ higher is better"))
@@ -75,7 +86,7 @@ def _panel(content: Content, place: int, grouped: Grouped) -> Markup:
         element("caption", join(named(grouped), element("span", f"{grouped.jobs:,} jobs", class_="aside"))),
         element("thead", head),
         *bodies,
-        class_="measures",
+        class_="measures many" if len(content.runs) > MOST_WIDE else "measures",
         style=f"--runs:{len(content.runs)}",
     )
     return element(
@@ -103,16 +114,15 @@ def _row(content: Content, grouped: Grouped, row: Row) -> Markup:
 
 def _cell(run: str, grouped: Grouped, row: Row, cell: Cell, scale: Scale) -> Markup:
     value, spread = cell.value, cell.spread
+    bad = bool(value) and row.measure in UNDONE
     shown = element("span", scale.number(value), class_="number", title=None if value is None else repr(value))
-    around = (
-        "" if value is None or spread is None else element("span", f"±\u202f{scale.number(spread)}", class_="spread")
-    )
+    around = "" if value is None or not spread else element("span", f"±\u202f{scale.number(spread)}", class_="spread")
     return element(
         "td",
         marked(cell.mark),
         shown,
         around,
-        class_=f"figure {cell.mark}".rstrip(),
+        class_=" ".join(["figure", *([cell.mark] if cell.mark else []), *(["undone"] if bad else [])]),
         data_measure=row.measure,
         data_run=run,
         data_by=grouped.by,

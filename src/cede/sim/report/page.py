@@ -1,4 +1,4 @@
-"""The report as one page: its sections, its style and its script, and plotly.js inside it."""
+"""The report as one page: its sections, its style and its script."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from cede.sim.report.cards import card_section
 from cede.sim.report.content import Content, Run
 from cede.sim.report.costly_table import costly_section
 from cede.sim.report.document import FOOTER, document
+from cede.sim.report.judgement import judgement_section
 from cede.sim.report.markup import Markup, data, element, join
 from cede.sim.report.measure_tables import BETTER, measure_section
 from cede.sim.report.plots import DISTRIBUTIONS, kinds_of, plot_data
 
 SECTIONS = {
+    "verdict": "Verdict",
     "glance": "At a glance",
-    "balance": "Where the capacity went",
-    "measures": "Measures",
     "timeline": "Timeline",
     "distributions": "Distributions",
     "preemptions": "Preemptions",
+    "balance": "Where the capacity went",
+    "measures": "Measures",
     "costly": "Costliest preemptions",
+    "notes": "Read with these numbers",
     "definitions": "Definitions",
 }
+"""In the order of the page: what it comes to, then the plots, then everything else."""
+SHORT = {"balance": "Capacity", "glance": "Glance", "costly": "Costliest", "notes": "Notes"}
+"""Titles that are shorter in the bar of links."""
 EACH_TIMELINE = 250
 EACH_PLOT = 290
 MOST_LOOPS = 20
@@ -46,20 +52,17 @@ def page(content: Content) -> str:
 
 def _header(content: Content) -> Markup:
     facts = [element("div", element("dt", name), element("dd", value)) for name, value in content.facts]
-    notes = element(
-        "section",
-        element("h2", "Read with these numbers"),
-        element("ul", *(element("li", note) for note in content.notes)),
-        class_="notes",
-        aria_label="Notes",
-    )
-    links = [element("a", title, href=f"#{name}") for name, title in SECTIONS.items()]
+    made = _shown(content)
+    links = [element("a", SHORT.get(name, title), href=f"#{name}") for name, title in SECTIONS.items() if name in made]
+    assumed = (
+        element("div", element("dt", "Assumed"), element("dd", element("a", f"{len(content.notes)} notes",
+        href="#notes"))) if content.notes else ""
+    )  # fmt: skip
     return element(
         "header",
         element("h1", content.title),
-        element("dl", *facts, class_="facts"),
-        element("ul", *(_named(place, run) for place, run in enumerate(content.runs)), class_="runs"),
-        notes if content.notes else "",
+        element("dl", *facts, assumed, class_="facts"),
+        "" if _judges(content) else element("ul", *map(_named, range(len(content.runs)), content.runs), class_="runs"),
         element("nav", *links, aria_label="Sections"),
     )
 
@@ -69,8 +72,22 @@ def _named(place: int, run: Run) -> Markup:
     return element("li", sign, element("b", run.label), element("span", run.about if run.about != run.label else ""))
 
 
+def _judges(content: Content) -> bool:
+    """Whether there are verdicts, which name the runs."""
+    return content.judgement is not None and bool(content.judgement.verdicts)
+
+
+def _shown(content: Content) -> frozenset[str]:
+    """The sections that there is something for."""
+    judgement = content.judgement
+    nothing = set() if judgement is not None and (judgement.verdicts or judgement.calm) else {"verdict"}
+    return frozenset(SECTIONS) - nothing - (set() if content.notes else {"notes"})
+
+
 def _sections(content: Content) -> list[Markup]:
     made = {
+        "verdict": judgement_section(content) if content.judgement is not None else Markup(),
+        "notes": element("ul", *(element("li", note) for note in content.notes), class_="notes"),
         "glance": card_section(content),
         "balance": balance_section(content),
         "measures": join(
@@ -86,7 +103,7 @@ def _sections(content: Content) -> list[Markup]:
     return [
         element("section", element("h2", title, id=f"title-{name}"), made[name], id=name, class_="block",
                 aria_labelledby=f"title-{name}")
-        for name, title in SECTIONS.items()
+        for name, title in SECTIONS.items() if name in _shown(content)
     ]  # fmt: skip
 
 
@@ -135,7 +152,13 @@ def _distributions(content: Content) -> Markup:
         for key, (title, below, _) in DISTRIBUTIONS.items()
         if all(key in run.distributions for run in content.runs)
     ]
-    lead = element("p", "How many of the jobs are at or below a value.", class_="lead")
+    lead = element(
+        "p",
+        "How many of the jobs that every variant finished are at or below a value."
+        if len(content.runs) > 1
+        else "How many of the jobs are at or below a value.",
+        class_="lead",
+    )
     return join(lead, _legend(content), element("div", *figures, class_="plots three"))
 
 
@@ -165,7 +188,10 @@ def _figure(name: str, title: str, below: str) -> Markup:
 def _legend(content: Content) -> Markup:
     if len(content.runs) < 2:
         return Markup()
-    entries = [element("li", _line(place), run.label) for place, run in enumerate(content.runs)]
+    entries = [
+        element("li", _line(place), run.label if run.judged else f"{run.label} (not judged)")
+        for place, run in enumerate(content.runs)
+    ]
     return element("ul", *entries, class_="legend")
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Jobs", ("jobs", "completed", "never_started", "unfinished", "refused", "failed")),
-    ("Waiting", ("wait_", "total_wait_")),
+    ("Not done", ("refused", "refused_hours", "refused_share", "failed", "failed_hours", "failed_share",
+                  "never_started", "never_started_hours", "unfinished")),
+    ("Jobs", ("jobs", "completed", "compared")),
+    ("Waiting", ("wait_", "waited_share", "target_misses", "total_wait_")),
     ("Completion", ("turnaround_", "slowdown_", "makespan", "throughput")),
-    ("Use of the cluster", ("allocation", "goodput", "idle_hours", "lost_hours", "overhead_hours", "wasted")),
-    ("Preemption", ("preemptions", "preempted_share", "preemptions_", "evictions", "lost_gpu_hours",
+    ("Use of the cluster", ("allocation", "goodput", "steady_goodput", "idle_hours", "lost_hours", "overhead_hours",
+                            "wasted", "cost", "wasted_cost")),
+    ("Preemption", ("preemptions", "preempted_share", "preemptions_", "thrashing", "evictions", "lost_gpu_hours",
                     "evicted_to_requested", "collateral_hours", "precision", "loops")),
     ("Speed of preemption", ("decision_to_freed_", "freed_to_started_", "decision_to_started_")),
     ("Fairness", ("jain", "share_deviation", "under_guarantee_hours", "starvation_hours", "inversion_hours")),
@@ -18,7 +21,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 OTHER = "Other"
 
-FIRST = ("wait_mean", "wait_p95", "slowdown_p95", "goodput", "preemptions", "lost_hours")
+FIRST = ("refused_share", "wait_mean", "wait_p95", "slowdown_p95", "steady_goodput", "wasted")
 """What is shown before all tables, a card each."""
 
 

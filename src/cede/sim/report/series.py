@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 import polars as pl
@@ -37,11 +37,16 @@ def timeline_of(result: Result) -> Timeline:
     )
 
 
-def distributions_of(result: Result, counted: int, bound_s: float) -> dict[str, Distribution]:
-    """Of the last `counted` jobs to be submitted: those are measured. Who has no value is left out."""
+def distributions_of(
+    result: Result, counted: int, bound_s: float, common: Set[str] | None = None
+) -> dict[str, Distribution]:
+    """Of the last `counted` jobs to be submitted, and of these the `common` ones: those are measured. Who has no value
+    is left out."""
     table = columns(result)
     last = np.zeros(len(table.submitted), np.bool_)
     last[np.argsort(table.submitted, kind="stable")[len(last) - counted :]] = True
+    if common is not None:
+        last &= table.jobs["name"].is_in(sorted(common)).to_numpy()
     started = last & (table.first_start != NEVER)
     completed = last & table.state_is("completed")
     wait = (table.first_start - table.submitted)[started] / SECOND

@@ -12,6 +12,8 @@ from cede.sim.report.gathering import BOUND_S, costly_decisions, gather
 from cede.sim.report.moments import file_names, write_moments
 from cede.sim.report.page import page
 from cede.sim.result import Result
+from cede.sim.verdicts import judge
+from cede.sim.verdicts import to_json as judgement_of
 
 
 def write_report(
@@ -44,4 +46,7 @@ def write_report(
 
 def write_json(path: Path, compared: Compared) -> None:
     """The comparison as JSON, the same bytes for the same comparison."""
-    path.write_text(json.dumps(to_json(compared), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(to_json(compared, judgement_of(judge(compared))), indent=2, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )

@@ -126,11 +126,13 @@ def _count(trace: Trace, of_shape: Sequence[bool]) -> int:
 def _with_queues(trace: Trace, queues: Sequence[Queue], queue: str | None) -> Trace:
     known = {one.name for one in queues} | {one.parent for one in queues if one.parent is not None}
     if queue is not None:
+        queue = _full(queue, queues, known)
         if queue not in known:
             raise InputError(
                 [Problem("--queue", f"the cluster has no queue {shown(queue)}", did_you_mean(queue, known))]
             )
         return noted(_all_in(trace, queue), f"All jobs are in the queue {queue}, because it was asked for.")
+    trace = _with_paths(trace, queues, known)
     named = trace.jobs["queue"]
     if not known:
         if named.null_count() == len(named):
@@ -141,15 +143,33 @@ def _with_queues(trace: Trace, queues: Sequence[Queue], queue: str | None) -> Tr
         [only] = known
         return noted(_all_in(trace, only), f"All jobs are in {only}, the only queue there is.")
     problems = _unknown(named, known)
-    if missing and ONLY in known:
-        note = f"{missing:,} of {len(named):,} jobs name no queue and are in {ONLY}."
-        trace = noted(replace(trace, jobs=trace.jobs.with_columns(queue=named.fill_null(ONLY))), note)
+    if missing and (only := _full(ONLY, queues, known)) in known:
+        note = f"{missing:,} of {len(named):,} jobs name no queue and are in {only}."
+        trace = noted(replace(trace, jobs=trace.jobs.with_columns(queue=named.fill_null(only))), note)
     elif missing:
         message = f"{missing:,} jobs of the trace name no queue, and the cluster has {len(known)}"
         problems.append(Problem("queue", message, REMEDY))
     if problems:
         raise InputError(problems)
     return trace
+
+
+def _with_paths(trace: Trace, queues: Sequence[Queue], known: set[str]) -> Trace:
+    """The jobs in queues by their full paths, where the trace has the ends of those."""
+    named = trace.jobs["queue"]
+    paths = {name: _full(name, queues, known) for name in named.drop_nulls().unique().sort().to_list()}
+    if all(name == path for name, path in paths.items()):
+        return trace
+    return replace(trace, jobs=trace.jobs.with_columns(queue=named.replace(paths)))
+
+
+def _full(name: str, queues: Sequence[Queue], known: set[str]) -> str:
+    """The queue of this name; failing that the only leaf whose path ends so."""
+    if name in known:
+        return name
+    parents = {one.parent for one in queues}
+    ends = [one.name for one in queues if one.name.endswith(f".{name}") and one.name not in parents]
+    return ends[0] if len(ends) == 1 else name
 
 
 def _all_in(trace: Trace, queue: str | None) -> Trace:
@@ -183,7 +203,8 @@ def _with_priorities(trace: Trace, dialect: Dialect) -> Trace:
         return trace
     became = given.replace_strict(list(classes), list(classes.values()), return_dtype=given.dtype)
     told = f"Under {dialect.name} priorities go from {low} to {high}: {_listed(classes)}."
-    return noted(replace(trace, jobs=trace.jobs.with_columns(priority=became)), told)
+    back = {value: own for own, value in classes.items()}
+    return noted(replace(trace, jobs=trace.jobs.with_columns(priority=became), classes=back), told)
 
 
 def _listed(classes: Mapping[int, int]) -> str:

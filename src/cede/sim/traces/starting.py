@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cede.doctrines.catalog import DIALECTS, find
+from cede.doctrines.catalog import DIALECTS, DOCUMENTED, find
 from cede.doctrines.document import parse_document
-from cede.doctrines.parts.starter import Outline
+from cede.doctrines.parts.starter import ROOT, Outline, Starter
+from cede.engine.whatif import WhatIf, cluster_if
 from cede.model.cluster import Node
 from cede.model.document import dump_part
 from cede.model.errors import InputError, Problem
-from cede.model.quantities import NANO
+from cede.model.named_settings import QUEUE_KEYS
+from cede.model.quantities import NANO, format_quantity
 from cede.sim.traces.classes import classes_of
 from cede.sim.traces.fitting import ONLY
 from cede.sim.traces.trace import Trace
@@ -20,10 +22,12 @@ from cede.sim.traces.trace import Trace
 def starting_cluster(
     trace: Trace, doctrine: Mapping[str, str], *, nodes: int | None = None, capacity: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A cluster file on which the trace can be replayed; its guarantees and settings let higher classes, or
-    queues that are owed room, have their way.
+    """A cluster file on which the trace can be replayed under every doctrine, beginning with this one; its guarantees
+    and settings let higher classes, or queues that are owed room, have their way.
 
-    `nodes` alike ones of this `capacity`, or without that the trace's own; an InputError where it names none.
+    Queues stand below one root and are named by their path. An even share is guaranteed to each; what a doctrine wants
+    otherwise stands under its name. `nodes` alike ones of this `capacity`, or without that the trace's own; an
+    InputError where it names none.
     """
     if nodes is None and capacity:
         raise InputError([Problem("--nodes", "is missing", "say how many nodes of that size there are")])
@@ -31,19 +35,61 @@ def starting_cluster(
     if not machines:
         hint = "say what it ran on: --nodes 50 --gpus 8"
         raise InputError([Problem("--cluster-out", "this trace does not name its nodes", hint)])
-    names = sorted(trace.jobs["queue"].fill_null(ONLY).unique().to_list()) or [ONLY]
-    found = find(doctrine["name"])
-    outline = Outline(dict(_shares(machines, names)), _priorities(trace, doctrine["name"]))
-    starter = found.starter(outline, doctrine.get("edition", found.editions[0]))
-    choice = {**doctrine, **starter.settings}
+    found = sorted(trace.jobs["queue"].fill_null(ONLY).unique().to_list()) or [ONLY]
+    shares = dict(_shares(machines, [path_of(name) for name in found]))
+    starters = {name: _starter(trace, name, doctrine, shares) for name in _doctrines(doctrine["name"])}
+    cluster_wide = {name: dict(starter.settings) for name, starter in starters.items() if starter.settings}
+    queues = [_queue(ROOT, None, None, starters)]
+    queues += [_queue(name, ROOT, share, starters) for name, share in shares.items()]
     raw = {
         "cede": 1,
-        "doctrine": doctrine["name"] if len(choice) == 1 else choice,
+        "doctrine": {**doctrine, **({"settings": cluster_wide} if cluster_wide else {})},
         "nodes": machines,
-        "queues": [dict(queue) for queue in starter.queues],
+        "queues": queues,
     }
-    parse_document(raw)
+    for name in starters:
+        cluster_if(raw, WhatIf(None if name == doctrine["name"] else name))
     return raw
+
+
+def path_of(queue: str) -> str:
+    """The name of a trace's queue as a path from the root."""
+    return queue if queue.startswith(f"{ROOT}.") else f"{ROOT}.{queue}"
+
+
+def _doctrines(own: str) -> list[str]:
+    """Those of the documents, and the one that is asked for."""
+    return [*(name for name in DOCUMENTED if name != own), own]
+
+
+def _starter(trace: Trace, name: str, asked: Mapping[str, str], shares: Mapping[str, Mapping[str, int]]) -> Starter:
+    """What one doctrine says of these queues; of its default edition unless another one is asked for."""
+    found = find(name)
+    edition = asked.get("edition", found.editions[0]) if name == asked["name"] else found.editions[0]
+    return found.starter(Outline(shares, _priorities(trace, name)), edition)
+
+
+def _queue(
+    name: str, parent: str | None, share: Mapping[str, int] | None, starters: Mapping[str, Starter]
+) -> dict[str, Any]:
+    """One queue: an even share for all, and under each doctrine's name what it wants beside or instead."""
+    guaranteed = {} if share is None else {resource: format_quantity(nano) for resource, nano in share.items()}
+    settings: dict[str, Any] = {}
+    for doctrine, starter in sorted(
+        starters.items(), key=lambda one: DOCUMENTED.index(one[0]) if one[0] in DOCUMENTED else len(DOCUMENTED)
+    ):
+        entry: Mapping[str, Any] = next((one for one in starter.queues if one["name"] == name), {})
+        own = {key: entry[key] for key in QUEUE_KEYS if key in entry and (key != "weight" or entry[key] != 1)}
+        if own.get("guaranteed") == guaranteed:
+            del own["guaranteed"]
+        if named := {**own, **entry.get("settings", {})}:
+            settings[doctrine] = named
+    made: dict[str, Any] = {"name": name}
+    if parent is not None:
+        made["parent"] = parent
+    if guaranteed:
+        made["guaranteed"] = guaranteed
+    return {**made, "settings": settings} if settings else made
 
 
 def _machine(nodes: int, capacity: Mapping[str, Any]) -> dict[str, Any]:

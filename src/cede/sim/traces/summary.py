@@ -23,17 +23,20 @@ MOST_GROUPS = 12
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What jobs would hold of a resource if nobody had to wait, in units; `capacity` of the nodes the trace names."""
+    """What jobs would hold of a resource if nobody had to wait, in units: on average and at most while jobs come.
+    `offered` is the work that came in that time, over it; `capacity` is that of the nodes the trace names."""
 
     mean: float
+    offered: float
     peak: float
     hours: float
     capacity: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        load = None if not self.capacity else self.mean / self.capacity
+        load = None if not self.capacity else self.offered / self.capacity
         return {
             "mean": _rounded(self.mean),
+            "offered": _rounded(self.offered),
             "peak": _rounded(self.peak),
             "hours": _rounded(self.hours),
             "capacity": self.capacity,
@@ -44,8 +47,8 @@ class Demand:
 def summary(trace: Trace) -> dict[str, Any]:
     """Plain data for people and programs. Times are in seconds, amounts in units.
 
-    `span` is from the first submission to the last. Demand is averaged over that time: the work of all jobs divided by
-    it, so that a job that runs for weeks beyond the last arrival counts in full.
+    `span` is from the first submission to the last. What is held on average, `mean`, is of that time alone, and so
+    never above the peak; what is `offered` is all the work that came in it, also what a job does in the weeks after.
     """
     jobs = columns(trace)
     submitted = jobs["submitted"]
@@ -88,7 +91,9 @@ def demand(trace: Trace) -> dict[str, Demand]:
         work = float((held * (lasts / SECOND)).sum())
         capacity = sum(node.capacity.get(name, 0) - node.occupied.get(name, 0) for node in trace.nodes) / NANO
         peak = _peak(begins, begins + lasts, held)
-        found[name] = Demand(work / (span / SECOND), peak, work / 3600, capacity or None)
+        within = np.minimum(begins + lasts, int(begins[-1]) if jobs.height else 0) - begins
+        mean = float((held * (np.maximum(within, 0) / SECOND)).sum()) / (span / SECOND)
+        found[name] = Demand(min(mean, peak), work / (span / SECOND), peak, work / 3600, capacity or None)
     return found
 
 

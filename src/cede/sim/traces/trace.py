@@ -69,3 +69,5 @@ class Trace:
     """Microseconds since 1970 of time 0, where the trace says."""
     nodes: tuple[Node, ...] = ()
     """The machine of the trace, where it says."""
+    classes: Mapping[int, int] = field(default_factory=dict)
+    """The priority that the trace has for each one that a doctrine with a range of its own made of it."""

@@ -76,6 +76,57 @@ def test_a_server_that_was_killed_is_told_from_one_that_refuses(
     assert "`cede serve` starts a server" in ran.err
 
 
+NO_TEXT = "a\udcff"
+"""As Python has an argument of bytes that are no characters."""
+SERVED = ("--url", "http://127.0.0.1:9", "--token", "x" * 20)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((name, *SERVED, NO_TEXT) for name, needed in sorted(NEEDS.items()) if needed == ("a",)),
+        ("nodes", "drain", *SERVED, NO_TEXT),
+        ("orphans", "end", *SERVED, NO_TEXT),
+        ("events", *SERVED, NO_TEXT),
+        ("ps", *SERVED, "--queue", NO_TEXT),
+        ("audit", *SERVED, "--by", NO_TEXT),
+    ],
+    ids=lambda words: " ".join(words[:2]).partition(" --")[0],
+)
+def test_what_is_no_text_is_refused_before_anybody_is_asked(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = called(capsys, *words)
+
+    assert (ran.code, ran.err) == (2, "error: 'a\\udcff' is no valid Unicode text\n")
+
+
+@pytest.mark.parametrize("words", [("status",), ("ps", "--queue"), ("events",)], ids=" ".join)
+def test_what_no_address_can_hold_is_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    ran = called(capsys, words[0], *SERVED, *words[1:], "a" * 70_000)
+
+    assert ran.code == 2
+    assert "has 70000 characters, and nothing is called by more than 1000" in ran.err
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://x:abc", "http://a\nb", f"http://{'a' * 300}", "http://a..b", f"http://{NO_TEXT}"]
+)
+def test_an_address_that_is_none_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = called(capsys, "ps", "--url", url, "--token", "x")
+
+    assert ran.code == 2
+    assert " is no address of a server: " in ran.err
+    assert "write it like http://127.0.0.1:8642" in ran.err
+
+
+@pytest.mark.parametrize("token", ["caf\u00e9", "a\nb", NO_TEXT])
+def test_a_token_that_can_be_none_is_refused(token: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = called(capsys, "ps", "--url", "http://127.0.0.1:9", "--token", token)
+
+    assert (ran.code, ran.err) == (2, "error: the token has characters that none has (give it as it was shown)\n")
+
+
 WRONG_SERVES = {
     "a level that is none": (["--log-level", "loud"], "--log-level: 'loud' is no level"),
     "an account that is not there": (["--account", "me=n0b0dy"], "this machine has no account 'n0b0dy'"),

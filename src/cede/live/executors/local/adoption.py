@@ -14,7 +14,7 @@ from typing import Any
 
 from cede.live.executors.local.guard import ending, files, procfs
 from cede.live.executors.local.guard.ending import remove_cgroups
-from cede.live.executors.local.guard.outcome import end_remains, outcome, remains
+from cede.live.executors.local.guard.outcome import end_remains, ordered_cause, outcome, remains
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,10 @@ def conclude(
                 end_remains(spec, began)
             remove_cgroups(spec.get("cgroups", []))
             unknown = began is not None or not (told or error)
-            result = outcome(lost=True) if unknown else outcome(told=told, cause=cause, error=error)
+            if unknown:
+                result = outcome(lost=True, cause=ordered_cause(folder) or "")
+            else:
+                result = outcome(told=told, cause=cause, error=error)
             files.put(folder, "exit.json", result)
             return result
     except FileNotFoundError:  # somebody deleted the folder: there is nothing to keep

@@ -135,7 +135,7 @@ class LocalExecutor:
     def kill(self, order: Kill) -> None:
         with self._lock:
             self._recall(order.name, order.attempt)
-            self._end(order.name, order.attempt, "kill", {})
+            self._end(order.name, order.attempt, "kill", {"cause": order.cause})
             tracked = self._underway.get((order.name, order.attempt))
             if tracked is not None:
                 self._underway.insist(tracked)

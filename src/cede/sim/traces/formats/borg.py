@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from cede.model.checks import counted_out
 from cede.model.cluster import Node
 from cede.model.errors import shown
 from cede.model.quantities import LARGEST, NANO
@@ -44,7 +45,7 @@ def read(path: Path, *, machines: str | Path | None = None) -> Trace:
     notes = list(NOTES)
     jobs = _with_durations(jobs, notes)
     shape, shapes = shapes_of(jobs, ["cpu", "memory"], lambda cpu, memory: Shape({"cpu": cpu, "memory": memory}))
-    nodes = _machines(Path(machines)) if machines is not None else []
+    nodes = counted_out(_machines(Path(machines))) if machines is not None else []
     return assemble(jobs.with_columns(shape), shapes, "borg", places, notes=notes, nodes=nodes)
 
 

@@ -6,7 +6,21 @@ import signal
 import time
 from typing import Any
 
-from . import ending, procfs
+from . import ending, files, procfs
+
+CANCEL = "cancel"
+ENDINGS = ("end", "kill")
+"""Orders that end a member, as their files are called."""
+
+
+def ordered_cause(folder: str) -> str | None:
+    """Why this member is to end, by the orders that lie in its folder; none if none does.
+
+    Who was cancelled was so, whatever it was told for before.
+    """
+    orders = [files.get(folder, f"{kind}.json") for kind in ENDINGS]
+    causes = [order.get("cause", "") for order in orders if order is not None]
+    return CANCEL if CANCEL in causes else causes[0] if causes else None
 
 
 def outcome(**known: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from . import command, dumps, ending, files, kernel, procfs
 from .conversation import Conversation
 from .logs import Log
 from .order import Order
-from .outcome import end_remains, moment, outcome
+from .outcome import CANCEL, end_remains, moment, ordered_cause, outcome
 from .post import AGAIN, Post
 
 CHUNK = 1 << 16
@@ -50,7 +50,7 @@ def supervise(folder: str) -> None:
     began = files.get(".", "began.json")
     if began is not None:
         end_remains(spec, began)
-        files.put(".", "exit.json", outcome(lost=True))
+        files.put(".", "exit.json", outcome(lost=True, cause=ordered_cause(".") or ""))
     else:
         Supervisor(spec, post).run()
     post.deliver("exited")
@@ -87,8 +87,9 @@ class Supervisor:
         self._control = self._listen()
         self._hear(self._control.fileno(), self._ordered)
         # The server writes an order down, then knocks: one from before the socket was there is found here.
-        if files.get(".", "end.json") is not None or files.get(".", "kill.json") is not None:
-            self._record(outcome(told=True))
+        cause = ordered_cause(".")
+        if cause is not None:
+            self._record(outcome(told=True, cause=cause))
             return
         if not self._start():
             return
@@ -220,7 +221,7 @@ class Supervisor:
     def _obey(self, kind: str, order: dict[str, Any]) -> None:
         """Doing it twice is doing it once."""
         if kind == "kill":
-            self._kill()
+            self._kill(order.get("cause", ""))
         elif kind == "end" and order:
             self._terminate(order["cause"], order["grace"] / 1e6)
         elif kind == "hint" and order and self._end is None:
@@ -232,13 +233,19 @@ class Supervisor:
         if not self._told and self._end is None:
             self._told = ending.tell(self._pid)
             self._walltime = self._told and cause == "walltime"
-            self._cause = cause if self._told else ""
+        self._goes_for(cause)
 
-    def _kill(self) -> None:
+    def _kill(self, cause: str = "") -> None:
         if self._end is None and not self._told:
             self._told = self._killed = not ending.ended(self._pid)
+        self._goes_for(cause)
         self._kill_at = 0.0
         self._strike()
+
+    def _goes_for(self, cause: str) -> None:
+        """The first cause stays, but for one: who was cancelled was so, whatever it was told for before."""
+        if self._told and (cause == CANCEL or not self._cause):
+            self._cause = cause
 
     def _strike(self) -> None:
         """SIGKILL to everything of the member; soon again, until nothing is left."""

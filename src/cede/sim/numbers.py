@@ -38,6 +38,8 @@ def scale_of(unit: str, values: Iterable[float | None]) -> Scale:
     if unit == "s":
         middle = sizes[len(sizes) // 2] if sizes else 0.0
         divisor, shown = next((pair for pair in DURATIONS if middle >= 2 * pair[0]), DURATIONS[-1])
+    elif unit == "money":
+        shown = ""
     elif unit == "share":
         divisor, shown = 0.01, "%"
     elif all(size == round(size) for size in sizes):

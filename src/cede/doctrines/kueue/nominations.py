@@ -1,4 +1,4 @@
-"""What a plan knows of heads that are alike: of a long line of equals that wait, the first one is looked at."""
+"""Nominations of heads: of a long line of equals that wait, the first one is looked at."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from cede.doctrines.kueue.flavors import NO_FIT, Tried
 from cede.doctrines.kueue.kinds import Kind
 from cede.doctrines.kueue.nominate import Entry, nominate
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of
-from cede.doctrines.parts.shapes import about
-from cede.model.plan import Decision
+from cede.doctrines.parts.equivalence import Answers, Memo
 
 
-class Known:
-    """What was nominated and answered since something lasting changed last.
+class Nominations:
+    """What was nominated since something lasting changed last, and the `answers` to those that were parked.
 
     What is nominated depends on the usage and the nodes when the pass begins, on the claimant's kind and on the
     flavors it tried before; what is answered, on the usage at its turn too, as far as it is told. Explanations speak
@@ -27,9 +26,8 @@ class Known:
         self.snapshot = snapshot
         self.kinds = kinds
         self._submissions: list[int] | None = None
-        self._begin: Hashable = None
-        self._nominated: dict[Hashable, Entry] = {}
-        self._parked: dict[Hashable, Decision] = {}
+        self._nominated = Memo[Entry](lambda: snapshot.moment)
+        self.answers = Answers(snapshot.cycle)
 
     def claimant(self, row: int) -> Claimant:
         """The claimant; those that are alike ask for the same parts."""
@@ -41,16 +39,13 @@ class Known:
         snapshot = self.snapshot
         if snapshot.cycle.explain:
             return nominate(snapshot, claimant, tried=tried)
-        if snapshot.moment != self._begin:  # what has passed never comes back
-            self._begin = snapshot.moment
-            self._nominated.clear()
-            self._parked.clear()
-        number, age = self.kinds[claimant.row].number, self._age(claimant)
-        like = (number, age, None if tried is None else frozenset(tried.items()))
-        found = self._nominated.get(like)
+        flavors = None if tried is None else frozenset(tried.items())
+        like = (self.kinds[claimant.row], self._age(claimant), flavors, snapshot.moment)
+        found = self._nominated.holds().get(like)
         if found is None:
-            found = self._nominated[like] = nominate(snapshot, claimant, tried=tried)
+            found = nominate(snapshot, claimant, tried=tried)
             found.like = like
+            self._nominated.keep(like, found)
             return found
         seen = len(snapshot.log)
         made = (found.snapshot, claimant, found.assignment, found.found, seen, found.nodes_seen, found.notes, like)
@@ -70,16 +65,6 @@ class Known:
             queue, available = entry.claimant.queue, snapshot.book.available
             return (*entry.like, *[available(pair, queue) for pair, _ in entry.assignment.asked])
         return (*entry.like, snapshot.moment)
-
-    def parked(self, place: Hashable, entry: Entry) -> Decision | None:
-        """What was answered to one that was parked in this place."""
-        found = None if place is None else self._parked.get(place)
-        return None if found is None else about(found, entry.claimant.name)
-
-    def park(self, place: Hashable, decision: Decision) -> None:
-        """So was one answered that was parked in this place."""
-        if place is not None:
-            self._parked[place] = decision
 
     def _age(self, claimant: Claimant) -> int:
         """Its place between the submissions of those that hold room, where that tells whom it may take."""

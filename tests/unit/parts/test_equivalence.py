@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.parts.shapes import OWN, shapes_of
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.parts.equivalence import OWN, Answers, Classes, Memo
+from cede.model.plan import Decision
 from cede.state.columns import WorkloadColumns
+from cede.state.trial import Trial
 
 PARTS = [{"name": "one", "count": 2, "requests": {"cpu": 1}}]
 
@@ -47,14 +51,15 @@ ALIKE: dict[str, dict[str, Any]] = {
 }
 
 
-def shapes(first: dict[str, Any], second: dict[str, Any], unread: tuple[str, ...] = ()) -> list[int]:
-    """The numbers of two waiting workloads that are given so; whatever else they say is the same."""
+def are_alike(first: dict[str, Any], second: dict[str, Any], *unread: Set[str], **document: Any) -> bool:
+    """Whether two waiting workloads that are given so are of one class; whatever else they say is the same."""
     plain: dict[str, Any] = {"queue": "q", "requests": {"cpu": 1}}
     pair = [{"name": "one", **plain, **first}, {"name": "two", **plain, **second}]
     for workload in pair:
         if "pod_sets" in workload:
             del workload["requests"]
-    document: dict[str, Any] = {
+    document = {
+        **document,
         "cede": 1,
         "nodes": [{"name": "n1", "capacity": {"cpu": 4}, "flavor": "spot"}, {"name": "n2", "capacity": {"cpu": 4}}],
         "queues": [{"name": "q"}, {"name": "other"}],
@@ -65,27 +70,37 @@ def shapes(first: dict[str, Any], second: dict[str, Any], unread: tuple[str, ...
         document["nodes"].append({"name": "n3", "capacity": {"cpu": 4}, "reserved_for": "kept"})
     state = cede.load(document).state
     rows = [state.work_index[workload["name"]] for workload in pair]
-    found = shapes_of(state, np.array(rows), unread)
-    return [found[row] for row in rows]
+    classes = Classes(state, *unread)
+    one, two = rows
+    at_once = classes.of_all(state, np.array(rows))
+    assert at_once == {row: classes.of(state, row) for row in rows}
+    return at_once[one] == at_once[two]
 
 
 @pytest.mark.parametrize("what", APART)
 def test_two_are_told_apart_by(what: str) -> None:
-    assert shapes({}, APART[what]) == [0, 1]
+    assert not are_alike({}, APART[what])
 
 
 @pytest.mark.parametrize("what", sorted(APART.keys() - {"a node that is kept for it"}))
 def test_two_that_share_it_are_alike(what: str) -> None:
-    assert shapes(dict(APART[what]), dict(APART[what])) == [0, 0]
+    assert are_alike(dict(APART[what]), dict(APART[what]))
 
 
 @pytest.mark.parametrize("what", ALIKE)
 def test_two_are_not_told_apart_by(what: str) -> None:
-    assert shapes({}, ALIKE[what]) == [0, 0]
+    assert are_alike({}, ALIKE[what])
 
 
 def test_a_doctrine_may_name_what_it_does_not_read() -> None:
-    assert shapes({}, {"user": "ann"}, unread=("user",)) == [0, 0]
+    assert are_alike({}, {"user": "ann"}, {"user"})
+
+
+def test_what_is_read_for_policies_counts_where_there_are_some() -> None:
+    policy = {"user": "bob", "max_priority": 1}
+
+    assert are_alike({}, {"user": "ann"}, frozenset(), {"user"})
+    assert not are_alike({}, {"user": "ann"}, frozenset(), {"user"}, policies=[policy])
 
 
 def test_every_column_left_out_is_a_column() -> None:
@@ -93,4 +108,45 @@ def test_every_column_left_out_is_a_column() -> None:
 
 
 def test_nobody_waits() -> None:
-    assert shapes_of(cede.load({"cede": 1}).state, np.zeros(0, np.intp)) == {}
+    state = cede.load({"cede": 1}).state
+    assert Classes(state).of_all(state, np.zeros(0, np.intp)) == {}
+
+
+def test_what_was_found_holds_until_the_mark_moves() -> None:
+    marks = [1]
+    found = Memo[str](lambda: marks[-1])
+
+    assert "a" not in found.holds()
+    found.keep("a", "one")
+    assert found.holds()["a"] == "one"
+    marks.append(2)
+    assert "a" not in found.holds()
+    marks.append(1)
+    assert "a" not in found.holds()
+
+
+def test_what_moves_the_mark_itself_is_kept_for_nobody() -> None:
+    marks = [1]
+    found = Memo[str](lambda: marks[-1])
+
+    assert "a" not in found.holds()
+    marks.append(2)
+    found.keep("a", "one")
+    assert "a" not in found.holds()
+
+
+def test_those_of_a_class_are_told_the_same_until_something_is_booked() -> None:
+    node = {"name": "n1", "capacity": {"cpu": 4}}
+    work = [{"name": name, "queue": "q", "requests": {"cpu": 1}} for name in ("one", "two")]
+    state = cede.load({"cede": 1, "nodes": [node], "queues": [{"name": "q"}], "workloads": work}).state
+    one, two = (state.work_index[name] for name in ("one", "two"))
+    with Trial(state) as trial:
+        answers = Answers(Cycle(state, trial, "bep-1014"))
+        assert answers.answer(one, "like") is None
+        answers.keep("like", Decision("one", "wait", "no-room", "there is none"))
+        answers.keep("acts", Decision("one", "start", "fits", "there is some"))
+
+        assert answers.answer(two, "other", "like") == Decision("two", "wait", "no-room", "there is none")
+        assert answers.answer(two, "acts") is None
+        trial.book(one, [0])
+        assert answers.answer(two, "like") is None

@@ -1,0 +1,67 @@
+"""Disruption budgets: whom each covers, and how many more of its members may be disrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cede.doctrines.kubernetes.dialect import DisruptionBudget, KubernetesSettings
+from cede.state.columns import CHECKPOINTING, RUNNING
+from cede.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One budget in this state."""
+
+    name: str
+    covers: frozenset[int]
+    allowed: int
+
+
+def budgets_of(state: State, settings: KubernetesSettings) -> list[Budget]:
+    """Every budget, in the order of their names."""
+    found = []
+    for one in sorted(settings.disruption_budgets, key=lambda one: one.name):
+        rows = [row for row in state.work_index.values() if covers(state, one, row)]
+        found.append(Budget(one.name, frozenset(rows), _allowed(state, one, rows)))
+    return found
+
+
+def covers(state: State, budget: DisruptionBudget, row: int) -> bool:
+    """Whether the workload is in all the lists that the budget gives."""
+    work = state.work
+    queue = int(work.queue[row])
+    return (
+        (budget.apps is None or state.apps.name(int(work.app[row])) in budget.apps)
+        and (budget.queues is None or (queue >= 0 and state.tree.names[queue] in budget.queues))
+        and (budget.workloads is None or state.work_names[row] in budget.workloads)
+    )
+
+
+def _allowed(state: State, budget: DisruptionBudget, rows: list[int]) -> int:
+    """What it says, or what follows from who runs. Members of whoever is leaving already do not count as running."""
+    if budget.allowed is not None:
+        return budget.allowed
+    members = state.work.members
+    healthy = sum(int(members[row]) for row in rows if state.work.state[row] in (RUNNING, CHECKPOINTING))
+    if budget.min_available is not None:
+        return max(0, healthy - budget.min_available)
+    assert budget.max_unavailable is not None, "one of the three is given"
+    return max(0, healthy - (sum(int(members[row]) for row in rows) - budget.max_unavailable))
+
+
+def broken_by(state: State, budgets: list[Budget], rows: Iterable[int]) -> dict[int, Budget]:
+    """Of these, in this order, each whose going one after the other breaks a budget, and the first one it breaks.
+
+    Every member counts, and everybody counts on who came before, whether in the end that one goes or not.
+    """
+    left = [budget.allowed for budget in budgets]
+    found: dict[int, Budget] = {}
+    for row in rows:
+        for at, budget in enumerate(budgets):
+            if row in budget.covers:
+                left[at] -= int(state.work.members[row])
+                if left[at] < 0:
+                    found.setdefault(row, budget)
+    return found

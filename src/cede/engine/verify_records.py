@@ -1,0 +1,139 @@
+"""Whether a plan about workloads that are all in records is lawful, at the cost of the nodes it touches.
+
+It adds and subtracts plain numbers: what is free on a node, with those gone that leave it and those there that come.
+What is not plain is left to `verify`.
+"""
+
+from __future__ import annotations
+
+from cede.model.plan import Decision, Plan
+from cede.state.columns import ANY, GONE, NONE, PREEMPTING, RESERVED, SUSPENDED, UNSET
+from cede.state.state import State
+from cede.state.write_behind import Record
+
+Amounts = list[int]
+
+
+def lawful_moves(state: State, plan: Plan, *, whole: bool) -> bool:
+    """True if nothing can be wrong with any start or preemption of this plan but what its doctrine says of victims;
+    False says nothing. What is free is what the state counts by what happened, which the search neither writes nor
+    asks; of the `whole` check it is summed anew, and whether a victim was needed is left to `verify`.
+    """
+    nodes = _Nodes(state, whole=whole)
+    decided: set[str] = set()
+    evicted: set[str] = set()
+    for made in plan.decisions:
+        name = made.workload
+        if name is None or name in decided or made.counts or made.warnings:
+            return False
+        decided.add(name)
+        if made.victims:
+            if whole or made.action != "preempt" or not _leave(state, nodes, made, evicted):
+                return False
+        elif made.action != "start":
+            return False
+        if not _enter(state, nodes, made, name):
+            return False
+    return True
+
+
+class _Nodes:
+    """What is free on the nodes that a plan touches, while it goes on."""
+
+    __slots__ = ("apart", "free", "partition", "room", "state", "whole")
+
+    def __init__(self, state: State, *, whole: bool) -> None:
+        self.state = state
+        self.room = state.room()
+        self.partition = self.room.partition
+        self.whole = whole
+        self.free: dict[int, Amounts] = {}
+        self.apart: dict[int, tuple[Amounts, Amounts, Amounts]] = {}
+        """Where what is leaving and what is held overlap: what is free beside both, and the two."""
+
+    def open(self, node: int) -> Amounts | None:
+        """What is free there; none if that has several parts."""
+        if node in self.apart:
+            return None
+        parts = self.room.apart.get(node)
+        if parts is None:
+            free = self.free[node] = self._sum(node) if self.whole else self.room.free[node].copy()
+            return free
+        self.apart[node] = parts[0].copy(), parts[1].copy(), parts[2].copy()
+        return None
+
+    def _sum(self, node: int) -> Amounts:
+        """What is free on a node beside all that stand there."""
+        left = self.room.capacity[node].copy()
+        for row, members in self.room.standing[node].items():
+            for column, count in self.state.records[row].mould.need:
+                left[column] -= count * members
+        return left
+
+    def give(self, node: int, record: Record) -> None:
+        """A member of a victim leaves."""
+        free = self.free.get(node) or self.open(node)
+        part = 0
+        if free is None:
+            part = {PREEMPTING: 1, RESERVED: 2}.get(record.code, 0)
+            free = self.apart[node][part]
+        for column, count in record.mould.need:
+            free[column] += -count if part else count
+
+
+def _leave(state: State, nodes: _Nodes, made: Decision, evicted: set[str]) -> bool:
+    """The victims of a decision leave, each once; whether they are there and could."""
+    for victim in made.victims:
+        name = victim.workload
+        record = state.records.get(state.work_index.get(name, NONE))
+        if record is None or record.code < RESERVED or name in evicted:
+            return False
+        if victim.leaving and record.code != PREEMPTING:
+            return False
+        evicted.add(name)
+        for node in record.nodes:
+            nodes.give(node, record)
+    return True
+
+
+def _enter(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
+    """The claimant of a decision takes its room; whether it waits, may, and has it."""
+    record = state.records.get(state.work_index.get(name, NONE))
+    if record is None or not GONE < record.code <= SUSPENDED:
+        return False
+    mould = record.mould
+    if mould.placement != ANY or len(made.nodes) != mould.members:
+        return False
+    unlimited = nodes.room.unlimited.get(mould.queue)
+    if unlimited is None:
+        unlimited = nodes.room.unlimited[mould.queue] = unlimited_queue(state, mould.queue)
+    if not unlimited:
+        return False
+    for name_of_node in made.nodes:
+        node = state.node_index.get(name_of_node)
+        if node is None or nodes.partition[node] != mould.partition:
+            return False
+        free = nodes.free.get(node) or nodes.open(node)
+        if free is not None:
+            for column, count in mould.need:
+                left = free[column] = free[column] - count
+                if left < 0:
+                    return False
+        elif nodes.whole:
+            return False
+        else:
+            rest, leaving, held = nodes.apart[node]
+            for column, count in mould.need:
+                rest[column] -= count
+                if rest[column] < max(leaving[column], held[column]):
+                    return False
+    return True
+
+
+def unlimited_queue(state: State, queue: int) -> bool:
+    """Whether no queue above it, nor itself, has a limit; worked out once as long as the queues stay."""
+    known: dict[int, bool] = state.tree.derived.setdefault("verify", {})
+    found = known.get(queue)
+    if found is None:
+        found = known[queue] = all(bool((state.tree.max[:, above] == UNSET).all()) for above in state.tree.path(queue))
+    return found

@@ -1,0 +1,295 @@
+"""What a comparison says to who must decide: which run for which goal, what that costs whom, how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from cede.sim.comparing import Cell, Compared, Row, Run
+from cede.sim.measures.definitions import MANY, SOME_WAIT_S
+from cede.sim.numbers import scale_of
+from cede.sim.paired import LEAST
+
+FEW_WAIT = 0.01
+"""With no more jobs than this share waiting, and nobody preempted, there is nothing for a policy to decide."""
+MOST_OF_IT = 0.9
+NOTICED = 1.1
+"""A group that fares worse by less than this factor is not told of as the one that pays."""
+GOALS: tuple[tuple[str, str, str], ...] = (
+    ("wait_mean", "Everybody waits least", "waits"),
+    ("slowdown_p95", "Short jobs are not held up", "short jobs"),
+    ("steady_goodput", "Most work gets done", "throughput"),
+    ("wasted", "Least is thrown away", "waste"),
+    ("preempted_share", "Fewest jobs are interrupted", "calm"),
+    ("under_guarantee_hours", "Queues get their guarantees", "guarantees"),
+    ("target_misses", "Target waits are met", "target waits"),
+    ("cost", "Least money", "money"),
+)
+"""The measure that stands for each goal, of all jobs, and what the goal is called in full and in short; before them
+comes the wait of the highest class."""
+URGENT = "wait_p95"
+PAYS = (
+    ("wait_p95", "waits {} at p95", 60.0),
+    ("preempted_share", "has {} of jobs interrupted", 0.01),
+)
+"""Measures of a group by which it pays for what others gain, with words for them, and the least that is told of."""
+NOBODY = "nobody noticeably"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One thing that somebody may want. Without a `winner` nothing sets the runs apart."""
+
+    title: str
+    short: str
+    measure: str
+    by: str
+    group: str
+    winner: str | None
+    like: tuple[str, ...]
+    """Runs that chance may have put behind the winner."""
+    value: str
+    costs: str
+    sure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be thought of one run, and what its numbers must not be used for."""
+
+    label: str
+    judged: bool
+    sentence: str
+    not_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`calm` says that nobody had to wait; then nothing else is said."""
+
+    basis: str
+    calm: str | None
+    verdicts: tuple[Verdict, ...]
+    goals: tuple[Goal, ...] = field(default=())
+
+
+def judge(compared: Compared) -> Judgement:
+    """The judgement on a comparison; of one run alone only whether anybody had to wait."""
+    judged = [run for run in compared.runs if run.judged]
+    calm = _calm(judged or compared.runs)
+    several = len(compared.runs) > 1
+    goals = () if calm or not several else tuple(_goals(compared))
+    verdicts = tuple(_verdict(run, compared, goals, calm) for run in compared.runs) if several else ()
+    return Judgement(_basis(compared, judged), calm, verdicts, goals)
+
+
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """The judgement as plain data."""
+    return {
+        "basis": judgement.basis,
+        "no_contention": judgement.calm,
+        "verdicts": [
+            {"run": one.label, "judged": one.judged, "sentence": one.sentence, "not_for": list(one.not_for)}
+            for one in judgement.verdicts
+        ],
+        "goals": [
+            {
+                "goal": one.title,
+                "measure": one.measure,
+                "by": one.by,
+                "group": one.group,
+                "run": one.winner,
+                "like": list(one.like),
+                "value": one.value,
+                "costs": one.costs,
+                "sure": one.sure,
+            }
+            for one in judgement.goals
+        ],
+    }
+
+
+def _basis(compared: Compared, judged: Sequence[Run]) -> str:
+    """What the whole rests on, in one sentence."""
+    runs = compared.runs
+    if not runs:
+        return ""
+    first = (judged or runs)[0].results[0]
+    jobs, common = (round(first.value(key) or 0) for key in ("jobs", "compared"))
+    seeds = "once each" if compared.repeats == 1 else f"with {compared.repeats} seeds each"
+    if len(runs) == 1:
+        return f"{jobs:,} jobs, replayed {'once' if compared.repeats == 1 else seeds}."
+    which = f"all {len(runs)} variants" if len(judged) == len(runs) else f"{len(judged)} of {len(runs)} variants"
+    over = f"all {jobs:,} jobs" if common == jobs else f"the {common:,} of {jobs:,} jobs that each of them finished"
+    return f"{which[0].upper()}{which[1:]} can be compared, over {over}; replayed {seeds}."
+
+
+def _calm(runs: Sequence[Run]) -> str | None:
+    """A sentence if nobody had to wait under any of them."""
+    results = [one for run in runs for one in run.results]
+    waited = [one.value("waited_share") or 0.0 for one in results]
+    preempted = sum(one.value("preemptions") or 0.0 for one in results)
+    if not results or preempted or max(waited) > FEW_WAIT:
+        return None
+    held = fmean(one.value("allocation") or 0.0 for one in results)
+    some = f"no more than {max(waited):.1%} of the jobs waited" if max(waited) else "no job waited"
+    return (
+        f"No contention: {some} {SOME_WAIT_S:g} s or longer, nobody was preempted, and {held:.0%} of the cluster was "
+        "in use on average. On this cluster no policy matters to these jobs, and nothing below ranks one above "
+        "another. Ask again with fewer nodes or more work: --load-factor 2."
+    )
+
+
+# -- goals -------------------------------------------------------------------------------------------------------
+
+
+def _goals(compared: Compared) -> Iterator[Goal]:
+    ranks = [row.group for row in compared.rows if row.by == "priority" and row.measure.key == URGENT]
+    if len(ranks) > 1:
+        title = f"Priority {ranks[0]} starts soonest"
+        yield from _goal(compared, title, f"priority {ranks[0]}", URGENT, "priority", ranks[0])
+    for key, title, short in GOALS:
+        yield from _goal(compared, title, short, key, "all", "all")
+
+
+def _goal(compared: Compared, title: str, short: str, key: str, by: str, group: str) -> Iterator[Goal]:
+    row = next((one for one in compared.rows if (one.measure.key, one.by, one.group) == (key, by, group)), None)
+    if row is None:
+        return
+    cells = {run.label: cell for run, cell in zip(compared.runs, row.cells, strict=True) if run.judged}
+    known = {label: cell.value for label, cell in cells.items() if cell.value is not None}
+    if not known:
+        return
+    tell = _teller(row)
+    first = (min if row.measure.better == "low" else max)(known, key=lambda label: known[label])
+    told = f"{row.measure.title} {tell(known[first])}"
+    if all(cell.difference is None for cell in cells.values()):
+        yield Goal(title, short, key, by, group, None, (), told, "", "no difference")
+        return
+    equal = tuple(label for label in known if label != first and cells[label].difference is None)
+    like = (*equal, *(label for label, cell in cells.items() if cell.within_noise))
+    price, sure = _price(compared, first), _sure(compared, cells, like)
+    yield Goal(title, short, key, by, group, first, like, told, price, sure)
+
+
+def _sure(compared: Compared, cells: dict[str, Cell], like: Sequence[str]) -> str:
+    if compared.repeats < LEAST:
+        return (
+            f"not tested, for {'one replay tells' if compared.repeats == 1 else 'so few seeds tell'} nothing of chance"
+        )
+    clear = [cell.chance for label, cell in cells.items() if cell.chance is not None and label not in like]
+    if not clear:
+        return "chance explains it" if like else "not tested"
+    return f"p \u2264 {_p(max(clear))} against {'the others' if like else 'all others'}"
+
+
+def _price(compared: Compared, winner: str) -> str:
+    """Which group fares worst under the winner, against the run that is best for it: by its waits, else by how often
+    its jobs are interrupted."""
+    place = next(place for place, run in enumerate(compared.runs) if run.label == winner)
+    for key, title, least in PAYS:
+        worst: tuple[float, str] | None = None
+        for row in compared.rows:
+            cell, best = row.cells[place], _best(compared, row)
+            if row.by not in ("priority", "queue") or row.measure.key != key or cell.value is None or best is None:
+                continue
+            if cell.difference is None or cell.within_noise or cell.value - best[1] < least:
+                continue
+            factor = cell.value / max(best[1], least)
+            if factor >= NOTICED and (worst is None or factor > worst[0]):
+                tell = _teller(row)
+                told = f"{row.by} {row.group} {title.format(tell(cell.value))} ({best[0]} {tell(best[1])})"
+                worst = (factor, told)
+        if worst is not None:
+            return worst[1]
+    return NOBODY
+
+
+def _best(compared: Compared, row: Row) -> tuple[str, float] | None:
+    known = [
+        (run.label, cell.value)
+        for run, cell in zip(compared.runs, row.cells, strict=True)
+        if run.judged and cell.value is not None
+    ]
+    return min(known, key=lambda one: one[1]) if known else None
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------
+
+
+def _verdict(run: Run, compared: Compared, goals: Sequence[Goal], calm: str | None) -> Verdict:
+    if not run.judged:
+        return Verdict(run.label, False, _unfit(run), ("comparing its waits, goodput or fairness",))
+    if calm:
+        return Verdict(run.label, True, "Did all the work without anybody waiting.", ("choosing a policy",))
+    best = [goal.short for goal in goals if goal.winner == run.label]
+    like = [goal.short for goal in goals if goal.winner not in (None, run.label) and run.label in goal.like]
+    first = "Best" if compared.repeats >= LEAST else "Ahead (untested)"
+    parts = [f"{first} for {_listed(best)}"] if best else []
+    if like:
+        parts.append(f"{'no' if parts else 'No'} worse, as far as can be told, for {_listed(like)}")
+    parts = parts or ["Best for nothing below"]
+    costs = _price(compared, run.label)
+    return Verdict(
+        run.label,
+        True,
+        f"{'; '.join(parts)}." + ("" if costs == NOBODY else f" Who pays: {costs}."),
+        tuple(_limits(run, compared)),
+    )
+
+
+def _unfit(run: Run) -> str:
+    first = run.results[0]
+    parts = []
+    for word, jobs, hours, share in (
+        ("refused", "refused", "refused_hours", "refused_share"),
+        ("ended for good", "failed", "failed_hours", "failed_share"),
+    ):
+        count = _mean(run, jobs)
+        if count:
+            unit = f"{first.resource}-hours"
+            told = f"{count:,.10g} jobs, {_mean(run, hours):,.0f} {unit}, {_mean(run, share):.1%} of the work"
+            parts.append(f"{word} {told}")
+    return f"Not judged, for it {' and '.join(parts)}: the rest was an easier task than the others had."
+
+
+def _limits(run: Run, compared: Compared) -> Iterator[str]:
+    """What the numbers of this run must not be used for."""
+    if compared.repeats < LEAST:
+        yield f"a ranking, for chance is not ruled out with fewer than {LEAST} seeds"
+    groups = {group for by, group in run.results[0].values if by == "priority"}
+    if len(groups) < 2:
+        yield "what it does for urgent work, for all jobs have one priority"
+    if waiting := _mean(run, "never_started"):
+        yield f"the waits of {waiting:,.10g} jobs that never started before the replay ended"
+    jobs, common = (_mean(run, key) for key in ("jobs", "compared"))
+    if jobs and common / jobs < MOST_OF_IT:
+        yield f"the {jobs - common:,.0f} jobs that not every variant finished"
+    if thrashing := _mean(run, "thrashing"):
+        yield f"a promise of progress: {thrashing:,.10g} jobs were preempted more than {MANY} times"
+    if loops := _mean(run, "loops"):
+        yield f"production as it is: workloads preempted each other in turn ({loops:,.10g} loops found)"
+
+
+# -- words -------------------------------------------------------------------------------------------------------
+
+
+def _mean(run: Run, key: str) -> float:
+    return round(fmean(one.value(key) or 0.0 for one in run.results), 4)
+
+
+def _teller(row: Row) -> Any:
+    """Writes numbers of this row, all in one unit."""
+    scale = scale_of(row.measure.unit, [cell.value for cell in row.cells])
+    unit = scale.unit.replace("resource", "unit") if scale.unit else ""
+    return lambda value: f"{scale.number(value)} {unit}".rstrip().replace("\u202f", ",")
+
+
+def _p(chance: float) -> str:
+    return "0.001" if chance <= 0.001 else f"{chance:.1g}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

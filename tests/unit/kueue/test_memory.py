@@ -1,0 +1,48 @@
+"""What is remembered from cycle to cycle is of workloads that are there, or will be again."""
+
+from typing import Any
+
+import pytest
+
+from cede.doctrines.kueue.doctrine import DOCTRINE as KUEUE
+from cede.engine.cycle import plan_acts, plan_state
+from cede.engine.events import Ended, apply
+from cede.state.state import State
+from cede.state.trial import Trial
+from tests.builders import kueue, node, pending, queue, running
+
+
+def planned(state: State, memory: dict[str, Any], *, words: bool) -> set[str]:
+    """Who is remembered as waiting for its victims after one more plan."""
+    if words:
+        plan_state(state, KUEUE, memory=memory)
+    else:
+        plan_acts(Trial(state), KUEUE, memory)
+    return set(memory["kueue"].sticky)
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("away", [False, True])
+def test_who_waited_for_its_victims_is_forgotten_when_it_ends_and_not_while_it_is_away(words: bool, away: bool) -> None:
+    big = pending("big", cpu=2, priority=3)
+    state = kueue(queue("q", cpu=4, within="LowerPriority"), running("old", cpu=3), big, pending("next", cpu=2)).state
+    memory: dict[str, Any] = {}
+
+    assert planned(state, memory, words=words) == {"big"}
+    apply(state, Ended("big"))
+    if away:
+        state.away.add("big")
+    assert planned(state, memory, words=words) == ({"big"} if away else set())
+
+
+def test_work_of_no_queue_wakes_those_that_waited_for_its_nodes_when_it_ends() -> None:
+    queues = queue("q", cpu=4), queue("other", cpu=4)
+    state = kueue(node("n1", cpu=4), *queues, running("stray", cpu=4), pending("next", cpu=3, queue="q")).state
+    memory: dict[str, Any] = {}
+
+    assert plan_acts(Trial(state), KUEUE, memory) == (True, None)
+    assert plan_acts(Trial(state), KUEUE, memory) == (True, None)
+    apply(state, Ended("stray"))
+    _, made = plan_acts(Trial(state), KUEUE, memory)
+    assert made is not None
+    assert [(decision.workload, decision.action) for decision in made.decisions] == [("next", "start")]

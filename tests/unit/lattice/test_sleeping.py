@@ -1,0 +1,82 @@
+"""Who sleeps though something moved: no room is cheap enough yet, or too few nodes could be freed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import cede
+from cede.doctrines.catalog import find
+from cede.doctrines.lattice.lines import LINES, Lines
+from cede.engine.cycle import plan_acts
+from cede.model.times import SECOND
+from cede.state.trial import Trial
+from tests.unit.lattice.small import NONE, core, node, nodes, part, policy, shares, vcluster, wants, whole
+
+A = vcluster("a", "hpc_batch")
+LONG_AGO = {"checkpoint": NONE, "started": -36_000}
+
+
+def acting(cluster: cede.Cluster, memory: dict[str, Any]) -> list[str]:
+    """Who acts, as it is decided without words."""
+    _, made = plan_acts(Trial(cluster.state), find("lattice"), memory)
+    return [] if made is None else [decision.workload or "" for decision in made.decisions]
+
+
+def saved(cluster: cede.Cluster, name: str, at: int) -> None:
+    """This one wrote a checkpoint then."""
+    state = cluster.state
+    row = state.work_index[name]
+    state.work.checkpoint_last[row] = at * SECOND
+    state.journal.move(row)
+
+
+def test_a_claimant_wakes_when_a_victim_became_cheap_enough_and_not_before() -> None:
+    old = part("old", "n1", gpu=4, priority=1, **LONG_AGO)
+    cluster = policy(node("n1"), A, old, shares("in", gpu=4, priority=5, walltime="1h"))
+    memory: dict[str, Any] = {}
+    assert acting(cluster, memory) == []
+    lines: Lines = memory[LINES]
+
+    saved(cluster, "old", -18_000)  # what it would lose is still worth more than the claimant
+    lines.follow()
+    assert not lines.awake
+    assert acting(cluster, memory) == []
+
+    saved(cluster, "old", -60)
+    lines.follow()
+    assert [kind.form.priority for kind in lines.awake] == [5]
+    assert acting(cluster, memory) == ["in"]
+
+
+def test_a_claimant_that_would_pay_more_wakes_earlier() -> None:
+    old = part("old", "n1", gpu=4, priority=1, **LONG_AGO)
+    waiting = [shares(f"in-{hours}", gpu=4, priority=5, walltime=f"{hours}h") for hours in (1, 9)]
+    cluster = policy(node("n1"), A, old, *waiting)
+    memory: dict[str, Any] = {}
+    assert acting(cluster, memory) == []
+
+    saved(cluster, "old", -7_200)
+    memory[LINES].follow()
+
+    assert [kind.walltime // SECOND for kind in memory[LINES].awake] == [9 * 3600]
+    assert acting(cluster, memory) == ["in-9"]
+
+
+@pytest.mark.parametrize(("most", "awake"), [(3, False), (4, True)])
+def test_the_library_looks_at_nobody_for_whom_as_many_as_may_go_hold_too_few_nodes(most: int, awake: bool) -> None:
+    works = tuple(whole(f"w{at}", f"n{at}") for at in range(1, 5))
+    cluster = core(*nodes("n1 n2 n3 n4"), A, *works, wants("in", 4, priority=8), max_victims=most)
+    lines = Lines(cluster.state, "core", {})
+
+    assert lines.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
+
+
+def test_who_was_taken_in_vain_frees_nothing_any_more() -> None:
+    works = (whole("wide", "n1 n2", priority=2), whole("narrow", "n3", priority=2))
+    cluster = core(*nodes("n1 n2 n3"), A, *works, wants("in", 2, priority=8))
+    for taken, awake in (({"narrow"}, True), ({"wide"}, False)):
+        lines = Lines(cluster.state, "core", {"fell_short": {"in": taken}})
+
+        assert lines.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
