@@ -201,19 +201,23 @@ def test_every_measure_is_defined_and_its_definition_shows_on_focus(page: Page) 
 
 
 def test_a_dismissed_definition_stays_away_when_the_page_moves_below_a_resting_pointer(page: Page) -> None:
+    term = page.locator(".measures a[data-term=goodput]").first
+    page.mouse.move(1, 1)
+    term.evaluate("(term) => term.scrollIntoView({ block: 'center' })")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.evaluate("document.addEventListener('mousemove', (event) => { window.rests = event; })")
-    page.hover(".measures a[data-term=goodput]")
+    term.hover()
     shown = page.is_visible("#tip")
     page.keyboard.press("Escape")
     # What a browser tells when something else comes to lie below the pointer: the same place on the screen. It does so
     # in its own time, or never on a busy machine.
-    page.evaluate(
-        """() => document.querySelector(".measures a[data-term=goodput]").dispatchEvent(
+    term.evaluate(
+        """(term) => term.dispatchEvent(
             new MouseEvent("mouseover", { bubbles: true, screenX: rests.screenX, screenY: rests.screenY }))"""
     )
     came_back = page.is_visible("#tip")
     page.mouse.move(1, 1)
-    page.hover(".measures a[data-term=goodput]")
+    term.hover()
 
     assert shown
     assert not came_back
