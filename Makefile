@@ -1,4 +1,4 @@
-# `make` lists what can be done. Everything runs in .venv, made on first use and again when the lock changes.
+# `make` lists what can be done. Everything runs in .venv, made on first use and again when a lock changes.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -7,7 +7,8 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
 PYTEST := $(BIN)/python -m pytest -q
 # What only computes keeps both cores busy; what starts servers mostly waits, and waits better without that beside it.
 COMPUTING := -n 2 --ignore=tests/live --ignore=tests/browser
@@ -20,10 +21,10 @@ export PYTHON
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: $(STAMP) ## serve a small cluster, run real jobs on it, watch one give way and come back
+run: $(INSTALLED) ## serve a small cluster, run real jobs on it, watch one give way and come back
 	@$(BIN)/cede demo
 
-tour: $(STAMP) ## take the tour: plans made from the examples, each explained
+tour: $(INSTALLED) ## take the tour: plans made from the examples, each explained
 	@$(BIN)/python -m cede.cli.tour
 
 test: static chromium ## every static check and every test
@@ -36,20 +37,20 @@ check: static chromium ## every static check and the quick tests
 	@echo "  pytest, quick tests"
 	@$(PYTEST) -n 3 -m "not slow"
 
-bench: $(STAMP) ## measure how long a plan takes
+bench: $(INSTALLED) ## measure how long a plan takes
 	@$(BIN)/cede bench plan
 
-docs: $(STAMP) ## draw anew what the docs show of the code: reference, pictures, output
+docs: $(INSTALLED_DEV) ## draw anew what the docs show of the code: reference, pictures, output
 	@$(BIN)/python -m docs.generate
 
-lock: ## write requirements.lock anew (UPGRADE=1: with the newest versions)
+lock: ## write both locks anew (UPGRADE=1: with the newest versions)
 	@.ci/lock
 
 clean: ## remove the virtual environment and every cache
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-static: $(STAMP)
+static: $(INSTALLED_DEV)
 	@echo "  ruff check"
 	@$(BIN)/ruff check --no-cache --quiet
 	@echo "  ruff format"
@@ -62,6 +63,11 @@ static: $(STAMP)
 chromium:
 	@.ci/chromium
 
-$(STAMP): requirements.lock pyproject.toml .ci/venv
-	@.ci/venv $(VENV)
+# Who only runs Cede installs what it needs; tests and checks need more.
+$(INSTALLED): requirements.lock pyproject.toml .ci/venv
+	@.ci/venv $(VENV) requirements.lock
 	@touch $@
+
+$(INSTALLED_DEV): requirements-dev.lock pyproject.toml .ci/venv
+	@.ci/venv $(VENV) requirements-dev.lock
+	@touch $(INSTALLED) $@
