@@ -6,7 +6,20 @@ from collections.abc import Iterable
 
 from cede.engine.drive.leaving import KILL_AGAIN
 from cede.engine.drive.terms import Terms
-from cede.live.api import connections, events, hub, limits, logs, paging, stories, values, waiting, whatif, wrong_tokens
+from cede.live.api import (
+    bodies,
+    connections,
+    events,
+    hub,
+    limits,
+    logs,
+    paging,
+    stories,
+    values,
+    waiting,
+    whatif,
+    wrong_tokens,
+)
 from cede.live.broker import calls, entrance, service
 from cede.live.config import ServerConfig
 from cede.model.times import LONGEST, SECOND, format_duration, show_duration
@@ -136,7 +149,10 @@ def _edge() -> Iterable[tuple[str, str, str]]:
     yield _row("events that wait for one reader", hub.MOST_UNREAD)
     yield _row("for one event stream; readers come back by themselves", _seconds(events.LONGEST_S))
     yield from _configured("token_lifetime")
-    yield _row("wrong tokens of one address within a minute, before the next are not looked at", wrong_tokens.MOST)
+    yield _row(
+        "wrong tokens of one address within a minute, before only those are looked at that a server made",
+        wrong_tokens.MOST,
+    )
     yield _row("records of wrong tokens in the audit trail within a minute", wrong_tokens.MOST_WRITTEN)
 
 
@@ -146,6 +162,7 @@ def _submissions() -> Iterable[tuple[str, str, str]]:
     yield _row("characters of a path", values.MOST_PATH)
     yield _row("entries of one page of a list", paging.MOST_LISTED)
     yield _row("events of one story", stories.MOST_TOLD)
+    yield _row("members of one workload", bodies.MOST_MEMBERS)
     yield _row("nodes and members that a plan or a diff may add", whatif.MOST_ADDED)
     yield _row("bytes of a log in one answer", logs.MOST_BYTES)
     yield _row("to wait for more of a log in one request", _seconds(logs.LONGEST_WAIT_S))
@@ -154,6 +171,7 @@ def _submissions() -> Iterable[tuple[str, str, str]]:
 def _applications() -> Iterable[tuple[str, str, str]]:
     config = ServerConfig()
     yield _row("connections of applications to the broker at once", entrance.MOST)
+    yield _row("streams and calls at once, of one of these", service.MOST_STREAMS)
     yield _row("bytes of one message of an application", service.MOST_BYTES)
     yield _row("characters of the reason that an application gives", calls.MOST_WHY)
     yield _row("bytes of a log file before it is rotated; one older file is kept", config.log_limit, "log_limit")

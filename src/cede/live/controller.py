@@ -271,7 +271,7 @@ class Controller:
         self._executor.open(self._reporting)
         present, _ = self._in_force()
         self.adopted = len(present)
-        self.reconciler.compare(present)
+        self.reconciler.compare(present, {job.name: job.attempt for job in self._driver.jobs.values()})
         self._dispatch.start()
         self._dispatch.give(self._driver.outstanding(), {})
         self._wakes_at = self._clock.now()
@@ -484,6 +484,7 @@ class Controller:
         for _ in range(ATTEMPTS):
             aside = [_Ask(SetAside(name, why)) for name, why in sorted(self._aside.items())]
             filled = [_Ask(fills) for _, fills in sorted(self.reconciler.occupied.items())]
+            filled += [_Ask(runs) for _, runs in sorted(self.reconciler.found.items())]
             taken = [_Ask(Restarted()), *filled, *aside, *asks] if self._rebuilt else asks
             facts = [ask.fact for ask in taken]
             began = time.perf_counter()

@@ -10,9 +10,10 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from cede.engine.drive.facts import Exited, Fact, Occupied
+from cede.engine.drive.facts import Exited, Fact, Found, Occupied
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Kill
 from cede.live.executors.executor import Executor, Trace
@@ -40,7 +41,7 @@ class Orphan:
     recorded: bool = False
     """There is a record of its workload, which knows nothing of this attempt."""
     awaited: bool = False
-    """The record takes it over when it is given its room, in whose way it must not stand itself."""
+    """The record takes it over as soon as its room there is free."""
 
 
 class Reconciler:
@@ -54,12 +55,17 @@ class Reconciler:
         self._present: Mapping[str, Standing] = {}
         self.orphans: tuple[Orphan, ...] = ()
         self.occupied: Mapping[str, Occupied] = {}
-        """By node, what orphans fill of it."""
+        """By node, what orphans fill of it that no record takes over."""
+        self.found: Mapping[str, Found] = {}
+        """By workload, the orphan that its record takes over."""
         self.repaired = 0
         """How often a record differed from what was found, and was put right."""
 
-    def compare(self, present: Mapping[str, Standing]) -> None:
-        """Whatever is under way by these records is watched, or its end is reported; whatever else runs is judged."""
+    def compare(self, present: Mapping[str, Standing], under_way: Mapping[str, int] | None = None) -> None:
+        """Whatever is under way by these records is watched, or its end is reported; whatever else runs is judged.
+
+        `under_way`: workloads that may have had later attempts than these, as when the store was just opened.
+        """
         self._present = present
         without = self._executor.adopt({name: standing.attempt for name, standing in present.items()})
         for name in without:
@@ -67,7 +73,20 @@ class Reconciler:
                 log.warning("%s: its record says that it runs, and nothing of it is there", name)
                 self.repaired += 1
                 self._report(Exited(name, present[name].attempt, lost=True))
+        for name, attempt in (under_way or {}).items():
+            self._tell_past(name, attempt)
         self.look()
+
+    def _tell_past(self, name: str, after: int) -> None:
+        """Attempts that the record does not know and that are over by now are told of, in order."""
+        for past in self._executor.past(name, after):
+            stamp = past.trace.stamp
+            if stamp is not None and stamp.identity != self._store.lineage.stamp.identity:
+                return
+            log.warning("%s: attempt %d, which its record does not know, has ended", name, past.trace.attempt)
+            self.repaired += 1
+            nodes, attempt = past.trace.nodes, past.trace.attempt
+            self._report(Found(name, attempt, nodes, began=past.began, saved=past.saved, end=past.end))
 
     def look(self) -> None:
         """`orphans` are those that there are now."""
@@ -82,6 +101,21 @@ class Reconciler:
             for node in sorted(before.keys() | self.occupied.keys()):
                 if before.get(node) != (fills := self.occupied.get(node, Occupied(node))):
                     self._report(fills)
+            earlier, self.found = self.found, _found(orphans)
+            for name in sorted(earlier.keys() | self.found.keys()):
+                runs = self.found.get(name)
+                if runs is None:
+                    self._gone(earlier[name])
+                elif runs != earlier.get(name):
+                    self._report(runs)
+
+    def _gone(self, fact: Found) -> None:
+        """Its record has taken it over, or it runs no more."""
+        with suppress(UnreadableError):
+            record = self._store.workload(fact.name)
+            if record is not None and record.job.phase not in FINAL and record.job.attempt < fact.attempt:
+                self._tell_past(fact.name, record.job.attempt)
+        self._report(Found(fact.name))
 
     def problem(self) -> str:
         """In a sentence; empty if there are no orphans."""
@@ -130,9 +164,11 @@ class Reconciler:
             words = f"another store started it, and here is a workload of its name, which is {job.phase}"
             return Orphan(trace, words, recorded=True)
         if job.attempt < trace.attempt and not _cancelled_since(job, trace):
-            then = "it stays as it is" if job.phase in FINAL else "the record takes it over when it is given its room"
+            then = (
+                "it stays as it is" if job.phase in FINAL else "the record takes it over as soon as that room is free"
+            )
             words = f"it runs, and its record is {job.phase} and knows {job.attempt or 'no'} attempts; {then}"
-            return Orphan(trace, words, recorded=True, awaited=job.phase not in FINAL and not job.out_of_line)
+            return Orphan(trace, words, recorded=True, awaited=job.phase not in FINAL)
         log.warning("%s: attempt %d runs, and its record says that it is over: it is ended", trace.name, trace.attempt)
         self.repaired += 1
         self._executor.kill(Kill(trace.name, trace.attempt))
@@ -159,6 +195,15 @@ def _occupied(orphans: Iterable[Orphan]) -> Mapping[str, Occupied]:
             amounts.setdefault(node, Counter()).update(trace.requests)
         whole.update(trace.nodes if trace.exclusive else ())
     return {node: Occupied(node, dict(filled), node in whole) for node, filled in amounts.items()}
+
+
+def _found(orphans: Iterable[Orphan]) -> Mapping[str, Found]:
+    """Those that their records take over: their room is theirs until then."""
+    traces = [orphan.trace for orphan in orphans if orphan.trace.running and orphan.awaited]
+    return {
+        trace.name: Found(trace.name, trace.attempt, trace.nodes, dict(trace.requests), trace.exclusive)
+        for trace in traces
+    }
 
 
 def _without_record(trace: Trace, remembered: bool) -> str:

@@ -39,6 +39,7 @@ from cede.live.broker.secret import kept_secret
 from cede.live.broker.service import Broker
 from cede.live.config import ServerConfig, reloaded
 from cede.live.controller import Controller
+from cede.live.executors.local.answers import AnswerFiles
 from cede.live.executors.local.executor import LocalExecutor
 from cede.live.limits import check_limits, exceeding
 from cede.live.machine import gpu_ids, node_facts, this_machine
@@ -208,7 +209,7 @@ class LiveServer:
                 broker.forget(fact.name, fact.attempt)
             return stored
 
-        broker = Broker(report, secret, partial(_owners_of_jobs, store))
+        broker = Broker(report, secret, partial(_owners_of_jobs, store), AnswerFiles(place.path))
         address = broker.open(place.path, shared=os.geteuid() == 0)
         executor = LocalExecutor(
             place.path,

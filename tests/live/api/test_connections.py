@@ -19,9 +19,10 @@ from cede.live.api import connections, limits
 from cede.live.api.connections import Gate, Share, connection_limit
 from cede.live.api.limits import BoundedBodies
 from cede.live.api.problems import RefusedError
+from cede.live.api.tokens import new_token
 from cede.live.api.wrong_tokens import LOOPBACK, WrongTokens, address_of
 from cede.live.api.wrong_tokens import MOST as MOST_WRONG
-from tests.live.api.serving import DEADLINE_S, Running, serving
+from tests.live.api.serving import DEADLINE_S, USERS, Running, serving
 from tests.live.serving import serving as serving_all
 
 FILES = 256
@@ -245,6 +246,17 @@ def test_wrong_tokens_are_throttled_and_on_record_and_lock_nobody_out(tmp_path: 
         assert "refused unseen" in tried[-1].detail
 
 
+def test_a_token_that_a_server_made_is_let_in_however_much_others_guess(tmp_path: Path) -> None:
+    with serving(tmp_path) as made:
+        fresh = made.client().make_token("bob")["token"]
+        for number in range(MOST_WRONG):
+            wrong(made, f"guess-{number}")
+
+        assert wrong(made, new_token()) == "live.many-wrong-tokens"
+        answer = made.ask("GET", "/queues", None, headers={"Authorization": f"Bearer {fresh}"})
+        assert answer.status_code == 200
+
+
 def test_wrong_tokens_are_forgotten_and_not_all_written_down() -> None:
     now = [0.0]
     found = WrongTokens(lambda: now[0])
@@ -275,6 +287,28 @@ def test_idle_streams_of_some_lock_out_nobody(tmp_path: Path, monkeypatch: pytes
         assert [response.status_code for response in opened] == [200] * 7
         assert "live.crowded-out" in opened[0].read().decode()
         assert made.ask("GET", "/events?follow=true", "alice").status_code == 503
+
+
+def test_a_token_that_was_shown_before_it_was_revoked_opens_no_stream_after_that(tmp_path: Path) -> None:
+    with serving(tmp_path) as made:
+        number = next(token.id for token in made.server.store.tokens() if token.name == "alice")
+        made.client().revoke_token(number)
+
+        with pytest.raises(RefusedError) as caught, made.app.state.hub.reading("alice", number):
+            pass
+        assert (caught.value.status, caught.value.rule) == (401, "live.wrong-token")
+
+
+def test_a_stream_ends_when_its_reader_may_see_something_else(tmp_path: Path) -> None:
+    with serving(tmp_path) as made, streams(made, "root-admin", "bob") as (of_admin, of_bob):
+        users = [user.model_copy(update={"role": "user"}) if user.role == "admin" else user for user in USERS]
+        made.server.config = made.server.config.model_copy(update={"users": tuple(users)})
+        made.submit("alice", name="top-secret").raise_for_status()
+
+        told = of_admin.read().decode()
+        assert "live.rights-changed" in told
+        assert "top-secret" not in told
+        assert not of_bob.is_closed
 
 
 def test_a_revoked_token_ends_its_streams_at_once(tmp_path: Path) -> None:

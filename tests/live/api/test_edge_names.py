@@ -132,6 +132,17 @@ def test_no_answer_names_what_its_reader_may_not_see(tmp_path: Path, doctrine: s
         assert hidden.replace("top-secret", "nothing") == absent
 
 
+def test_who_has_no_token_is_told_of_troubles_without_names(tmp_path: Path) -> None:
+    with serving(tmp_path, cluster=ASLEEP) as made:
+        made.submit("alice", name="top-secret").raise_for_status()
+        made.server.controller.problem = "a plan was not carried out: top-secret is on n1 twice"  # type: ignore[attr-defined]
+
+        for told in (made.ask("GET", "/health", None).json()["problems"], made.client("eve").server()["problem"]):
+            assert "top-secret" not in str(told)
+            assert "is on n1 twice" in str(told)
+        assert "top-secret is on n1 twice" in made.client().server()["problem"]
+
+
 def test_a_plan_that_hides_names_decides_the_same(tmp_path: Path) -> None:
     with serving(tmp_path) as made:
         for number, user in enumerate(["alice", "eve", "alice", "eve"]):
@@ -166,6 +177,22 @@ def test_half_a_character_is_refused_wherever_it_comes_in(
     for content in (json.dumps(given).encode(), json.dumps(given, ensure_ascii=False).encode("utf-8", "surrogatepass")):
         answer = running.ask("POST", path, content=content, headers={"Content-Type": "application/json"})
         assert (answer.status_code, answer.json()["errors"][0]["place"]) == (422, place)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
+def test_half_a_character_in_another_encoding_is_refused_too(running: Running, encoding: str) -> None:
+    given = {"command": ["true"], "cwd": "/tmp", "constraints": {"labels": {"zone": LONE}}}
+    for text in (json.dumps(given), json.dumps(given, ensure_ascii=False)):
+        content = text.encode(encoding, "surrogatepass")
+        answer = running.ask("POST", "/workloads", content=content, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["rule"]) == (400, "live.unreadable")
+
+
+def test_a_body_may_begin_with_the_mark_of_its_encoding(running: Running) -> None:
+    content = json.dumps({"command": ["true"], "cwd": "/tmp"}).encode("utf-8-sig")
+    answer = running.ask("POST", "/workloads", content=content, headers={"Content-Type": "application/json"})
+
+    assert answer.status_code == 201
 
 
 def test_a_whole_character_beyond_the_first_plane_is_taken(running: Running) -> None:

@@ -1,10 +1,11 @@
 """Tokens expire, are renewed, and say so."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from cede.live.api.tokens import first_token, hash_of
+from cede.live.api.tokens import KnownTokens, first_token, hash_of
 from cede.live.client import Client, ClientError
 from cede.live.store.store import Store
 from cede.model.times import SECOND, parse_time
@@ -60,6 +61,34 @@ def test_an_admin_renews_any_token_and_everybody_its_own(running: Running) -> No
     by_admin = running.client().renew_token(other["id"])
     assert parse_time(str(by_admin["expires"])) - parse_time(made["at"]) >= 90 * DAY
     own.close()
+
+
+def test_nobody_but_an_admin_renews_a_token_for_longer_than_a_new_one_stands(running: Running) -> None:
+    made = running.client().make_token("bob", expires_in="24h")
+    own = Client(running.url, made["token"])
+
+    with pytest.raises(ClientError, match="more than the 2160h") as caught:
+        own.renew_token(made["id"], expires_in="2161h")
+    assert (caught.value.status, caught.value.rule) == (403, "live.above-limit")
+    assert running.client().renew_token(made["id"], expires_in="2161h")["id"] == made["id"]
+    own.close()
+
+
+def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_remembered(tmp_path: Path) -> None:
+    store = Store.open(f"sqlite:///{tmp_path / 'cede.db'}")
+    number = store.add_token("hash", "tom", "user", (), 7)
+    known = KnownTokens(store)
+
+    async def meanwhile() -> list[bool]:
+        looking = asyncio.create_task(known.holder("hash"))
+        await asyncio.sleep(0)  # it is being looked up
+        store.revoke(number)
+        known.clear()
+        await looking
+        return [await known.holder("hash") is None]
+
+    assert asyncio.run(meanwhile()) == [True]
+    store.close()
 
 
 def test_what_is_revoked_or_never_expires_is_not_renewed(running: Running) -> None:

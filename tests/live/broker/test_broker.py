@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from cede.checkpoint.wire import checkpoint_pb2 as pb
 from cede.engine.drive.facts import Checkpointed, CheckpointFailed, Deferral, Fact, Heard
 from cede.engine.drive.orders import Hint
 from cede.live.broker.attempts import Estimate
-from cede.live.broker.service import Broker
+from cede.live.broker.service import MOST_STREAMS, Broker
 from tests.live.broker.client import Client, Stream, connected
 from tests.live.broker.peers import SECRET, eventually
 
@@ -24,10 +25,11 @@ INVALID, EARLY = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECON
 class Desk:
     """A broker, what it reported, and a connection to it."""
 
-    def __init__(self, broker: Broker, facts: list[Fact], client: Client) -> None:
+    def __init__(self, broker: Broker, facts: list[Fact], client: Client, address: str) -> None:
         self.broker = broker
         self.facts = facts
         self.client = client
+        self.address = address
 
     def member(self, number: int = 0, size: int = 1, name: str = "job", attempt: int = 1) -> pb.Member:
         token = self.broker.token(name, attempt)
@@ -44,8 +46,9 @@ class Desk:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     facts: list[Fact] = []
     broker = Broker(facts.append, SECRET)
-    with connected(broker.open(tmp_path)) as client:
-        yield Desk(broker, facts, client)
+    address = broker.open(tmp_path)
+    with connected(address) as client:
+        yield Desk(broker, facts, client, address)
     broker.close()
 
 
@@ -194,6 +197,17 @@ def test_what_nobody_can_mean_is_refused(case: Any, desk: Desk) -> None:
     assert desk.facts == []
 
 
+def test_one_connection_has_only_so_many_streams(desk: Desk) -> None:
+    members = [desk.member(number, 2 * MOST_STREAMS) for number in range(2 * MOST_STREAMS)]
+    for member in members:
+        assert desk.register(member) == OK
+    streams = [desk.client.hints(member) for member in members]
+    desk.broker.hint(Hint("job", 1, 1, leaving=False))
+
+    eventually(lambda: sum(1 in stream.numbers for stream in streams) == MOST_STREAMS, "as many hear as may")
+    assert sum(map(len, desk.broker._streams.values())) == MOST_STREAMS
+
+
 def test_a_member_beyond_the_size_is_refused(desk: Desk) -> None:
     assert desk.register(desk.member(2, 2)) == INVALID
     assert desk.register(desk.member(0, 2**31)) == INVALID
@@ -235,10 +249,12 @@ def test_many_listeners_cost_no_threads(desk: Desk) -> None:
     members = [desk.member(number, 40) for number in range(40)]
     for member in members:
         desk.register(member)
-    heard = [desk.client.hints(member) for member in members]
-    # Who comes at the very moment of the hint may be told twice.
-    eventually(lambda: all(reached(desk, each) for each in heard), "the streams are open")
-    desk.broker.hint(Hint("job", 1, 1, leaving=False))
-    eventually(lambda: all(each.numbers == [1] for each in heard), "everybody hears")
-    # One thread for each stream is the client's, and gRPC's client has one more for all of them.
-    assert threading.active_count() <= before + 40 + 2
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connected(desk.address)) for _ in range(4)]
+        heard = [clients[number % 4].hints(member) for number, member in enumerate(members)]
+        # Who comes at the very moment of the hint may be told twice.
+        eventually(lambda: all(reached(desk, each) for each in heard), "the streams are open")
+        desk.broker.hint(Hint("job", 1, 1, leaving=False))
+        eventually(lambda: all(each.numbers == [1] for each in heard), "everybody hears")
+        # One thread for each stream is the clients', and gRPC has one more for each of these, and one for all.
+        assert threading.active_count() <= before + 40 + 4 + 1

@@ -95,6 +95,21 @@ def test_an_account_without_a_job_is_not_let_in(folder: Path, owners: tuple[int,
     assert (asyncio.run(asked(folder, owners, NOBODY)) == b"hello") is heard
 
 
+@ROOT_ONLY
+def test_an_account_whose_jobs_are_over_is_not_let_in_any_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cede.live.broker.entrance.OWNERS_FOR_S", 0.0)
+    owners = [NOBODY]
+
+    async def twice() -> tuple[bytes, bytes]:
+        async with guarded(folder, owners) as front:
+            during = await asyncio.to_thread(as_account, NOBODY, lambda: says_hello(front))
+            owners.clear()
+            return during, await asyncio.to_thread(as_account, NOBODY, lambda: says_hello(front))
+
+    during, after = asyncio.run(twice())
+    assert (during, after == b"hello") == (b"hello", False)
+
+
 def test_the_servers_own_account_is_let_in(folder: Path) -> None:
     assert asyncio.run(asked(folder, (), os.geteuid())) == b"hello"
 

@@ -34,6 +34,10 @@ def test_ps_lists_what_is_under_way_unless_all_is_asked_for(call: Call) -> None:
     assert "over " in call("ps", "--all").out
     assert [job["name"] for job in call("ps", "--json", "--mine").data] == ["under-way"]
     assert call("ps", "--state", "suspended").out == "There are no workloads.\n"
+    newest = call("ps", "--all", "--limit", "1").out
+    assert ("under-way" in newest, "over " in newest) == (True, False)
+    assert newest.splitlines()[-1].startswith("There are older ones: --limit N shows more")
+    assert "There are older ones" not in call("ps", "--all").out
     until(lambda: bool(call("status", "under-way", "--json").data["state"] == "running"))
     assert call("cancel", "under-way").code == 0
     assert call("wait", "under-way").code == 143

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cede.live.client import Client
 from cede.live.config import ServerLimits
 from tests.live.scenarios.scripts import DEAF, SAVES, SAVING
 from tests.live.scenarios.twin import assert_replays
@@ -63,7 +64,11 @@ def test_what_is_stored_above_a_new_maximum_runs_on_with_that_maximum_and_says_s
         says = (
             "grace_period 590h is 30s from now on (limits.grace_period)"  # the server gives 30 s to who asks for none
         )
-        assert any(says in notice for notice in live.client.server()["notices"])
+        assert any(says in notice and notice.startswith("old was") for notice in live.client.server()["notices"])
+        stranger = Client(live.client.url, live.client.make_token("eve")["token"])
+        [notice] = [notice for notice in stranger.server()["notices"] if says in notice]
+        assert notice.startswith("hidden-")
+        stranger.close()
         assert any(says in event["why"] for event in live.events("old"))
         live.client.cancel("old")
         assert "with 30s before it is killed" in live.client.job("old")["why"]

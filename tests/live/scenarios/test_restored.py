@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import sys
 import time
 from contextlib import closing
 from datetime import datetime
@@ -13,6 +14,7 @@ import pytest
 
 from cede.live.client.errors import ClientError
 from cede.live.errors import UnavailableError
+from tests.live.scenarios.scripts import ENDING, LET_GO, SAVES, answering
 from tests.live.scenarios.twin import assert_replays
 from tests.live.serving import Live, alive, cluster_of, serving, until
 
@@ -329,3 +331,139 @@ def test_records_that_are_compared_all_the_time_keep_no_order_waiting(tmp_path: 
             live.shell(f"job-{number}", "true", cpu=1)
         for number in range(5):
             live.completed(f"job-{number}")
+
+
+def test_who_left_as_it_was_once_asked_to_did_not_complete_though_its_restored_record_knows_nothing(
+    tmp_path: Path,
+) -> None:
+    """It heard that it was to leave; then that was taken back, and it left all the same when it had saved."""
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    leaves = answering(f'echo heard; {LET_GO}; put done "$hint"; exit 0')
+    with serving(data, cluster_of("n1")) as live:
+        live.runs("first", STAYS, "pid ", cpu=4, priority=9)
+        live.shell("job", leaves, checkpoint=SAVES, times={"checkpoint_timeout": 300})
+        copy_store(data, copy)
+        live.client.cancel("first")
+        live.said("job", "ready")
+        live.wait("job", "running")
+        urgent = live.preempt("job")
+        live.said("job", "heard")
+        live.client.cancel(urgent)
+        hint = data / "jobs" / "job" / "attempts" / "1" / "0" / "hint.json"
+        until(lambda: '"leaving":false' in hint.read_text().replace(" ", ""))
+        time.sleep(0.5)  # its supervisor has heard of it too
+        live.stop()
+        live.let_go("job")
+        until((data / "jobs" / "job" / "attempts" / "1" / "0" / "exit.json").exists)
+        put_back(data, copy)
+        live.start()
+
+        live.happened("job", "suspend")
+        assert live.said("job", "ready 2")
+        live.client.cancel("job")
+
+
+GRPC_LEAVES = """
+import sys, time
+from pathlib import Path
+from cede.checkpoint import listening
+with listening() as ck:
+    print("ready", ck.attempt, flush=True)
+    while not ck.wait(60):
+        pass
+    print("heard", flush=True)
+    go = ck.directory / "go"
+    while sys.argv[1] == "late" and not go.exists():
+        time.sleep(0.02)
+    ck.done()
+"""
+
+
+@pytest.mark.parametrize("when", ["late", "soon"])
+def test_an_answer_over_grpc_that_a_restored_record_does_not_know_is_no_end(tmp_path: Path, when: str) -> None:
+    """`late`: when its leaving had been taken back already."""
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    checkpoint = {"mode": "manual", "protocol": "grpc"}
+    with serving(data, cluster_of("n1")) as live:
+        live.runs("first", STAYS, "pid ", cpu=4, priority=9)
+        command = (sys.executable, "-c", GRPC_LEAVES, when)
+        live.submit("job", *command, checkpoint=checkpoint, times={"checkpoint_timeout": 300})
+        copy_store(data, copy)
+        live.client.cancel("first")
+        live.said("job", "ready")
+        live.wait("job", "running")
+        urgent = live.preempt("job")
+        live.said("job", "heard")
+        if when == "late":
+            live.client.cancel(urgent)
+            live.happened("job", "withdraw")
+            live.let_go("job")
+        until((data / "jobs" / "job" / "attempts" / "1" / "0" / "exit.json").exists)
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        live.happened("job", "suspend")
+        assert live.said("job", "ready 2")
+        live.client.cancel("job")
+
+
+@pytest.mark.parametrize("restores", [1, 2])
+def test_who_waits_by_a_restored_record_and_runs_keeps_its_room(tmp_path: Path, restores: int) -> None:
+    """Who stood ahead of it was cancelled since: by the copy that one is next for the room in which it runs."""
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("first", STAYS, cpu=3)
+        live.wait("first", "running")
+        live.shell("ahead", STAYS, cpu=4, priority=20, preempts=False)
+        live.shell("job", STAYS, cpu=3, preempts=False)
+        copy_store(data, copy)
+        live.client.cancel("ahead")
+        live.client.cancel("first")
+        pid = pid_of(live, "job")
+        for _ in range(restores):
+            live.stop()
+            put_back(data, copy)
+            live.start()
+
+            assert live.wait("job", "running")["attempt"] == 1
+            assert live.client.job("ahead")["state"] == "pending"
+            assert alive(pid)
+            assert live.node("n1")["workloads"] == ["job"]
+            assert not live.node("n1")["occupied"].get("cpu")
+        live.client.cancel("job")
+        live.wait("ahead", "running")
+    assert_replays(data)
+
+
+def test_who_waits_by_a_restored_record_and_has_ended_has_its_end_though_there_is_no_room(tmp_path: Path) -> None:
+    """It left with its checkpoint, went on from it, and ended: all of that, and nobody had to make way for it."""
+    data, copy = tmp_path / "data", tmp_path / "copy.db"
+    with serving(data, cluster_of("n1")) as live:
+        live.shell("first", STAYS, cpu=4)
+        live.wait("first", "running")
+        live.shell("job", ENDING, checkpoint=SAVES)
+        live.shell("failing", "exit 7", cpu=1)
+        copy_store(data, copy)
+        live.client.cancel("first")
+        live.said("job", "ready")
+        live.wait("job", "running")
+        live.client.suspend("job")
+        live.wait("job", "suspended")
+        live.client.resume("job")
+        then = live.completed("job")
+        assert live.end("failing")["exit_code"] == 7
+        live.runs("last", STAYS, "pid ", cpu=4)
+        live.stop()
+        put_back(data, copy)
+        live.start()
+
+        assert live.node("n1")["occupied"]["cpu"] == 4
+        now = live.completed("job")
+        assert [now[key] for key in ("attempt", "began", "ended")] == [
+            then[key] for key in ("attempt", "began", "ended")
+        ]
+        assert live.end("failing")["exit_code"] == 7
+        assert live.signals("job").count("began") == 2
+        live.client.end_orphan("last")
+    assert_replays(data)

@@ -8,7 +8,7 @@ from cede.engine.drive.facts import AskCheckpoint, Checkpointed, Estimated
 from cede.model.times import SECOND
 from cede.state.columns import NEVER
 from tests.drive_world import World
-from tests.unit.drive.worlds import nodes, terms
+from tests.unit.drive.worlds import nodes, survives_restart, terms
 
 SAVES = {"mode": "manual"}
 
@@ -38,6 +38,19 @@ def test_nothing_is_known_of_the_first() -> None:
     takes, words = expected(made, "first")
     assert takes is None
     assert "assumed" in words
+
+
+@pytest.mark.parametrize(("mode", "timeout", "takes"), [("manual", 4, 4), ("auto", 4, 4), ("auto", 400, None)])
+def test_nobody_is_assumed_to_need_longer_than_the_timeout(mode: str, timeout: int, takes: int | None) -> None:
+    made = nodes(16)
+    made.run("first", terms=terms(checkpoint_timeout=timeout), cpu=1, checkpoint={"mode": mode})
+    words = "saving takes 4s, all the time that it is given for that, for nothing was measured yet"
+    found, said = expected(made, "first")
+    assert (found, said == words) == (takes, takes is not None)
+    survives_restart(made)
+    measured(made, "first", 3)
+
+    assert expected(made, "first") == (3, "saving takes 3s, as it took the last time")
 
 
 def test_what_was_measured_of_it_counts_first() -> None:

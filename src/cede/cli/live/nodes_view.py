@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cede.cli.live.bars import bar, level, nano
-from cede.cli.live.shown import NOTHING, amount, amounts, state
+from cede.cli.live.shown import NOTHING, amount, amounts, shortened, state
 from cede.cli.output import listed, text
 from cede.model.resources import is_gpu
 
@@ -24,6 +24,8 @@ GAP = 3
 WHO = 9
 """What is left for the names of workloads, at least: as much as its title takes."""
 NAMES = (20, 14, 10, 8)
+QUEUE = 28
+"""Letters of a queue's name, with how far it is set in."""
 LIMITS: tuple[tuple[str, Literal["guaranteed", "max"]], ...] = (("guaranteed", "guaranteed"), ("most", "max"))
 
 
@@ -82,7 +84,7 @@ def nodes_table(
     made.add_column("workloads", no_wrap=True, overflow="ellipsis", **last)
     for node in nodes:
         made.add_row(
-            text(node["name"], "bold"),
+            text(shortened(node["name"], shown.name), "bold"),
             state(node["state"]),
             *(_filled(node, resource, shown.cells) for resource in shown.resources),
             text(_who(node)),
@@ -122,7 +124,7 @@ def _who(node: Node) -> str:
 def queues_table(queues: Sequence[tuple[int, Queue]], *, bare: bool = False, title: str = "queue") -> Table:
     """One line a queue, in the order of `tree_order`."""
     made = _table(bare)
-    made.add_column(title, no_wrap=True, overflow="ellipsis", max_width=28)
+    made.add_column(title, no_wrap=True, overflow="ellipsis", max_width=QUEUE)
     for label in ("running", "held", "waiting"):
         made.add_column(label, justify="right", no_wrap=True)
     limits = [(label, key) for label, key in LIMITS if any(queue[key] for _, queue in queues)]
@@ -130,7 +132,7 @@ def queues_table(queues: Sequence[tuple[int, Queue]], *, bare: bool = False, tit
         made.add_column(label, no_wrap=bare, overflow="ellipsis" if bare else "fold", ratio=1)
     for depth, queue in queues:
         made.add_row(
-            text(f"{'  ' * depth}{queue['name']}", "bold"),
+            text(f"{'  ' * depth}{shortened(queue['name'], max(2, QUEUE - 2 * depth))}", "bold"),
             str(queue["running"]),
             _count(queue["held"], "magenta"),
             _count(queue["pending"], "cyan"),

@@ -47,9 +47,9 @@ def ps(
     states = _wanted(state, every)
     with connected(url, token, data) as client:
 
-        def look() -> list[Workload]:
+        def look(most: int = limit) -> list[Workload]:
             users = [client.server()["you"]["name"]] if mine else []
-            return client.jobs(state=states, queue=queue, user=users, limit=limit)
+            return client.jobs(state=states, queue=queue, user=users, limit=most)
 
         if json:
             emit_json(look())
@@ -58,7 +58,9 @@ def ps(
         else:
             from cede.cli.live.workloads_view import print_workloads
 
-            print_workloads(console(), look(), everything=every or bool(state))
+            found = look(limit + 1)  # whether there is one more
+            more = len(found) > limit
+            print_workloads(console(), found[:limit], everything=every or bool(state), more=more)
 
 
 def _wanted(state: list[str] | None, every: bool) -> list[str]:

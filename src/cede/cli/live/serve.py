@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cede.cli.options import DEFAULT_SIZE, Doctrine, MaxSize, example
+from cede.model.errors import CedeError
 
 if TYPE_CHECKING:
     from cede.live.config import ServerConfig
@@ -80,7 +83,23 @@ def serve(
     document = served_document(cluster, nodes, doctrine, max_size)
     # It tells when it is up; nobody may wait for the buffer to be full.
     server = LiveServer(settings, document, nodes=nodes or 1)
-    server.run(lambda ready: _tell(ready, settings, json=json), None if config is None else read)
+    with _saying_what_lacks(settings):
+        server.run(lambda ready: _tell(ready, settings, json=json), None if config is None else read)
+
+
+@contextmanager
+def _saying_what_lacks(settings: ServerConfig) -> Iterator[None]:
+    """A server that ends because nothing can be written to its data directory says so, whatever failed by that."""
+    from cede.live.place import data_directory
+    from cede.live.space import lacks
+    from cede.live.store.errors import StoreError
+
+    try:
+        yield
+    except (OSError, StoreError) as error:
+        if not isinstance(error, BrokenPipeError) and (reason := lacks(settings.data or data_directory())):
+            raise CedeError(reason) from error
+        raise
 
 
 def served_document(cluster: str | None, nodes: int | None, doctrine: str | None, max_size: str) -> ClusterFile | None:

@@ -33,6 +33,14 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP = 1024
 
 
+def shortened(name: str, most: int) -> str:
+    """The name in so many letters; its end stays, by which those that begin alike are told apart."""
+    if len(name) <= most:
+        return name
+    end = most // 2
+    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
+
+
 def now() -> int:
     """Microseconds since 1970."""
     from cede.engine.clock import WallClock

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cede.cli.live.bars import LEGEND, nano
 from cede.cli.live.nodes_view import nodes_table, queues_table, tree_order
-from cede.cli.live.shown import clock, maybe, now, since, state, where
+from cede.cli.live.shown import clock, maybe, now, shortened, since, state, where
 from cede.cli.live.story import moved, sentence
 from cede.cli.live.workloads_view import asked, remark
 from cede.cli.output import number, text
@@ -27,6 +27,8 @@ PARTS = ("nodes", "queues", "running", "waiting", "events")
 ORDERS = ("age", "priority", "name", "gpu", "cpu")
 TALL = 20
 """From so many lines on there is one for the legend."""
+NAME, EVENT = 24, 20
+"""Letters of a workload's name, and of one in a line about an event."""
 LEAST = 2
 """Lines that a part keeps while another is scrolled, if it has so many."""
 
@@ -209,11 +211,11 @@ def _table(*columns: tuple[str, int | None]) -> Table:
 
 def _running(jobs: Sequence[Workload], width: int, title: str) -> Table:
     wide = width >= WIDE
-    made = _table((title, 24), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("", 0))
+    made = _table((title, NAME), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("", 0))
     at = now()
     for job in jobs:
         made.add_row(
-            text(job["name"], "bold"),
+            text(shortened(job["name"], NAME), "bold"),
             state(job["state"]),
             maybe(job["priority"]),
             since(job["began"] or job["since"], at),
@@ -225,12 +227,14 @@ def _running(jobs: Sequence[Workload], width: int, title: str) -> Table:
 
 def _waiting(jobs: Sequence[Workload], width: int, title: str) -> Table:
     wide = width >= WIDE
-    made = _table((title, 24), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("why", 0))
+    made = _table(
+        (title, NAME), ("state", None), ("prio", None), ("for", None), *_if(wide, ("asks for", 30)), ("why", 0)
+    )
     at = now()
     for job in jobs:
         held = f"room on {where(job['nodes'])} until {where(job['waits_for'])} left"
         made.add_row(
-            text(job["name"], "bold"),
+            text(shortened(job["name"], NAME), "bold"),
             state(job["state"]),
             maybe(job["priority"]),
             since(job["since"], at),
@@ -241,10 +245,11 @@ def _waiting(jobs: Sequence[Workload], width: int, title: str) -> Table:
 
 
 def _events(events: Sequence[Event], width: int, title: str) -> Table:
-    made = _table((title, None), ("", 20), ("", None), ("", 0))
+    made = _table((title, None), ("", EVENT), ("", None), ("", 0))
     for event in events:
         went = moved(event) if width >= WIDE else state(event["after"])
-        made.add_row(text(clock(event["at"])[:8], "dim"), text(event["workload"]), went, text(sentence(event)))
+        name = shortened(event["workload"], EVENT)
+        made.add_row(text(clock(event["at"])[:8], "dim"), text(name), went, text(sentence(event)))
     return made
 
 

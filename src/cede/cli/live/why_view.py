@@ -50,15 +50,28 @@ def _began(found: Why) -> str:
 def _timeline(story: list[Told], width: int) -> object:
     from rich.table import Table
 
-    first = instant(story[0]["at"])
+    clocks = _clocks(story)
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True, style="dim")
     made.add_column(no_wrap=True, style="dim", justify="right")
     made.add_column(overflow="fold", ratio=1)
-    for one in story:
-        passed = f"+{(instant(one['at']) - first) / 1e6:.2f} s"
+    for one, at in zip(story, clocks, strict=True):
+        passed = f"+{max(0, at - clocks[0]) / 1e6:.2f} s"
         made.add_row(*([clock(one["at"])] if width >= 100 else [""]), passed, _line(one))
     return made
+
+
+def _clocks(story: list[Told]) -> list[int]:
+    """When each line happened, by the scheduler's clock: the wall clock may have been set in the midst of the story.
+
+    A decision has the time of the events of its step.
+    """
+    known = {event["at"]: event["clock"] for one in story if (event := one["event"]) is not None}
+    found: list[int] = []
+    for one in story:
+        before = found[-1] if found else min(known.values(), default=0)
+        found.append(known.get(one["at"], before))
+    return found
 
 
 def _line(one: Told) -> Text:

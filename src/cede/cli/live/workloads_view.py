@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cede.cli.live.shown import NOTHING, STATE_STYLES, amounts, maybe, now, since, state, where
+from cede.cli.live.shown import NOTHING, STATE_STYLES, amounts, maybe, now, shortened, since, state, where
 from cede.cli.output import cut, number, text
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ VERY_WIDE = 150
 PRESENT = ("starting", "running", "checkpointing", "preempting", "cancelling")
 
 
-def print_workloads(out: Console, jobs: Sequence[Workload], *, everything: bool) -> None:
-    """The table, and a line that counts."""
+def print_workloads(out: Console, jobs: Sequence[Workload], *, everything: bool, more: bool = False) -> None:
+    """The table, and a line that counts; `more`: there are older ones too."""
     if not jobs:
         out.print(text("There are no workloads." if everything else "Nothing is under way. (--all shows what ended.)"))
         return
@@ -31,7 +31,10 @@ def print_workloads(out: Console, jobs: Sequence[Workload], *, everything: bool)
     counts = Counter(job["state"] for job in jobs)
     out.print()
     words = [f"{count:,} {word}" for word, count in sorted(counts.items(), key=lambda one: _order(one[0]))]
-    out.print(text(f"{number(len(jobs), 'workload')}: {', '.join(words)}", "dim"))
+    which = f"the newest {number(len(jobs), 'workload')}" if more else number(len(jobs), "workload")
+    out.print(text(f"{which}: {', '.join(words)}", "dim"))
+    if more:
+        out.print(text("There are older ones: --limit N shows more, --state STATE those of one state.", "yellow"))
 
 
 def _order(word: str) -> int:
@@ -44,14 +47,15 @@ def workloads_table(jobs: Sequence[Workload], width: int, most: int | None = Non
     from rich.table import Table
 
     wide, very_wide = width >= WIDE, width >= VERY_WIDE
+    name, queue = (36, 20) if wide else (22, 10)
     made = Table(
         box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2, 0, 0), expand=True
     )
-    made.add_column("name", no_wrap=True, overflow="ellipsis", max_width=36 if wide else 22)
+    made.add_column("name", no_wrap=True, overflow="ellipsis", max_width=name)
     made.add_column("state", no_wrap=True)
     if wide:
         made.add_column("user", no_wrap=True, overflow="ellipsis", max_width=12)
-    made.add_column("queue", no_wrap=True, overflow="ellipsis", max_width=20 if wide else 10)
+    made.add_column("queue", no_wrap=True, overflow="ellipsis", max_width=queue)
     made.add_column("prio", justify="right", no_wrap=True)
     made.add_column("for", justify="right", no_wrap=True)
     if wide:
@@ -62,10 +66,10 @@ def workloads_table(jobs: Sequence[Workload], width: int, most: int | None = Non
     at = now()
     for job in jobs[:most]:
         made.add_row(
-            text(job["name"], "bold"),
+            text(shortened(job["name"], name), "bold"),
             state(job["state"]),
             *([text(job["user"])] if wide else []),
-            text(maybe(job["queue"])),
+            text(shortened(maybe(job["queue"]), queue)),
             maybe(job["priority"]),
             since(job["since"], at),
             *([text(asked(job))] if wide else []),

@@ -267,33 +267,33 @@ def put_node(roll: Roll, fact: PutNode) -> None:
     """A node joined, or changed."""
     _try(roll, NodePut(fact.node))
     roll.nodes[fact.node.name] = fact.node
-    if (filled := roll.occupied.get(fact.node.name)) is not None:
-        _fill(roll, filled)
+    if fact.node.name in roll.occupied or any(fact.node.name in found.nodes for found in roll.found.values()):
+        fill(roll, fact.node.name)
 
 
 def occupy(roll: Roll, fact: Occupied) -> None:
     """Room that work without a record fills is nobody else's; whoever has it already keeps it."""
     if fact.node not in roll.nodes:
         raise RefusedError(rules.UNKNOWN, unknown=True, what="node", name=fact.node)
-    roll.occupied[fact.node] = fact
-    _fill(roll, fact)
-    if not (fact.amounts or fact.whole):
-        del roll.occupied[fact.node]
+    if fact.amounts or fact.whole:
+        roll.occupied[fact.node] = fact
+    else:
+        roll.occupied.pop(fact.node, None)
+    fill(roll, fact.node)
 
 
-def vacate(roll: Roll) -> None:
-    """Nothing is known of work without a record, until somebody says so."""
-    for name in sorted(roll.occupied):
-        occupy(roll, Occupied(name))
-
-
-def _fill(roll: Roll, fact: Occupied) -> None:
+def fill(roll: Roll, name: str) -> None:
     """The node as it stands, with so much more of it occupied than its entry says."""
-    node, state = roll.nodes[fact.node], roll.state
-    row, nodes = state.node_index[fact.node], state.nodes
-    occupied = dict(node.capacity if fact.whole else node.occupied)
-    for name, nano in fact.amounts.items() if not fact.whole else ():
-        occupied[name] = occupied.get(name, 0) + nano
+    node, state = roll.nodes[name], roll.state
+    row, nodes = state.node_index[name], state.nodes
+    filled = roll.occupied.get(name)
+    found = [(fact, fact.nodes.count(name)) for fact in roll.found.values() if name in fact.nodes]
+    whole = (filled is not None and filled.whole) or any(fact.whole for fact, _ in found)
+    occupied = dict(node.capacity if whole else node.occupied)
+    parts = [] if filled is None else [(filled.amounts, 1)]
+    for amounts, count in () if whole else [*parts, *((fact.amounts, members) for fact, members in found)]:
+        for resource, nano in amounts.items():
+            occupied[resource] = occupied.get(resource, 0) + nano * count
     holder, since = int(nodes.reserved_for[row]), int(nodes.reserved_since[row])
     clocks = {clock: int(getattr(nodes, clock)[row]) for clock in CLOCKS}
     stands: dict[str, object] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cede.doctrines.parts.cost import ASSUMED, Assumed
 from cede.engine.drive.job import Job
 from cede.model.times import about
 from cede.model.value import value
@@ -34,7 +35,9 @@ class CheckpointTimes:
     need longer than its timeout: who claims more would buy protection with it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, assumed: Assumed = ASSUMED) -> None:
+        self._assumed = assumed
+        """What the doctrine takes where nothing is known."""
         self._measured: dict[str, int] = {}
         self._unmeasured: dict[str, dict[str, Job]] = {}
         """By app and by user, workloads of which nothing was measured themselves."""
@@ -79,6 +82,8 @@ class CheckpointTimes:
                 return Estimate(min(self._measured[owner], most), f"as others of the {kind} {name} took")
         if entry.time is not None:
             return Estimate(min(entry.time, most), "as its owner says")
+        if most < (self._assumed.manual if entry.mode == "manual" else self._assumed.auto):
+            return Estimate(most, "all the time that it is given for that, for nothing was measured yet")
         return Estimate(None, "how long saving takes is assumed, for nothing was measured yet")
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cede.engine.drive import asks, rules
+from cede.engine.drive import asks, found, rules
 from cede.engine.drive.asks import RefusedError
 from cede.engine.drive.deciding import decide, tell_why
 from cede.engine.drive.ends import exited
@@ -21,6 +21,7 @@ from cede.engine.drive.facts import (
     Estimated,
     Exited,
     Fact,
+    Found,
     Heard,
     Occupied,
     PutNode,
@@ -213,8 +214,12 @@ class Driver:
         if roll.agenda and roll.agenda[0][0] <= roll.now:
             for job in roll.due():
                 self._look(job)
+        if roll.found and roll.dirty:
+            found.take_over(roll)
         if roll.recounted:
             settle(roll)
+        if roll.found:
+            found.keep_out(roll)
         wakes_at = self._wakes_at
         if roll.dirty or (wakes_at is not None and wakes_at <= roll.now):
             wakes_at = self._wakes_at = decide(roll)
@@ -245,7 +250,7 @@ class Driver:
         What work without a record fills may be why one of them finds no room, and that does not stay: then all wait.
         """
         roll = self._roll
-        if roll.occupied:
+        if roll.occupied or roll.found:
             return
         not_taken = {refusal.fact for refusal in roll.step.refusals}
         for number, fact in enumerate(facts):
@@ -279,12 +284,14 @@ class Driver:
                 asks.put_node(roll, fact)
             case Occupied():
                 asks.occupy(roll, fact)
+            case Found():
+                found.find(roll, fact)
             case PutQueue():
                 asks.put_queue(roll, fact)
             case SetAside():
                 asks.set_aside(roll, fact)
             case Restarted():
-                asks.vacate(roll)
+                found.vacate(roll)
                 recall(roll, kept_of(roll))
                 roll.dirty = True
                 look_again(roll)

@@ -105,7 +105,7 @@ def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
         if (named and (fact.told or fact.lost)) or (fact.told and never_began and job.leaving is None):
             _told_before(roll, job, fact.cause if fact.cause in CAUSES else "withdrawn")
         elif job.leaving is None and fact.gave_way > job.hint and job.resumes:
-            # It ended well, but in the midst of its work: it had saved in order to leave.
+            # It ended by itself, but in the midst of its work: it had saved in order to leave.
             job.leaving = Leaving("withdrawn", "told", saved=True)
             job.asked_to_leave = True
             roll.move(job, Signal.EVICT, rules.TOLD_BEFORE, cause="it saved and left")

@@ -85,7 +85,7 @@ class Exited:
     `told`: it had been signalled to end before it ended. `lost`: its node or its supervisor vanished; nobody saw how
     it ended. `error`: what kept it from starting, in a sentence. `cause`: why it was told, or was to be, by the order
     that was found beside it. `at`: when it ended, if not just now. `gave_way`: the last request to leave that it
-    answered with a checkpoint; 0 if there was none.
+    answered with a checkpoint, and may have ended because of; 0 if there was none.
     """
 
     name: str
@@ -190,6 +190,22 @@ class Occupied:
 
 
 @value
+class Found:
+    """An attempt that the record of its workload does not know. It runs on these nodes, one for each member, each of
+    which fills so much there, in billionths, or all: until this is said anew (without nodes: it runs no more), or the
+    driver is made again. Or it has come to this `end`: it `began` then, and `saved` its work last then."""
+
+    name: str
+    attempt: int = 0
+    nodes: tuple[str, ...] = ()
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    whole: bool = False
+    began: int | None = None
+    saved: int | None = None
+    end: Exited | None = None
+
+
+@value
 class PutQueue:
     queue: Queue
 
@@ -230,6 +246,7 @@ Fact = (
     | SetNode
     | PutNode
     | Occupied
+    | Found
     | PutQueue
     | SetAside
     | Restarted

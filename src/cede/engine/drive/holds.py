@@ -87,14 +87,7 @@ def enter_if_free(roll: Roll, job: Job) -> None:
 
 def launch(roll: Roll, job: Job) -> None:
     """Order the next attempt of a workload that has its room."""
-    job.attempt += 1
-    job.started = roll.now
-    job.began = job.ended = None
-    job.leaving = None
-    job.hint = job.withdrawn = 0
-    job.leaves_until = job.evicts_after = None
-    job.exit_code = job.exit_signal = None
-    job.waits_for = ()
+    begin_attempt(job, roll.now)
     if roll.ways.at_once:
         job.deadline = None
         if roll.awaits_start:
@@ -107,6 +100,18 @@ def launch(roll: Roll, job: Job) -> None:
     else:
         roll.due_at(job, roll.now + job.terms.start_timeout)
     roll.step.orders.append(Launch(job.name, job.attempt, job.nodes, job.checkpoint is not None))
+
+
+def begin_attempt(job: Job, at: int) -> None:
+    """Its record is that of its next attempt, which is given its room at this time."""
+    job.attempt += 1
+    job.started = at
+    job.began = job.ended = None
+    job.leaving = None
+    job.hint = job.withdrawn = 0
+    job.leaves_until = job.evicts_after = None
+    job.exit_code = job.exit_signal = None
+    job.waits_for = ()
 
 
 def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:

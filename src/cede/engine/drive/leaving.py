@@ -197,9 +197,8 @@ def defer(roll: Roll, job: Job, wanted: int) -> int:
 def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool, at: int | None = None) -> None:
     """A usable checkpoint is there; who was asked for it in order to leave is told to go."""
     answers = hint == job.hint and hint > 0 and job.hinted is not None
-    roll.saved(
-        job, roll.now if at is None else at, roll.now - job.hinted if answers and job.hinted is not None else None
-    )
+    written = roll.now if at is None else max(at, job.checkpoint or at)  # what is told late may be older than the last
+    roll.saved(job, written, roll.now - job.hinted if answers and job.hinted is not None else None)
     leaving = job.leaving
     if hint == 0 or hint != job.hint:
         return

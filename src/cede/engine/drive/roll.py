@@ -6,12 +6,13 @@ import heapq
 from typing import Any
 
 from cede.doctrines.catalog import doctrine_of
+from cede.doctrines.parts.cost import assumed_by
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.cycle import choice_of
 from cede.engine.drive.breaker import Breaker
 from cede.engine.drive.caps import Tally
 from cede.engine.drive.checkpoint_times import CheckpointTimes, saves
-from cede.engine.drive.facts import Occupied
+from cede.engine.drive.facts import Found, Occupied
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Order
 from cede.engine.drive.rules import BEGAN
@@ -54,9 +55,11 @@ class Roll:
         self.nodes = {node.name: node for node in bare.nodes}
         self.occupied: dict[str, Occupied] = {}
         """By node, what work without a record fills of it."""
+        self.found: dict[str, Found] = {}
+        """By workload, the attempt of it that runs and that its record does not know."""
         self.memory: dict[str, Any] = {}
         self.entries = EntryCache()
-        self.checkpoint_times = CheckpointTimes()
+        self.checkpoint_times = CheckpointTimes(assumed_by(self.state.static.doctrine))
         self.breaker = Breaker(ways.breaker)
         self.jobs: dict[str, Job] = {}
         self.held: dict[str, Job] = {}
@@ -229,7 +232,9 @@ class Roll:
 
     def enter_again(self, job: Job) -> None:
         """A workload that waits is entered as it is now."""
-        self.state.forget(self.state.work_index[job.name])
+        row = self.state.work_index.get(job.name)
+        if row is not None:
+            self.state.forget(row)
         self.enter(job)
 
     def settle_in(self, job: Job, *, held: bool) -> None:

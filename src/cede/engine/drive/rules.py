@@ -37,6 +37,12 @@ FREED = RULES.admits("freed", "the last one in its way has left {nodes}")
 HOLD_EXPIRED = RULES.waits("hold-expired", "its victims did not leave within {limit}; the hold is given up")
 HOLD_LOST = RULES.waits("hold-lost", "the room held for it is no longer there: {why}")
 
+FOUND = RULES.admits("found", "attempt {attempt} of it was on {nodes} already, which its record did not know")
+FOUND_WAITS = RULES.waits(
+    "found-waits",
+    "attempt {attempt} of it runs on {nodes}, which its record did not know, and by the records that room is others'; "
+    "it waits until it is free, or until that attempt has ended",
+)
 BEGAN = RULES.admits("began", "its processes run on {nodes}")
 COMPLETED = RULES.admits("completed", "it ended by itself with exit code 0")
 EXIT_CODE = RULES.excludes("exit-code", "it ended with exit code {code}")

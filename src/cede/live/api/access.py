@@ -81,6 +81,10 @@ class Caller:
             raise refusal(403, ROLE, name=self.name, role="viewer of some projects", what=what, needed="one of all")
 
 
+STRANGER = Caller("", "viewer", ("",))
+"""Whoever has shown no token: a viewer of nothing."""
+
+
 def caller_of(server: Server, token: Token) -> Caller:
     """Whoever holds this token. What the configuration says of a user counts more than what the token says."""
     user = next((user for user in server.config.users if user.name == token.name), None)

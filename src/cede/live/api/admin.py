@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from cede.live.api.access import Whoever
 from cede.live.api.bodies import RenewBody, TokenBody
 from cede.live.api.paging import MOST_NUMBER, Numbered
-from cede.live.api.problems import declared, refusal
-from cede.live.api.rules import CLOSED_REVOKED, NEVER_EXPIRES, NOTHING
+from cede.live.api.problems import declared, invalid, refusal
+from cede.live.api.rules import ABOVE_LIMIT, CLOSED_REVOKED, NEVER_EXPIRES, NOTHING
 from cede.live.api.server import Here, Server
 from cede.live.api.tokens import hash_of, new_token
 from cede.live.api.values import Label, parse_lifetime
@@ -29,6 +29,8 @@ from cede.live.api.views import (
     token_view,
 )
 from cede.live.store.records import Token
+from cede.model.errors import Problem
+from cede.model.times import format_duration
 
 router = APIRouter(tags=["admin"])
 
@@ -109,7 +111,8 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
     summary="Let a token stand for longer",
 )
 async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody | None = None) -> TokenView:
-    """For admins, and for whoever asks with that very token. One that expired is renewed too; a revoked one is not."""
+    """For admins, and for whoever asks with that very token, for `token_lifetime` at most. One that expired is renewed
+    too; a revoked one is not."""
     asked = caller.asks("renew token", str(number))
     async with server.asked_for(asked):
         if number != caller.token:
@@ -117,7 +120,12 @@ async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody |
         found = await run_in_threadpool(_in_force, server, number)
         if found.expires is None:
             raise refusal(409, NEVER_EXPIRES, number=number)
-        expires = server.clock.wall_now() + _lifetime(server, None if body is None else body.expires_in)
+        stands = _lifetime(server, None if body is None else body.expires_in)
+        if stands > (most := server.config.token_lifetime) and not caller.admin:
+            most_shown = format_duration(most)
+            why = f"is more than the {most_shown} that its holder may renew it for (token_lifetime); an admin may"
+            raise invalid([Problem("expires_in", why)], 403, ABOVE_LIMIT)
+        expires = server.clock.wall_now() + stands
         await run_in_threadpool(server.store.renew, number, expires)
         server.tokens.clear()
     await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))

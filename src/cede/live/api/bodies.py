@@ -10,7 +10,9 @@ from cede.live.api.values import NAME, Argument, Body, Duration, Folder, Label, 
 from cede.model.values import Integer, Maybe, Reads, number, whole
 from cede.model.workloads import CheckpointMode, Kind, Placement
 
-Least1 = Annotated[int, whole(least=1, most=1_000_000)]
+MOST_MEMBERS = 100_000
+"""Of one workload. What places them looks at each of those that are not all alike."""
+Least1 = Annotated[int, whole(least=1, most=MOST_MEMBERS)]
 Requeue = Literal["never", "on_node_failure", "always"]
 
 

@@ -15,15 +15,16 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
-from cede.live.api.access import Caller, Whoever, visible
+from cede.live.api.access import Caller, Whoever, caller_of, visible
 from cede.live.api.hub import Hub, Reader
 from cede.live.api.paging import MOST_NUMBER, Paging
 from cede.live.api.problems import declared
+from cede.live.api.rules import CLOSED_CHANGED
 from cede.live.api.server import Here, Server
 from cede.live.api.sight import Sight
 from cede.live.api.values import Label
 from cede.live.api.views import EventList, event_view
-from cede.live.store.records import Event
+from cede.live.store.records import Event, Token
 from cede.model.times import SECOND
 
 router = APIRouter(tags=["events"])
@@ -51,7 +52,7 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A page, or a stream. Each message of a stream has the event's number as id and the event as "
         "data. A message of type `closed` ends a stream early, and says by which rule: its reader was too slow, its "
-        "token was revoked, or others must be let in.",
+        "token was revoked, the configuration says something else of its user, or others must be let in.",
         "content": {STREAM: {"schema": {"type": "string"}}},
     }
 }
@@ -80,7 +81,7 @@ async def events(
         # Entered here, so that a refusal is still an answer of its own.
         stack = ExitStack()
         reader = stack.enter_context(hub.reading(caller.name, caller.token))
-        return _Streamed(stack, _Stream(server, caller, reader, about).frames(after))
+        return _Streamed(stack, _Stream(server, caller, request.state.token, reader, about).frames(after))
     await server.reasons()
     found = await run_in_threadpool(
         partial(
@@ -112,9 +113,10 @@ class _Streamed(StreamingResponse):
 class _Stream:
     """One reader's stream: what it missed, from the store, then what happens."""
 
-    def __init__(self, server: Server, caller: Caller, reader: Reader, workload: str | None) -> None:
+    def __init__(self, server: Server, caller: Caller, token: Token, reader: Reader, workload: str | None) -> None:
         self._server = server
         self._caller = caller
+        self._token = token
         self._reader = reader
         self._workload = workload
         self._sight = Sight(server, caller)
@@ -139,6 +141,8 @@ class _Stream:
             except TimeoutError:
                 yield ": still here\n\n"
                 continue
+            if caller_of(self._server, self._token) != self._caller:
+                self._reader.close(CLOSED_CHANGED)
             self._sight.forget()
             for event in events:
                 if self._reader.closed:

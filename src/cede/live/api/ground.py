@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,17 +17,21 @@ from cede.live.sensitive import Sensitive
 from cede.model.cluster import ClusterFile, Queue, Workload
 from cede.model.dialect import INT32
 from cede.model.lookalikes import lookalike
-from cede.model.quantities import format_quantity
+from cede.model.quantities import NANO, format_quantity
 from cede.model.reports import Finding, Hints
 from cede.model.resources import is_gpu, parse_resources, split_flavor
 from cede.model.salvage import WHOLE
 from cede.model.workload_checks import Known, workload_findings
 from cede.state.build import build
+from cede.state.columns import UNLIMITED
 from cede.state.entry import own_priority
 from cede.state.state import State
 
 DEFAULT_QUEUE = "default"
 MOST_OWNERS = 1000
+TIMES_ALL = 10**6
+"""All that waits may come to so many times what there is of a resource, and can be counted in the finest steps that
+anybody asks for."""
 _INTERACTIVE = "interactive-may-be-preempted"
 
 
@@ -47,6 +52,7 @@ class Ground:
             dialect=document.dialect,
         )
         self._offered = {split_flavor(name)[0] for node in document.nodes for name in node.capacity}
+        self._finest = {name: _finest_of(nano) for name, nano in _in_all(document).items()}
         self.names = frozenset(names | parents | {node.name for node in document.nodes})
         """Of queues and nodes."""
         self.leaves = sorted(names - parents)
@@ -66,7 +72,20 @@ class Ground:
         found = workload_findings(workload, self._known, Hints(), WHOLE)
         if (problem := no_tenant(self.document, workload.tenant)) is not None:
             found.append(Finding(("tenant",), problem.message, problem.hint))
-        return found
+        return [*found, *self._too_fine(workload)]
+
+    def _too_fine(self, workload: Workload) -> Iterator[Finding]:
+        """Amounts whose steps would be everybody's, and leave no room to count what others ask for."""
+        parts: list[tuple[tuple[str | int, ...], Mapping[str, int]]] = [(("requests",), workload.requests)]
+        if workload.pod_sets is not None:
+            parts = [(("pod_sets", at, "requests"), part.requests) for at, part in enumerate(workload.pod_sets)]
+        for loc, requests in parts:
+            for name, nano in requests.items():
+                finest = self._finest.get(split_flavor(name)[0], 1)
+                if nano % finest:
+                    step = format_quantity(finest)
+                    message = f"{format_quantity(nano)} is finer than this server counts, which is in steps of {step}"
+                    yield Finding((*loc, name), message, f"round it to a multiple of {step}")
 
     def filled(self, requests: Mapping[str, Any], defaults: Mapping[str, int], queue: str | None) -> dict[str, Any]:
         """What a member asks for, and what it gets of the defaults where it asks for none: nothing runs for nothing.
@@ -140,6 +159,26 @@ class Ground:
         bare = workload.model_copy(update={"constraints": None, "required_node": None})
         found = lint(Cluster(self.document.model_copy(update={"nodes": [], "workloads": [bare]})))
         return [f"{one.message} ({one.hint})" for one in found if one.rule.endswith(_INTERACTIVE)]
+
+
+def _in_all(document: ClusterFile) -> Counter[str]:
+    """How much there is of each resource, on nodes or in quotas, in nano-units."""
+    on_nodes, in_quotas = Counter[str](), Counter[str]()
+    for node in document.nodes:
+        for name, nano in node.capacity.items():
+            on_nodes[split_flavor(name)[0]] += nano
+    for queue in document.queues:
+        for name, quota in (queue.guaranteed or {}).items():
+            in_quotas[split_flavor(name)[0]] += quota
+    return on_nodes | in_quotas
+
+
+def _finest_of(nano: int) -> int:
+    """The least power of ten in whose steps so much, and TIMES_ALL of it, can be counted; whole units always can."""
+    step = 1
+    while step < NANO and nano * TIMES_ALL >= UNLIMITED * step:
+        step *= 10
+    return step
 
 
 def _quota_of(queue: Queue) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from cede.live.api.problems import refusal
-from cede.live.api.rules import BUSY, CLOSED_CROWDED, CLOSED_SLOW, ONE_AT_A_TIME
+from cede.live.api.rules import BUSY, CLOSED_CROWDED, CLOSED_SLOW, ONE_AT_A_TIME, WRONG_TOKEN
 from cede.live.api.server import Scheduler
 from cede.live.store.records import Event
 from cede.model.rules import Rule
@@ -67,6 +67,8 @@ class Hub:
         self._readers: dict[Reader, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
+        self._revoked: set[int] = set()
+        """Tokens that were shown a moment before they were revoked open no stream after that."""
 
     @contextmanager
     def reading(self, caller: str, token: int) -> Iterator[Reader]:
@@ -74,6 +76,8 @@ class Hub:
         oldest, so that many streams of some keep nobody out."""
         if self._closed:
             raise refusal(503, BUSY, why="it is stopping")
+        if token in self._revoked:
+            raise refusal(401, WRONG_TOKEN)
         counts = Counter(reader.caller for reader in self._readers)
         if counts[caller] >= MOST_OF_ONE:
             raise refusal(429, ONE_AT_A_TIME, caller=caller, most=MOST_OF_ONE)
@@ -101,6 +105,7 @@ class Hub:
 
     def revoke(self, token: int, why: Rule) -> None:
         """End every stream that was opened with this token; called from the event loop."""
+        self._revoked.add(token)
         for reader in self._readers:
             if reader.token == token:
                 reader.close(why)

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cede.live.api.problems import RefusedError, invalid, refusal, response
-from cede.live.api.rules import BUSY, ONE_AT_A_TIME, TOO_LARGE, TOO_SLOW_BODY
+from cede.live.api.rules import BUSY, ONE_AT_A_TIME, TOO_LARGE, TOO_SLOW_BODY, UNREADABLE
 from cede.model.errors import Problem, path_of
 
 ARRIVES_WITHIN_S = 30.0
@@ -97,7 +97,12 @@ def _unread(refused: RefusedError) -> RefusedError:
 
 
 def check_text(body: bytes) -> None:
-    """A refusal with every place of a JSON body that holds half of a surrogate pair: no file and no answer could."""
+    """A refusal with every place of a JSON body that holds half of a surrogate pair: no file and no answer could.
+
+    A body in another encoding than UTF-8 is refused whole: JSON has no other, and here nobody would look through it.
+    """
+    if not json.detect_encoding(body).startswith("utf-8"):
+        raise refusal(400, UNREADABLE, why="it is not in UTF-8")
     if _LONE.search(body) is None:
         return
     try:

@@ -12,6 +12,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.live.api.access import Caller, Whoever, found, visible
+from cede.live.api.bodies import MOST_MEMBERS
 from cede.live.api.paging import MOST_NUMBER, Parameters
 from cede.live.api.problems import declared, invalid, refusal
 from cede.live.api.rules import SENSITIVE_OUTPUT
@@ -35,7 +36,7 @@ class Wanted(Parameters):
     """Which part of which log."""
 
     attempt: int | None = Field(None, ge=1, le=2**31, description="Default: the present or last one.")
-    member: int = Field(0, ge=0, le=1_000_000, description="Counted from 0.")
+    member: int = Field(0, ge=0, le=MOST_MEMBERS, description="Counted from 0.")
     stream: Literal["out", "err", "both"] = Field("out", description="both: as they were written, one after the other.")
     framed: bool = Field(
         False,

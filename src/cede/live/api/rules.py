@@ -78,4 +78,7 @@ NO_GPU_HERE = RULES.warns(
 )
 CLOSED_CROWDED = RULES.warns("crowded-out", "others must be let in, and whoever had the most streams lost its oldest")
 CLOSED_REVOKED = RULES.warns("revoked", "the token of this stream was revoked")
+CLOSED_CHANGED = RULES.warns(
+    "rights-changed", "what the configuration says of the user of this stream has changed; open it again"
+)
 CLOSED_SLOW = RULES.warns("slow-reader", "events came faster than they were read; go on from the last one read")

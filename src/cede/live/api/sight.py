@@ -81,6 +81,9 @@ class Sight:
             at = found.end(group)
         return "".join([*parts, sentence[at:]])
 
+    def texts(self, sentences: Iterable[str]) -> list[str]:
+        return [self.text(sentence) for sentence in sentences]
+
     def decision(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """A decision as JSON has it, with all names in it as this caller knows them."""
         if self.caller.sees_all:

@@ -14,7 +14,7 @@ from cede.engine.drive.caps import running_of
 from cede.engine.drive.facts import Submit
 from cede.engine.drive.terms import Terms
 from cede.live.api.access import Caller
-from cede.live.api.bodies import CheckpointBody, Submission
+from cede.live.api.bodies import MOST_MEMBERS, CheckpointBody, Submission
 from cede.live.api.ground import Ground
 from cede.live.api.problems import invalid, refusal
 from cede.live.api.rules import (
@@ -211,6 +211,8 @@ def _workload(ground: Ground, caller: Caller, body: Submission, name: str, defau
     tenant = _tenant(caller, body.tenant)
     entry |= {"tenant": tenant} if tenant is not None else {}
     if body.pod_sets is not None:
+        if (members := sum(part.count for part in body.pod_sets)) > MOST_MEMBERS:
+            raise invalid([Problem("pod_sets", f"come to {members} members; the most is {MOST_MEMBERS}")])
         parts = [part.model_dump(exclude_none=True) for part in body.pod_sets]
         entry["pod_sets"] = [
             part | {"requests": ground.filled(part["requests"], defaults.requests, queue)} for part in parts

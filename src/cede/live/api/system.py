@@ -12,7 +12,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede import __version__
-from cede.live.api.access import Whoever, authenticated
+from cede.live.api.access import STRANGER, Whoever, authenticated
 from cede.live.api.problems import Responses, declared
 from cede.live.api.server import Here, Server
 from cede.live.api.sight import Sight
@@ -75,10 +75,11 @@ class Pulse:
 
 @router.get("/health", responses=declared(), summary="Whether the server is well")
 async def health(server: Here, request: Request) -> Health:
-    """Needs no token."""
+    """Needs no token, and names no workload."""
     pulse: Pulse = request.app.state.pulse
     await pulse.check()
-    problems, alarms = list(server.controller.problems()), len(server.controller.alarms)
+    alarms = len(server.controller.alarms)
+    problems = await run_in_threadpool(Sight(server, STRANGER).texts, server.controller.problems())
     status: Literal["ok", "impaired"] = "impaired" if problems or alarms else "ok"
     return Health(status=status, version=__version__, alarms=alarms, problems=problems)
 
@@ -88,14 +89,15 @@ async def about(server: Here, caller: Whoever) -> About:
     state = await in_time(server.controller.describe())
     notices = await run_in_threadpool(server.executor.notices)
     problem = "; ".join((*server.controller.problems(), *server.controller.alarms))
+    sight = Sight(server, caller)
     return About(
         version=__version__,
         now=shown_moment(server.clock.wall_now()),
         doctrine=state.doctrine,
         edition=state.edition,
         state_version=state.version,
-        problem=await run_in_threadpool(Sight(server, caller).text, problem),
-        notices=[*notices, *server.notices],
+        problem=await run_in_threadpool(sight.text, problem),
+        notices=[*notices, *await run_in_threadpool(sight.texts, server.notices)],
         you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )
 

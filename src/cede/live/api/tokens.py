@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ ADMIN = "admin"
 VARIABLE = "CEDE_ADMIN_TOKEN"
 _KNOWN_FOR_S = 2.0
 _MOST_KNOWN = 1000
+_MADE = re.compile(r"cede_[A-Za-z0-9_-]{43}")
 _LEAST = 16
 _MOST = 500
 
@@ -25,6 +27,11 @@ _MOST = 500
 def new_token() -> str:
     """A token nobody can guess."""
     return f"cede_{secrets.token_urlsafe(32)}"
+
+
+def is_of_a_server(token: str) -> bool:
+    """Whether it is made like those that a server makes: nobody guesses one of them."""
+    return _MADE.fullmatch(token) is not None
 
 
 def hash_of(token: str) -> str:
@@ -38,6 +45,7 @@ class KnownTokens:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, tuple[Token, float]] = {}
+        self._cleared = 0
 
     async def holder(self, digest: str) -> Token | None:
         """Whom the token with this hash stands for; none if it is unknown or revoked.
@@ -48,16 +56,19 @@ class KnownTokens:
         known = self._known.get(digest)
         if known is not None and now < known[1]:
             return known[0]
+        cleared = self._cleared
         found = await run_in_threadpool(self._store.token, digest)
         if found is None or found.revoked:
             self._known.pop(digest, None)
             return None
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[digest] = (found, now + _KNOWN_FOR_S)
+        if cleared == self._cleared:  # or it was looked up before somebody was revoked, and may be the one
+            self._known[digest] = (found, now + _KNOWN_FOR_S)
         return found
 
     def clear(self) -> None:
+        self._cleared += 1
         self._known.clear()
 
 

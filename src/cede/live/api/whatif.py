@@ -6,7 +6,9 @@ see all asks about a cluster in which the names of the others are hidden.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import partial
+from math import isnan
 from typing import Any
 
 from fastapi import APIRouter
@@ -21,18 +23,19 @@ from cede.engine.whatif import WhatIf, changed, cluster_if
 from cede.live.api.access import Caller, Whoever
 from cede.live.api.bodies import PlanBody, WhatIfBody
 from cede.live.api.certifying import Seconds
-from cede.live.api.problems import declared, invalid
+from cede.live.api.problems import RefusedError, declared, invalid
 from cede.live.api.server import Here, Server
 from cede.live.api.sight import Sight
 from cede.live.api.waiting import in_time
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
-from cede.model.errors import InputError, Problem
+from cede.model.errors import CedeError, InputError, Problem
 
 router = APIRouter(tags=["what-if"])
 
 MOST_ADDED = 100_000
 """Nodes and members that a question may come to have in all, beside those there are."""
+_BEYOND = 10**18
 
 _REFUSALS = declared(400, 401, 403, 408, 413, 422, 429)
 
@@ -77,6 +80,10 @@ async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:
         found: dict[str, Any] = await server.trials.run(caller.name, work)
     except InputError as error:
         raise invalid(Problem(_place(one.path), one.message, one.hint) for one in error.problems) from None
+    except RefusedError:
+        raise
+    except CedeError as error:  # amounts that come to more than can be counted
+        raise invalid([Problem("", str(error))]) from None
     return found
 
 
@@ -110,7 +117,14 @@ def _size(data: dict[str, Any]) -> int:
     counts += [entry.get("members", 1) for entry in _entries(data, "workloads")]
     for entry in _entries(data, "workloads"):
         counts += [part.get("count", 1) for part in _entries(entry, "pod_sets")]
-    return sum(count for count in counts if type(count) is int)
+    return sum(map(_number, counts))
+
+
+def _number(raw: Any) -> int:
+    """As many as that is, however the number is written; what is no number is found wrong by others."""
+    if not isinstance(raw, int | float | Decimal) or (not isinstance(raw, int) and isnan(raw)):
+        return 0
+    return int(min(max(raw, 0), _BEYOND))
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 MOST = 20
-"""Wrong tokens of one address within the time, before its other unknown tokens are not even looked at."""
+"""Wrong tokens of one address within the time, before none from there that somebody thought up is even looked at."""
 WITHIN_S = 60.0
 MOST_WRITTEN = 200
 """Records of the audit trail within the time, whatever the number of addresses."""
@@ -33,8 +33,8 @@ def address_of(host: str | None) -> str:
 
 
 class WrongTokens:
-    """An address that guesses is kept from guessing. Tokens that were right from there before stay right: nobody who
-    guesses locks others out."""
+    """An address that guesses is kept from guessing. Tokens that were right from there before stay right, and so do all
+    that a server made: nobody who guesses locks others out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -37,6 +37,8 @@ class Record:
     about: int = 0
     answers: set[int] = field(default_factory=set)
     saved: set[int] = field(default_factory=set)
+    to_leave: set[int] = field(default_factory=set)
+    """The hints that asked it to leave, though that may have been taken back since."""
     quiet_until: int = 0
     estimates: dict[int, Estimate] = field(default_factory=dict)
 
@@ -57,7 +59,14 @@ class Attempts:
         if record.order is None or record.order.hint != order.hint:
             record.quiet_until = 0
         record.order = order
+        if order.leaving:
+            record.to_leave.add(order.hint)
         return True
+
+    def asked_to_leave(self, sender: Sender, hint: int) -> bool:
+        """Whether this hint asked it to leave when it was given."""
+        record = self._records.get((sender.name, sender.attempt))
+        return record is not None and hint in record.to_leave
 
     def outstanding(self, name: str, attempt: int) -> Hint | None:
         """The hint that is not answered yet."""

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from math import isfinite
+from typing import Protocol
 
 import grpc
 
@@ -31,14 +32,26 @@ class RefusedError(Exception):
         self.why = why
 
 
+class Keeper(Protocol):
+    """Whoever has the files of attempts."""
+
+    def size(self, name: str, attempt: int) -> int | None:
+        """How many members the attempt has; none if that is not known."""
+
+    def keep_answer(self, name: str, attempt: int, member: int, hint: int) -> None:
+        """The member has answered this hint, which asked it to leave: its files say so from now on."""
+
+
 class Calls:
     """Each call says whose it is, and proves it. Facts are reported in the order in which they came to be."""
 
-    def __init__(self, secret: bytes, report: Callable[[Fact], object]) -> None:
+    def __init__(self, secret: bytes, report: Callable[[Fact], object], keeper: Keeper | None = None) -> None:
         self.attempts = Attempts()
         self.lock = threading.Lock()
         self._secret = secret
         self._report = report
+        self._keeper = keeper
+        self._sizes: dict[tuple[str, int], int] = {}
 
     def sender(self, said: pb.Member) -> Sender:
         """Whose call it is; RefusedError if that is not proven."""
@@ -47,16 +60,40 @@ class Calls:
         ):
             raise RefusedError(grpc.StatusCode.PERMISSION_DENIED, "the token is not that of this job and attempt")
         size = max(1, said.size)
-        if said.member >= size or size > MOST_MEMBERS:
-            raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"there is no member {said.member} of {size}")
+        most = self._size(said.job, said.attempt)
+        if said.member >= size or size > most:
+            why = f"there is no member {said.member} of {size}"
+            raise RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"{why}; the job has {most}" if size > most else why)
         return Sender(said.job, said.attempt, said.member, size)
+
+    def _size(self, name: str, attempt: int) -> int:
+        """How many members the attempt has, or the most that any has, where that is not known."""
+        found = self._sizes.get((name, attempt))
+        if found is None and self._keeper is not None:
+            found = self._keeper.size(name, attempt)
+            if found is not None:
+                self._sizes[name, attempt] = found
+        return MOST_MEMBERS if found is None else found
+
+    def forget(self, name: str, attempt: int) -> None:
+        """The attempt is over."""
+        with self.lock:
+            self.attempts.forget(name, attempt)
+            self._sizes.pop((name, attempt), None)
 
     def take(self, request: Request) -> object:
         """The call has been noted, and the fact in it reported; what came of the report."""
         sender = self.sender(request.member)
         with self.lock:
+            if isinstance(request, pb.CheckpointDone) and self.attempts.asked_to_leave(sender, request.hint):
+                self._keep_answer(sender, request.hint)
             fact = self._fact(sender, request)
         return None if fact is None else self._report(fact)
+
+    def _keep_answer(self, sender: Sender, hint: int) -> None:
+        """The attempt's files say that it left because it was asked to: a restored store may not know of it."""
+        if self._keeper is not None:
+            self._keeper.keep_answer(sender.name, sender.attempt, sender.member, hint)
 
     def _fact(self, sender: Sender, request: Request) -> Fact | None:
         attempts = self.attempts

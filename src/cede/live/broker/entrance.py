@@ -24,7 +24,7 @@ AT_ONCE = 65536
 TURNS = 5
 """A connection needs fewer turns of the loop than this from being accepted to being seen, or from abort to closed."""
 OWNERS_FOR_S = 1.0
-"""Somebody who owns no job is not looked for again for so long."""
+"""Whether somebody owns a job is not looked up again for so long."""
 _CREDENTIALS = struct.Struct("3i")
 Owners = Callable[[], Collection[int]]
 """The ids of the accounts whose jobs are under way."""
@@ -110,7 +110,7 @@ class Entrance:
         share = self._most if whose == os.geteuid() else max(1, self._most // 2)
         if self._inside.total() >= self._most or self._inside[whose] >= share:
             return False
-        if whose == os.geteuid() or whose in self._known:
+        if whose == os.geteuid():
             return True
         now = time.monotonic()
         if now - self._looked.get(whose, -OWNERS_FOR_S) >= OWNERS_FOR_S:

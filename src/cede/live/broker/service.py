@@ -16,7 +16,7 @@ from cede.checkpoint.wire.methods import REQUESTS, SERVICE, Request
 from cede.engine.drive.orders import Hint
 from cede.live.broker.address import behind, socket_in
 from cede.live.broker.attempts import Estimate
-from cede.live.broker.calls import Calls, RefusedError
+from cede.live.broker.calls import Calls, Keeper, RefusedError
 from cede.live.broker.entrance import Entrance, Owners
 from cede.live.broker.secret import token
 from cede.live.executors.executor import Report
@@ -25,7 +25,10 @@ from cede.model.errors import CedeError
 MOST_BYTES = 16 * 1024
 """Of one message, and of its headers."""
 STOP_S = 0.5
+MOST_STREAMS = 16
+"""Of one connection: an application needs one for hints, and one for each call under way."""
 OPTIONS = [
+    ("grpc.max_concurrent_streams", MOST_STREAMS),
     ("grpc.max_receive_message_length", MOST_BYTES),
     ("grpc.max_metadata_size", MOST_BYTES),
     ("grpc.so_reuseport", 0),
@@ -42,11 +45,11 @@ class Broker:
     Every method may be called from any thread.
     """
 
-    def __init__(self, report: Report, secret: bytes, owners: Owners = tuple) -> None:
+    def __init__(self, report: Report, secret: bytes, owners: Owners = tuple, keeper: Keeper | None = None) -> None:
         """`owners` tells whose jobs are under way: none but those, and this account, may connect."""
         self._owners = owners
         self._secret = secret
-        self._calls = Calls(secret, report)
+        self._calls = Calls(secret, report, keeper)
         self._streams: dict[Key, dict[int, Stream]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -99,8 +102,7 @@ class Broker:
 
     def forget(self, name: str, attempt: int) -> None:
         """The attempt is over."""
-        with self._calls.lock:
-            self._calls.attempts.forget(name, attempt)
+        self._calls.forget(name, attempt)
         self._tell(name, attempt, None)
 
     def _tell(self, name: str, attempt: int, notice: pb.Notice | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cede.engine.drive.facts import Fact
+from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
 from cede.live.stamp import Stamp
 from cede.live.task import Task
@@ -78,6 +78,17 @@ class Trace:
     exclusive: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An attempt that is over, as its files tell it: when it began and last saved its work, by the scheduler's clock,
+    and how it ended."""
+
+    trace: Trace
+    began: int | None
+    saved: int | None
+    end: Exited
+
+
 Known = Callable[[Collection[str]], Collection[str]]
 """Those of some workloads, a few hundred at most, that are on record."""
 
@@ -98,6 +109,9 @@ class Executor(Protocol):
 
     def survey(self, known: Known) -> Sequence[Trace]:
         """Every attempt that is not settled, and the newest one of every workload that is not known."""
+
+    def past(self, name: str, after: int) -> Sequence[Past]:
+        """The attempts of this workload after that one which are over, in order."""
 
     def holds(self, name: str) -> bool:
         """Whether there are files of a workload of this name."""

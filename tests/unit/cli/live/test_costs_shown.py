@@ -16,7 +16,7 @@ JOB: dict[str, Any] = {
     "at_stake": {"lost": "1m", "charged": "1m", "cost": 5.5, "lost_gpu_hours": 0.25, "saving": SAVING}, "parked": "",
 }  # fmt: skip
 LEFT: dict[str, Any] = {
-    "number": 1, "at": AT, "workload": "old", "attempt": 1, "signal": "requeue", "before": "preempting",
+    "number": 1, "at": AT, "clock": 0, "workload": "old", "attempt": 1, "signal": "requeue", "before": "preempting",
     "after": "pending", "rule": "cede.requeued", "why": "it queues again", "decision": 7, "claimant": "new", "by": "",
     "lost_gpu_hours": 1.5,
 }  # fmt: skip

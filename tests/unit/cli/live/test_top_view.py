@@ -55,8 +55,17 @@ def test_cores_memory_and_gpus_are_there_at_every_width(width: int, bare: bool) 
     assert head.split()[:5] == ["node", "state", "cpu", "memory", "nvidia.com/gpu"]
     assert head.split()[-1] == "workloads"
     assert all(level in rows[-1] for level in ("0/128", "0/1Ti", "0/8", "cordoned"))
-    assert "…" not in rows[-1].replace("a-node-with-a-long-…", "")
+    assert "…" not in rows[-1].replace("a-node-wi…-long-name", "")
     assert max(map(len, rows)) <= width
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_nodes_whose_long_names_begin_alike_are_told_apart(width: int) -> None:
+    rest = {"memory": "512Gi", "gpu": 8, "gpu@nvidia-a100-80gb": 8}
+    nodes = [node(f"some-long-node-name-{number}", cpu=64, **rest) for number in range(3)]
+    rows = printed(nodes_table(nodes, width), width)[-3:]  # type: ignore[arg-type]
+
+    assert [row.split()[0][-5:] for row in rows] == ["ame-0", "ame-1", "ame-2"]
 
 
 def test_other_resources_are_there_if_they_fit() -> None:

@@ -84,7 +84,8 @@ def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         "had answered that they leave; ran on from there",
     )
     yield "photo finishes", f"{attempts['photo_finishes']}", "told to go between their last line and their end"
-    yield "preemptions", f"{preempted['victims']:,}", f"in {preempted['decisions']:,} decisions"
+    drained = f"jobs gave way {preempted['counted']:,} times, drained nodes counted"
+    yield "preemptions", f"{preempted['victims']:,}", f"in {preempted['decisions']:,} decisions; {drained}"
     yield "duration", f"{report['seconds']:.0f} s", f"seed {report['seed']}, jobs ran as {report['account']}"
 
 

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from cede.engine.drive.facts import Exited, Fact
+from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
-from cede.live.executors.executor import Failure, Known, LogPage, OutputPage, Report, Trace
+from cede.live.executors.executor import Failure, Known, LogPage, OutputPage, Past, Report, Trace
 from cede.live.executors.local.folders import NAME, Folders
 from cede.live.executors.local.gang import Member, When, by_the_wall, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
@@ -168,6 +168,18 @@ class LocalExecutor:
                     self._look_after(key)
             keys |= {(name, newest) for name in unknown if (newest := self._folders.newest(name))}
             return [self._trace(key) for key in sorted(keys)]
+
+    def past(self, name: str, after: int) -> Sequence[Past]:
+        found = []
+        for attempt in range(after + 1, self._folders.newest(name) + 1 if NAME.fullmatch(name) else 0):
+            with self._lock:
+                facts = self._underway.story(name, attempt)
+            end = next((fact for fact in facts if isinstance(fact, Exited)), None)
+            if end is not None:
+                began = next((fact.at for fact in facts if isinstance(fact, Began)), None)
+                saved = [fact.at or end.at for fact in facts if isinstance(fact, Checkpointed)]
+                found.append(Past(self._trace((name, attempt)), began, saved[-1] if saved else None, end))
+        return found
 
     def _look_after(self, key: tuple[str, int]) -> None:
         """One that nobody watches has its devices to itself until it has ended, and then its mark is removed."""

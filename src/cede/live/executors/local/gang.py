@@ -56,6 +56,8 @@ class Gang:
     name: str
     attempt: int
     members: list[Member]
+    grace: int = 30 * SECOND
+    """How long one that answered may take to leave, if it is not asked to any more."""
     dumps: bool = False
     when: When = by_the_wall
     _began: bool = False
@@ -83,7 +85,12 @@ class Gang:
         yield from self._said()
         if not self._ended and all(member.exit is not None for member in self.members):
             self._ended = True
-            yield self._exit([member.exit for member in self.members if member.exit is not None])
+            end = self._exit([member.exit for member in self.members if member.exit is not None])
+            if 0 < end.gave_way != self._done and all(self._gave_way(one) == end.gave_way for one in self.members):
+                # The broker was told, and has reported it; but the record may be older than that.
+                at = self._last([member.said["answered"] for member in self.members])
+                yield Checkpointed(self.name, self.attempt, at=at)
+            yield end
 
     def _said(self) -> Iterator[Fact]:
         """A member that has ended with success needs no checkpoint any more: the others speak for all.
@@ -122,11 +129,23 @@ class Gang:
             return None
         return max(self.when(one.get("boot", ""), one.get("elapsed", 0), one["at"]) for one in moments)
 
+    def _gave_way(self, member: Member) -> int:
+        """The request to leave that it answered last, and may have ended because of; 0 if there is none.
+
+        One that was taken back when it had heard it counts for as long as it may take to leave.
+        """
+        said, end = member.said, member.exit or {}
+        if said.get("leaving"):
+            return int(said.get("done", 0))
+        answered = said.get("answered", {})
+        soon = 0 <= end.get("elapsed", 0) - answered.get("elapsed", 0) <= self.grace
+        return int(said["gave_way"]) if answered and soon and answered["boot"] == end.get("boot") else 0
+
     def _exit(self, ends: list[dict[str, Any]]) -> Exited:
         """How the whole ended: as the first member that failed, or well, if none did."""
         failed = first_failed(self.members)
         first = None if failed is None else self.members[failed].exit
-        if first is None:
+        if failed is None or first is None:
             return Exited(
                 self.name,
                 self.attempt,
@@ -135,9 +154,7 @@ class Gang:
                 walltime=any(end["walltime"] for end in ends),
                 cause=next((end["cause"] for end in ends if end.get("cause")), ""),
                 at=self._last(ends),
-                gave_way=max(
-                    (int(one.said.get("done", 0)) for one in self.members if one.said.get("leaving")), default=0
-                ),
+                gave_way=max(map(self._gave_way, self.members), default=0),
             )
         return Exited(
             self.name,
@@ -150,4 +167,5 @@ class Gang:
             error=first["error"],
             cause=first.get("cause", ""),
             at=self._last(ends),
+            gave_way=self._gave_way(self.members[failed]),
         )

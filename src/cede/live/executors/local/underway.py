@@ -78,14 +78,18 @@ class Underway:
         return list(self._tracked.values())
 
     def track(self, attempt: Attempt) -> Tracked:
-        size = len(attempt.nodes)
-        members = [Member() for _ in range(size)]
-        gang = Gang(attempt.name, attempt.attempt, members, dumps=attempt.protocol == "criu", when=self._when)
-        tracked = Tracked(attempt, gang, [str(self._folders.member(*attempt.key, member)) for member in range(size)])
+        gang = self._gang_of(attempt)
+        folders = [str(self._folders.member(*attempt.key, member)) for member in range(len(attempt.nodes))]
+        tracked = Tracked(attempt, gang, folders)
         self._tracked[attempt.key] = tracked
         for member, folder in enumerate(tracked.folders):
             self._members[folder] = tracked, member
         return tracked
+
+    def _gang_of(self, attempt: Attempt) -> Gang:
+        members = [Member() for _ in attempt.nodes]
+        dumps = attempt.protocol == "criu"
+        return Gang(*attempt.key, members, attempt.grace_us, dumps=dumps, when=self._when)
 
     def ended_before(self, key: Key) -> bool:
         """Whether the attempt's files say that it is over, however little of it there was."""
@@ -134,10 +138,19 @@ class Underway:
         if get_attempt(self._folders.attempt(*key)) is not None:
             self.recall(key)
             return
-        end = files.get(str(self._folders.member(*key, 0)), "exit.json")
-        if end:
-            for fact in Gang(*key, [Member(exit=end)], when=self._when).news():
-                self._say(fact)
+        for fact in self.story(*key):
+            self._say(fact)
+
+    def story(self, name: str, number: int) -> list[Fact]:
+        """What there is to tell of an attempt by its files alone."""
+        attempt = get_attempt(self._folders.attempt(name, number))
+        if attempt is None:
+            end = files.get(str(self._folders.member(name, number, 0)), "exit.json")
+            return list(Gang(name, number, [Member(exit=end)], when=self._when).news()) if end else []
+        gang = self._gang_of(attempt)
+        for member, state in enumerate(gang.members):
+            _read(str(self._folders.member(name, number, member)), state)
+        return list(gang.news())
 
     def insist(self, tracked: Tracked) -> None:
         """It was killed before, and is still there. Who keeps its supervisor from its work is ended without it; what
@@ -260,13 +273,7 @@ class Underway:
 
     def _hear(self, tracked: Tracked, member: int) -> None:
         """All that the member's files tell is known."""
-        folder, state = tracked.folders[member], tracked.gang.members[member]
-        end = files.get(folder, "exit.json")  # before the rest: what is written after it is not waited for
-        state.said = files.get(folder, "said.json") or {}
-        began = files.get(folder, "began.json")
-        if began is not None and not (end and end["error"]):
-            state.began, state.since = True, began
-        state.exit = state.exit or end or None
+        _read(tracked.folders[member], tracked.gang.members[member])
 
     def _bury(self, tracked: Tracked, member: int) -> None:
         """In a thread of its own, because it lasts until nothing of the member is left."""
@@ -286,6 +293,15 @@ class Underway:
                     self.advance(tracked)
 
         threading.Thread(target=bury, name="cede-bury", daemon=True).start()
+
+
+def _read(folder: str, state: Member) -> None:
+    end = files.get(folder, "exit.json")  # before the rest: what is written after it is not waited for
+    state.said = files.get(folder, "said.json") or {}
+    began = files.get(folder, "began.json")
+    if began is not None and not (end and end["error"]):
+        state.began, state.since = True, began
+    state.exit = state.exit or end or None
 
 
 def _until_written(folder: str) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from . import files, procfs
 from .answers import Answers, SignalFiles
 from .dumps import Dump
 from .flag import SharedFlag
+from .outcome import gave_way
 from .post import Post
 
 SPACING = 0.2
@@ -29,6 +30,10 @@ class Conversation:
         self._answers = Answers()
         self._files: SignalFiles | SharedFlag | None = None
         self._published = dict(self._answers.said)
+        self._to_leave: set[int] = set()
+        """The hints that asked it to leave, though that may have been taken back since."""
+        self._gave_way: dict[str, Any] = {}
+        """The one of these that it answered last, and when."""
         self._published_at = 0.0
         self._signal_at: float | None = None
         self._look_at: float | None = None
@@ -49,6 +54,8 @@ class Conversation:
             return
         new = (hint, leaving) != (self._answers.hint, self._answers.leaving)
         self._answers.hint, self._answers.leaving = hint, leaving
+        if leaving:
+            self._to_leave.add(hint)
         if self.dump is not None and new:
             self.dump.begin(pid, leaving)
         elif self._files is not None:
@@ -60,7 +67,7 @@ class Conversation:
     @property
     def left(self) -> bool:
         """Whether the member was ended by the dump that was asked for: it had been told to leave, so to speak."""
-        return self.dump is not None and self._answers.leaving and 0 < self._answers.hint == self._answers.said["done"]
+        return self.dump is not None and self.dump.took_all
 
     def due(self) -> float | None:
         """When `turn` must be called though nothing happened."""
@@ -111,10 +118,13 @@ class Conversation:
         said = self._answers.said
         if said == self._published:
             return
+        if said["done"] != self._published["done"]:
+            self._gave_way = gave_way(said["done"]) if said["done"] in self._to_leave else {}
         urgent = any(said[key] != self._published[key] for key in ("done", "failed"))
         if urgent or now >= self._published_at + SPACING:
             self._published_at = now
             with suppress(OSError):  # no room: it is tried again
-                files.put(".", "said.json", {**said, "leaving": self._answers.leaving}, durable=False)
+                leaving = self._answers.leaving if self.dump is None else self.dump.took_all
+                files.put(".", "said.json", {**said, "leaving": leaving, **self._gave_way}, durable=False)
                 self._published = dict(said)
                 self._post.send("said")

@@ -28,6 +28,9 @@ class Dump:
         self._next = f"{self._kept}.new"
         self._pid: int | None = None
         self._why: str | None = None
+        self._takes_all = False
+        self.took_all = False
+        """Whether the last dump ended the processes: it was asked for in order to leave, whatever was said since."""
 
     @property
     def helper(self) -> int | None:
@@ -45,6 +48,7 @@ class Dump:
             note = {"pid": pid, "streams": streams, "mark": self._spec.get("mark")}
             files.put(self._next, NOTE, note)
             self._pid = run(["dump", "-t", str(pid), "-D", self._next, "-o", LOG, *COMMON, *stay])
+            self._takes_all = leaving
         except OSError as error:
             self._why = f"its processes could not be dumped: {error}"
 
@@ -66,7 +70,7 @@ class Dump:
         except OSError as error:
             self._why = f"the dump of its processes could not be kept: {error}"
         else:
-            self._why = ""
+            self._why, self.took_all = "", self._takes_all
 
     def _keep(self) -> None:
         """The new dump takes the place of the last one, and would be there after a loss of power."""

@@ -49,6 +49,11 @@ def remains(spec: dict[str, Any], began: dict[str, Any]) -> list[procfs.Process]
     return list({process.pid: process for process in found}.values())
 
 
+def gave_way(hint: int) -> dict[str, Any]:
+    """What said.json holds of a member that has just answered this hint, which asked it to leave."""
+    return {"gave_way": hint, "answered": moment()}
+
+
 def end_remains(spec: dict[str, Any], began: dict[str, Any]) -> None:
     """Nothing is left of a member whose supervisor died; a process that merely has its pid is not touched.
 

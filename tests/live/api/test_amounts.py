@@ -1,0 +1,77 @@
+"""One submission cannot keep the server from counting what all the others ask for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.live.api.serving import CLUSTER, Running, serving
+
+ASLEEP = CLUSTER | {"nodes": [node | {"state": "cordoned"} for node in CLUSTER["nodes"]]}
+
+
+@pytest.fixture(scope="module")
+def asleep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Nothing starts here."""
+    with serving(tmp_path_factory.mktemp("asleep"), cluster=ASLEEP) as made:
+        yield made
+
+
+FINE: dict[str, tuple[dict[str, Any], str]] = {
+    "of all members": ({"requests": {"memory": "10n"}}, "requests.memory"),
+    "in one flavor": ({"requests": {"memory@fast": "10n"}}, 'requests["memory@fast"]'),
+    "beside what fits nowhere": ({"requests": {"memory": "0.00000001", "cpu": 99999}}, "requests.memory"),
+    "of some members": (
+        {"pod_sets": [{"name": "a", "count": 1, "requests": {"memory": "1.00000001"}}]},
+        "pod_sets[0].requests.memory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "place"), FINE.values(), ids=FINE.keys())
+def test_an_amount_so_fine_that_others_could_not_be_counted_beside_it_is_refused(
+    asleep: Running, body: dict[str, Any], place: str
+) -> None:
+    answer = asleep.submit("alice", **body)
+
+    assert (answer.status_code, answer.json()["errors"][0]["place"]) == (422, place)
+    for _ in range(8):
+        asleep.submit("bob", requests={"cpu": 1, "memory": "7Gi"}).raise_for_status()
+
+
+@pytest.mark.parametrize("requests", [{"cpu": "1m"}, {"cpu": 0.333333}, {"memory": 1}, {"memory": "0.5Gi"}])
+def test_amounts_that_people_write_are_fine_enough(asleep: Running, requests: dict[str, Any]) -> None:
+    assert asleep.submit("alice", requests=requests).status_code == 201
+
+
+@pytest.mark.parametrize("body", [{"members": 100_001}, {"pod_sets": [("a", 60_000), ("b", 60_000)]}])
+def test_a_workload_has_no_more_members_than_a_server_takes(asleep: Running, body: dict[str, Any]) -> None:
+    if "pod_sets" in body:
+        body = {"pod_sets": [{"name": name, "count": n, "requests": {"cpu": 1}} for name, n in body["pod_sets"]]}
+    answer = asleep.submit("alice", **body)
+
+    assert answer.status_code == 422
+    assert "100000" in answer.json()["detail"]
+
+
+WHAT_IF = ["nodes[n1].count=1000000", "nodes[n1].count=1e6", "nodes[n1].count=1000000.0", f"nodes[n1].count={10**400}"]
+
+
+@pytest.mark.parametrize("change", WHAT_IF)
+def test_a_question_adds_no_more_however_the_number_is_written(asleep: Running, change: str) -> None:
+    answer = asleep.ask("POST", "/plan", "bob", json={"set": [change]})
+
+    assert answer.status_code == 422
+    assert "a question may add" in answer.json()["detail"]
+
+
+def test_a_question_about_more_than_can_be_counted_is_refused(asleep: Running) -> None:
+    body = {
+        "set": ["nodes[n1].capacity.cpu=9223372036"],
+        "add": [{"name": "fine", "queue": "default", "requests": {"cpu": "1n"}}],
+    }
+    for path in ("/plan", "/diff"):
+        answer = asleep.ask("POST", path, "bob", json=body)
+
+        assert answer.status_code == 422
+        assert "too much to count exactly" in answer.json()["detail"]
