@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import get_args
 
 import pytest
 
@@ -13,13 +15,15 @@ from cede.sim.comparing import to_json
 from cede.sim.measures.costliest import costliest
 from cede.sim.numbers import duration, moment, scale_of
 from cede.sim.report import write_json, write_report
-from cede.sim.report.content import Costly, Party
+from cede.sim.report.content import Cell, Costly, Mark, Party
 from cede.sim.report.costly_table import opening_command
+from cede.sim.report.gathering import gather, most_groups
 from cede.sim.report.markup import data, element
 from cede.sim.report.moments import cluster_text, file_names
+from cede.sim.report.page import page
 from cede.sim.verdicts import judge
 from cede.sim.verdicts import to_json as judgement_of
-from tests.browser.scenes import SCRIPT, Scene, cluster
+from tests.browser.scenes import SCRIPT, Scene, cluster, five
 from tests.sim.results import Preempts, changed
 
 ROWS = {
@@ -76,6 +80,7 @@ def test_the_command_is_quoted_as_a_shell_needs_it() -> None:
     assert opening_command(costly) == ["cede plan", "'my moments/a.yaml'", "--explain", "--for 'it'\"'\"'s'"]
     assert opening_command(dashed)[-1] == "--for=-x"
     assert opening_command(replace(costly, claimant=None))[-1] == "--explain"
+    assert opening_command(costly, "my own.py")[3] == "--doctrine 'my own.py'"
 
 
 def test_a_moment_that_is_on_disk_already_is_linked_and_not_written_again(shown: Scene, tmp_path: Path) -> None:
@@ -99,6 +104,21 @@ def test_without_a_folder_for_moments_nothing_is_linked(shown: Scene, tmp_path: 
 def test_results_that_do_not_belong_to_the_runs_are_refused(shown: Scene, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="3 runs were compared, and 1 results are given"):
         write_report(tmp_path / "report.html", shown.compared, shown.results[:1], title="t")
+
+
+def test_a_page_of_five_doctrines_and_many_queues_is_smaller_than_two_megabytes(tmp_path: Path) -> None:
+    """As many queues as have a table, and ten other groups; no number is short."""
+    made = five(tmp_path)
+    shown = gather(made.compared, made.results, title="Five")
+    draw, marks = Random(1), (*get_args(Mark), "near", "")
+    cells = tuple(Cell(draw.uniform(0, 1e5), draw.uniform(0, 1e4), mark) for mark in marks)
+    (first, *_) = shown.tables
+    sections = tuple((name, tuple(replace(row, cells=cells) for row in rows)) for name, rows in first.sections)
+    names = [f"root.{number:06x}" for number in range(most_groups(first) + 10)]
+    tables = tuple(replace(first, by="queue", group=name, sections=sections) for name in names)
+
+    assert len(names) >= 25
+    assert len(page(replace(shown, tables=tables)).encode()) < 2_000_000
 
 
 def test_the_json_is_the_comparison(shown: Scene, tmp_path: Path) -> None:

@@ -17,11 +17,19 @@ from cede.sim.verdicts import judge
 from tests.browser.scenes import NOTES, SCRIPT, TITLE, Scene
 
 RUNS = ("eager", "calm", "patient")
+CELLS = """all => all.map((one) => {
+  const { by, group } = one.closest(".group").dataset, { measure } = one.closest("tr").dataset;
+  const { run } = one.closest("table").tHead.rows[0].cells[one.cellIndex].dataset;
+  return { by, group, measure, run, value: one.title };
+})"""
+"""Cells of the tables of measures, and what their row, column and table say of them."""
 
 
-def numbers(page: Page, css: str) -> dict[tuple[str, str, str, str], float | None]:
+def numbers(
+    page: Page, css: str, told: str = "all => all.map(one => ({...one.dataset}))"
+) -> dict[tuple[str, str, str, str], float | None]:
     """What the page's cells say of themselves."""
-    cells = page.eval_on_selector_all(css, "all => all.map(one => ({...one.dataset}))")
+    cells = page.eval_on_selector_all(css, told)
     return {
         (cell["by"], cell["group"], cell["measure"], cell["run"]): float(cell["value"]) if cell["value"] else None
         for cell in cells
@@ -35,13 +43,13 @@ def test_every_number_of_the_comparison_is_on_the_page_to_the_last_digit(page: P
         for run, cell in zip(shown.compared.runs, row.cells, strict=True)
     }
 
-    assert numbers(page, "table.measures td[data-measure]") == expected
+    assert numbers(page, "table.measures td.figure", CELLS) == expected
 
 
 def test_what_is_shown_is_the_number_rounded(page: Page) -> None:
     cells = page.eval_on_selector_all(
-        ".group:not([hidden]) td[data-measure=goodput]",
-        "all => all.map(one => [one.dataset.value, one.querySelector('.number').textContent])",
+        ".group:not([hidden]) [data-measure=goodput] td.figure",
+        "all => all.map(one => [one.title, one.querySelector('.number').textContent])",
     )
 
     assert len(cells) == len(RUNS)
@@ -52,10 +60,10 @@ def test_what_is_shown_is_the_number_rounded(page: Page) -> None:
 def test_the_best_of_a_row_and_what_is_within_noise_are_marked_in_words_too(page: Page, shown: Scene) -> None:
     row = shown.compared.row("wait_mean")
     texts = page.eval_on_selector_all(
-        ".group:not([hidden]) td[data-measure=wait_mean]", "all => all.map(one => [one.dataset.run, one.textContent])"
+        ".group:not([hidden]) [data-measure=wait_mean] td.figure", "all => all.map(one => one.textContent)"
     )
 
-    for run, text in texts:
+    for run, text in zip(RUNS, texts, strict=True):
         cell = row.cells[RUNS.index(run)]
         assert ("best:" in text) == cell.best
         assert ("not told apart from the best:" in text) == cell.within_noise
@@ -148,6 +156,18 @@ def test_every_plot_is_drawn_with_its_traces(page: Page) -> None:
     assert all(count >= len(RUNS) for _, count in drawn)
 
 
+def test_nothing_that_a_plot_says_is_cut_off(page: Page) -> None:
+    beyond = """(drawings) => drawings.flatMap((one) => {
+      const box = one.getBoundingClientRect();
+      return [...one.querySelectorAll("text")].filter((text) => {
+        const { top, right, bottom, left } = text.getBoundingClientRect();
+        return bottom > box.bottom + 1 || top < box.top - 1 || right > box.right + 1 || left < box.left - 1;
+      }).map((text) => text.textContent);
+    })"""
+
+    assert page.eval_on_selector_all(".plot svg", beyond) == []
+
+
 def test_the_costliest_preemptions_have_their_numbers_and_reasons(page: Page, shown: Scene) -> None:
     for place, (run, result) in enumerate(zip(RUNS, shown.results, strict=True)):
         expected = costliest(result, 20)
@@ -191,7 +211,7 @@ def test_every_measure_is_defined_and_its_definition_shows_on_focus(page: Page) 
             ".definitions > div", "all => all.map(one => [one.id, one.querySelector('dd').textContent])"
         )
     )
-    page.focus(".measures a[data-term=goodput]")
+    page.focus(".measures a[href='#measure-goodput']")
     tip = page.text_content("#tip:not([hidden])")
     page.keyboard.press("Escape")
 
@@ -201,7 +221,7 @@ def test_every_measure_is_defined_and_its_definition_shows_on_focus(page: Page) 
 
 
 def test_a_dismissed_definition_stays_away_when_the_page_moves_below_a_resting_pointer(page: Page) -> None:
-    term = page.locator(".measures a[data-term=goodput]").first
+    term = page.locator(".measures a[href='#measure-goodput']").first
     page.mouse.move(1, 1)
     term.evaluate("(term) => term.scrollIntoView({ block: 'center' })")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -114,7 +114,7 @@ def test_without_contention_nothing_is_ranked(case: Case, capsys: Capture) -> No
 
 
 def test_targets_and_prices_are_measured(case: Case, capsys: Capture) -> None:
-    asked = ("--target", "90=10s", "--price", "gpu=2", "--price", "cpu=0.5")
+    asked = ("--target", "90=10s", "--price", "gpu=2")
     found = compared(capsys, case, "--doctrines", "backendai", *GENTLE, *asked, "--json").data
     rows = {(row["by"], row["group"], row["measure"]): row["cells"] for row in found["rows"]}
 
@@ -191,6 +191,14 @@ WRONG = {
     "a file that is not there": (["--vary", "other:@none.yaml"], "none.yaml: cannot be read"),
     "repeats of the same": ([*GENTLE, "--repeat", "3"], "would replay the same again"),
     "a target without a time": ([*GENTLE, "--target", "90"], "--target 90: is no PRIORITY=TIME"),
+    "a target of nobody": (
+        [*GENTLE, "--target", "91=1m"],
+        "--target 91: no job has this priority (there are 10, 90)",
+    ),
+    "a price of what there is not": (
+        [*GENTLE, "--price", "gpus=2"],
+        "--price gpus: no node has it, and no job asks for it (did you mean 'gpu'?)",
+    ),
     "a price that is none": ([*GENTLE, "--price", "gpu=much"], "--price gpu=much: is no RESOURCE=PRICE"),
     "backfill where there is no line": (
         ["--doctrines", "backendai,ytsaurus", "--set", "queues[q].max=null", "--backfill", "easy"],

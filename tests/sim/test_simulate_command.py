@@ -57,6 +57,22 @@ def test_the_numbers_are_printed_with_what_must_stand_beside_them(case: Case, ca
         assert f"- {sentence}" in page
 
 
+def test_late_starts_and_cost_are_told_by_priority_where_targets_and_prices_are_given(
+    case: Case, capsys: Capture
+) -> None:
+    """`train` waits for nobody, and `urgent` the 30 s that it takes to save."""
+    plain = simulated(capsys, case, "--no-progress").out
+    asked = simulated(capsys, case, "--no-progress", "--target", "90=20s", "--price", "gpu=2").out
+    lines = asked.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("priority"))
+    head, ninety = lines[at], lines[at + 2]
+
+    assert "too late" not in plain
+    assert head.split()[-3:] == ["too", "late", "cost"]
+    assert ninety.split()[0] == "90"
+    assert ninety.split()[-3:] == ["100.0", "%", "1.33"]
+
+
 def test_everything_is_written_to_a_folder(case: Case, capsys: Capture) -> None:
     ran = simulated(capsys, case, "--out", "out", "--set", "queues[q].settings.preemptible_priority=40")
     out = Path("out")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 
 import cede
 from cede.doctrines.catalog import BUILT, find
@@ -73,6 +74,26 @@ def test_operations_without_a_share_do_not_take_turns_under_ytsaurus(
 
     assert (result.loops, len(result.victims)) == ((), 0)
     assert result.jobs["state"].unique().to_list() == ["completed"]
+
+
+SAVING = {"queue": "q", "duration": 3600, "requests": {"gpu": 4}, "checkpoint": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("save", "ytsaurus", "lattice"), [(0, None, None), (60, "90s", None), (1000, "1030s", "1000s")]
+)
+def test_victims_have_the_time_that_the_slowest_of_the_trace_takes_to_save(
+    save: int, ytsaurus: str | None, lattice: str | None, capsys: Capture, tmp_path: Path
+) -> None:
+    jobs, cluster = tmp_path / "jobs.jsonl", tmp_path / "cluster.yaml"
+    lines = [{**SAVING, "name": "a", "submitted": 0, "checkpoint_time": save}, {**SAVING, "name": "b", "submitted": 1}]
+    jobs.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    files = ("--cluster-out", str(cluster), "--nodes", "2", "--gpus", "8")
+    assert called(capsys, "trace", str(jobs), *files).code == 0
+    settings = yaml.safe_load(cluster.read_text(encoding="utf-8"))["doctrine"]["settings"]
+
+    assert settings["ytsaurus"].get("allocation_preemption_timeout") == ytsaurus
+    assert settings.get("lattice", {}).get("checkpoint_timeout") == lattice
 
 
 def test_a_cluster_file_is_asked_for_with_its_nodes(capsys: Capture) -> None:

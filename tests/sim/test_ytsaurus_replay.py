@@ -32,8 +32,10 @@ def test_every_moment_of_the_example_gives_the_decision_that_was_made_then(editi
         moment: dict[str, Any] = cede.Cluster(result.moments[decision["decision"]]).to_dict()
         made = cede.plan(cede.load(json.loads(json.dumps(moment))))
         first = next(one for one in made.decisions if one.victims)
-        assert first.workload == names[decision["job"]]
-        assert [victim.workload for victim in first.victims] == [names[job] for job in decision["victims"]]
+        job = {entry["name"]: entry.get("app", entry["name"]) for entry in moment["workloads"]}
+        assert first.workload == decision["workload"]
+        assert job[first.workload] == names[decision["job"]]
+        assert [job[victim.workload] for victim in first.victims] == [names[job] for job in decision["victims"]]
         saved = [str(entry.get("checkpoint", {}).get("last", "2026")) for entry in moment["workloads"]]
         assert {time[:4] for time in saved} == {"2026"}
 

@@ -194,11 +194,21 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
     assert found == []
 
 
-def test_the_lock_holds_pins_and_hashes_and_no_address() -> None:
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_holds_pins_and_hashes_and_no_address(lock: str) -> None:
+    lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
     allowed = re.compile(r"#.*|[a-z0-9-]+==[^/]+|    --hash=sha256:[0-9a-f]{64}( \\)?|    # via.*|    #   .*")
 
     assert [line for line in lines if not allowed.fullmatch(line) or "://" in line] == []
+
+
+def test_both_locks_have_the_same_versions() -> None:
+    needed, with_tests = (
+        set(re.findall(r"^[a-z0-9-]+==[^ ]+", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+        for lock in ("requirements.lock", "requirements-dev.lock")
+    )
+
+    assert needed < with_tests
 
 
 def test_the_import_contracts_are_kept() -> None:

@@ -97,6 +97,7 @@ def compare(
     from cede.cli.sim_progress import Bar, Interrupts
     from cede.cli.sim_variants import variants_of
     from cede.cli.trace_source import load_trace
+    from cede.engine.whatif import cluster_if
     from cede.sim.choices import Choices
     from cede.sim.compare import compared, tasks_of
     from cede.sim.comparing import to_json
@@ -114,6 +115,8 @@ def compare(
     plain, what_if = sim.read_cluster(cluster, None, set_)
     variants = variants_of(doctrines, vary or (), what_if)
     made = load_trace(trace, format, option, mapping, window, take, load_factor)
+    if target or price:
+        sim.check_yard(yard, made, cluster_if(plain, what_if))
     settings = {
         **sim.given(trace=trace, cluster=cluster, format=format, option=option, mapping=mapping, window=window),
         **sim.given(take=take, load_factor=load_factor),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,8 +10,10 @@ import typer
 from cede.cli.options import DEFAULT_SIZE
 
 if TYPE_CHECKING:
+    from cede.engine.cluster import Cluster as Loaded
     from cede.engine.whatif import WhatIf
     from cede.sim.measures.measure import Yard
+    from cede.sim.traces.trace import Trace
 
 Cluster = Annotated[
     str,
@@ -144,6 +146,35 @@ def yard_of(target: list[str] | None, price: list[str] | None) -> Yard:
         if not resource.strip() or not 0 <= prices[resource.strip()] < float("inf"):
             raise InputError([Problem(f"--price {text}", "is no price of 0 or more")])
     return Yard(targets, prices)
+
+
+def check_yard(yard: Yard, trace: Trace, cluster: Loaded) -> None:
+    """An InputError if a target or a price is for what there is not: it would be counted as met, or as free."""
+    from cede.model.errors import InputError, Problem, did_you_mean
+
+    ranks = set(trace.jobs["priority"].to_list()) | {one.priority for one in cluster.document.workloads}
+    resources = {name for shape in trace.shapes for name in shape.requests}
+    resources.update(name for node in cluster.document.nodes for name in node.capacity)
+    problems = [
+        Problem(f"--target {rank}", "no job has this priority", f"there are {_listed(ranks)}")
+        for rank in yard.targets
+        if None not in ranks and rank not in ranks
+    ]
+    problems += [
+        Problem(
+            f"--price {name}",
+            "no node has it, and no job asks for it",
+            did_you_mean(name, resources) or f"there are {_listed(resources)}",
+        )
+        for name in yard.prices
+        if name not in resources
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _listed(names: Iterable[Any]) -> str:
+    return ", ".join(map(str, sorted(names)))
 
 
 def given(**values: Any) -> dict[str, Any]:

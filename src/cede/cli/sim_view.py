@@ -58,6 +58,8 @@ SINGLES = (
     "loops",
 )
 OF_GROUPS = ("jobs", "wait_mean", "wait_p95", "slowdown_p95", "preemptions", "lost_hours")
+IF_ASKED = ("target_misses", "cost")
+"""These too, where targets or prices were given."""
 HEADS = {
     "jobs": "jobs",
     "wait_mean": "wait",
@@ -65,6 +67,8 @@ HEADS = {
     "slowdown_p95": "slowdown p95",
     "preemptions": "preempted",
     "lost_hours": "done again",
+    "target_misses": "too late",
+    "cost": "cost",
 }
 COMPARED = ("compared", "wait_mean", "wait_p50", "wait_p95", "wait_p99", "waited_share", "turnaround_mean",
             "turnaround_p95", "slowdown_mean", "slowdown_p95", *SINGLES)  # fmt: skip
@@ -152,7 +156,8 @@ def _print_judgement(out: Console, judgement: Judgement) -> None:
     if judgement.goals:
         made = table("goal", "variant", "who pays for it", "how sure")
         for goal in judgement.goals:
-            who = "-" if goal.winner is None else f"{goal.winner}: {goal.value}"
+            like = f" ({NEAR} {', '.join(goal.like)})" if goal.like else ""
+            who = "-" if goal.winner is None else f"{goal.winner}{like}: {goal.value}"
             made.add_row(*(text(one, most=None) for one in (goal.title, who, goal.costs or "-", goal.sure)))
         out.print(made)
         out.print()
@@ -194,9 +199,10 @@ def _singles(values: Mapping[str, float | None]) -> Table:
 
 
 def _groups(by: str, groups: Mapping[str, Mapping[str, float | None]]) -> Table:
-    made = table((by, {"max_width": 20}), *((HEADS[key], {"justify": "right"}) for key in OF_GROUPS))
+    keys = (*OF_GROUPS, *(key for key in IF_ASKED if any(own.get(key) is not None for own in groups.values())))
+    made = table((by, {"max_width": 20}), *((HEADS[key], {"justify": "right"}) for key in keys))
     for group, values in list(groups.items())[:MOST_GROUPS]:
-        made.add_row(text(group), *(text(shown(values.get(key), BY_KEY[key].unit)) for key in OF_GROUPS))
+        made.add_row(text(group), *(text(shown(values.get(key), BY_KEY[key].unit)) for key in keys))
     return made
 
 

@@ -89,6 +89,7 @@ def simulate(
     check_doctrine(None if doctrine is None else sim.doctrine_text(doctrine))
     made = load_trace(trace, format, option, mapping, window, take, load_factor)
     on = cluster_of(cluster, *sim.read_cluster(cluster, doctrine, set_))
+    sim.check_yard(yard, made, on)
     shaping = sim.given(
         format=format, option=option, mapping=mapping, window=window, take=take, load_factor=load_factor
     )

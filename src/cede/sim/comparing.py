@@ -14,7 +14,7 @@ from cede.sim.paired import LEAST, LEVEL, chance, told_apart
 
 SCHEMA = "cede-compare/2"
 MOST_UNDONE = 0.005
-"""A run that refuses or ends for good more than this share of the work is not judged."""
+"""A run that refuses, ends for good or leaves waiting for ever more than this share of the work is not judged."""
 
 TOO_FEW = (
     "No run is marked best or like the best: that takes at least {least} repeats with seeds, and each run was replayed "
@@ -48,7 +48,7 @@ class Run:
 
     @property
     def undone(self) -> float:
-        """The share of the work that it refused or ended for good, on average."""
+        """The share of the work that it refused, ended for good or left waiting for ever, on average."""
         return undone(self.results)
 
 
@@ -96,8 +96,11 @@ class Compared:
 
 
 def undone(results: Sequence[Measured]) -> float:
-    """The share of the work that was refused or ended for good, on average over repeats."""
-    shares = [(one.value("refused_share") or 0.0) + (one.value("failed_share") or 0.0) for one in results]
+    """The share of the work that was refused, ended for good or left waiting for ever, on average over repeats."""
+    shares = [
+        (one.value("refused_share") or 0.0) + (one.value("failed_share") or 0.0) + one.stranded.share
+        for one in results
+    ]  # fmt: skip
     return fmean(shares) if shares else 0.0
 
 
@@ -240,7 +243,7 @@ def _stated(runs: Sequence[Run], repeats: int) -> tuple[str, ...]:
     own = []
     for sentence in every:
         labels = [label for label, sentences in said if sentence in sentences]
-        own += [sentence] if len(labels) == len(said) else [f"{label}: {sentence}" for label in labels]
+        own.append(sentence if len(labels) == len(said) else f"{', '.join(labels)}: {sentence}")
     if len(runs) < 2:
         return tuple(own)
     return (*_unlike(runs), *own, *_common(runs), PAIRED if repeats >= LEAST else _too_few(repeats))

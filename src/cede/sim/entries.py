@@ -10,6 +10,7 @@ from typing import Any
 from cede.engine.drive.terms import Terms
 from cede.model.cluster import Checkpoint, ClusterFile, Constraints, Workload
 from cede.model.times import Instant
+from cede.sim.allocations import Allocations
 from cede.sim.machine import Attempt
 from cede.sim.records import Records
 from cede.sim.standing import Standing
@@ -39,9 +40,11 @@ class Entries:
         records: Records,
         there: Sequence[Standing] = (),
         apps: Mapping[str, Terms] | None = None,
+        allocations: Allocations | None = None,
     ) -> None:
         jobs = trace.jobs
         self._apps = apps or {}
+        self._allocations = allocations
         self._there = there
         self._trace = trace
         self._records = records
@@ -69,6 +72,7 @@ class Entries:
         if sample is None:
             sample = self._samples[kind] = self._sample(self._kinds[kind])
         walltime = self._walltime[job]
+        app = None if self._allocations is None else self._allocations.app(job)
         return sample.like(
             name=self._records.names[job],
             uid=f"{job:0{self._digits}}",
@@ -76,6 +80,7 @@ class Entries:
             walltime=None if walltime < 0 else walltime,
             user=self._owners[0][job],
             project=self._owners[1][job],
+            **({} if app is None else {"app": app}),
         )
 
     def _of_file(self, job: int, found: Standing) -> Workload:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from cede.sim.allocations import Allocations
 from cede.sim.records import Records
 
 
-def loops_in(records: Records) -> tuple[str, ...]:
-    """Each set of workloads in which everybody was preempted for somebody else of it, as a sentence.
+def loops_in(records: Records, allocations: Allocations | None = None) -> tuple[str, ...]:
+    """Each set of jobs in which everybody was preempted for somebody else of it, as a sentence.
 
     Who preempted whom is a graph; its strongly connected parts of two and more are the loops.
     """
+    names = records.names if allocations is None else allocations.jobs.jobs["name"].to_list()
+    job = range(len(names)) if allocations is None else allocations.job
     edges: dict[int, dict[int, int]] = {}
     for row in records.decisions:
         if row[2] is not None:
             for victim in row[6]:
-                known = edges.setdefault(row[2], {})
-                known[victim] = known.get(victim, 0) + 1
+                known = edges.setdefault(job[row[2]], {})
+                known[job[victim]] = known.get(job[victim], 0) + 1
     found = []
     for part in _connected(edges):
-        times = sum(count for job in part for victim, count in edges[job].items() if victim in part)
-        names = sorted(records.names[job] for job in part)
-        found.append(f"{', '.join(names)} preempted each other {times} times")
+        times = sum(count for one in part for victim, count in edges[one].items() if victim in part)
+        found.append(f"{', '.join(sorted(names[one] for one in part))} preempted each other {times} times")
     return tuple(sorted(found))
 
 

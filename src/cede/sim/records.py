@@ -13,6 +13,7 @@ import polars as pl
 from cede.doctrines.parts.cost import wasted
 from cede.engine.drive.step import Made
 from cede.model.plan import Decision
+from cede.sim.allocations import Allocations, by_job
 from cede.sim.result import ATTEMPTS, DECISIONS, HOLDS, JOBS, OUTAGES, VICTIMS
 from cede.sim.traces.trace import Trace
 
@@ -31,9 +32,19 @@ def _times(times: array[int]) -> pl.Series:
 
 
 class Records:
-    """One list a column that the replay reads or writes; jobs are numbers from 0, in the order of the trace."""
+    """One list a column that the replay reads or writes; jobs are numbers from 0, in the order of the trace.
 
-    def __init__(self, trace: Trace, sizes: Sequence[Mapping[str, int]], main: str, keep: int) -> None:
+    With `allocations` these jobs are workloads, of which several may be one job of the result.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        sizes: Sequence[Mapping[str, int]],
+        main: str,
+        keep: int,
+        allocations: Allocations | None = None,
+    ) -> None:
         jobs = trace.jobs
         self.trace = trace
         self.names: list[str] = jobs["name"].to_list()
@@ -63,7 +74,11 @@ class Records:
         self.holds: list[Row] = []
         self.outages: list[Row] = []
         self.moments: dict[int, Any] = {}
+        self._allocations = allocations
+        self._open = None if allocations is None else array("l", allocations.counts)
+        """Of each job how many of its allocations are not over, where jobs have several."""
         self.finished = 0
+        """How many jobs are over."""
         self._keep = keep
         self._costs: list[tuple[int, int]] = []
         self._victim_of: dict[int, list[int]] = {}
@@ -98,7 +113,7 @@ class Records:
                 decision = self.victims[row][0]
         if how == "completed":
             self.state[job], self.ended[job] = "completed", now
-            self.finished += 1
+            self._finish(job)
             decision = None
         else:
             self.state[job] = "requeued"
@@ -114,7 +129,21 @@ class Records:
         """A job that will not run again, though it did not complete."""
         self.state[job], self.ended[job] = state, now
         self.reasons[job] = (rule, why)
-        self.finished += 1
+        self._finish(job)
+
+    def _finish(self, workload: int) -> None:
+        if self._allocations is None or self._open is None:
+            self.finished += 1
+            return
+        job = self._allocations.job[workload]
+        self._open[job] -= 1
+        self.finished += not self._open[job]
+
+    def submitted_before(self, workload: int) -> int:
+        """How many jobs the workloads before this one are of."""
+        if self._allocations is None or not workload:
+            return workload
+        return self._allocations.job[workload - 1] + 1
 
     # -- decisions ---------------------------------------------------------------------------------------------
 
@@ -246,8 +275,8 @@ class Records:
         return made.cast(dict(ATTEMPTS))  # type: ignore[arg-type]
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table of a result, by its name there."""
-        return {
+        """Every table of a result, by its name there; told by job."""
+        found = {
             "jobs": self.jobs_table(),
             "attempts": self._attempts_table(),
             "holds": pl.DataFrame([row for row in self.holds if row[0] is not None], HOLDS, orient="row"),
@@ -255,3 +284,4 @@ class Records:
             "victims": pl.DataFrame(self.victims, VICTIMS, orient="row"),
             "outages": pl.DataFrame(self.outages, OUTAGES, orient="row"),
         }
+        return found if self._allocations is None else by_job(found, self._allocations)

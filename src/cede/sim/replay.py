@@ -102,7 +102,8 @@ class Replay:
 
     def _goes_on(self, watch: Watch) -> bool:
         """Whether the watch says so. Who counts the jobs of the trace knows nothing of those of the cluster file."""
-        submitted, finished = (max(0, count - self._there) for count in (self._next, self.records.finished))
+        counts = self.records.submitted_before(self._next), self.records.finished
+        submitted, finished = (max(0, count - self._there) for count in counts)
         return watch(self.now, submitted, finished)
 
     def _next_moment(self) -> int | None:

@@ -43,6 +43,11 @@ times in whole microseconds on the trace's clock; `ended` and `first_start` are 
 does not queue it again), and of those that were under way when the replay stopped: waiting (never started), requeued
 (started, waits again), running. `preemptions` counts what the scheduler did, `evictions` what node loss and drains did.
 `outcome` is the trace's. `rule` and `why`: of one that did not complete.
+
+Where jobs ran as several allocations (`sim/allocations.py`) there is a column more, `allocations`: how many. Such a job
+has started when all of them have, is running while one is, and waits again otherwise. In the tables below `allocation`
+then says which of them a row is about, from 1, null: the whole job; what it holds is that part of the job's size. In
+decisions that is the claimant's, and `workload` what that is called in the file of the moment.
 """
 
 ATTEMPTS: Mapping[str, pl.DataType] = {

@@ -15,6 +15,7 @@ from cede.engine.drive.doctrine_terms import terms_of_apps
 from cede.engine.drive.ways import Backfill
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError, InputError, Problem
+from cede.sim.allocations import Allocations, allocations_of
 from cede.sim.assuming import assume
 from cede.sim.entries import Entries
 from cede.sim.loops import loops_in
@@ -39,7 +40,10 @@ class UnlawfulError(CedeError):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """All that a replay begins with. `jobs` are those of the cluster file, and then those of the trace."""
+    """All that a replay begins with. `jobs` are those of the cluster file, and then those of the trace.
+
+    `allocations`: the same jobs as workloads, where some of them are several.
+    """
 
     jobs: Trace
     sizes: tuple[Amounts, ...]
@@ -48,6 +52,7 @@ class Start:
     capacity: Amounts
     node_capacity: Mapping[str, Amounts]
     backfill: Backfill
+    allocations: Allocations | None = None
 
 
 def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
@@ -77,15 +82,12 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
     }
     capacity = _capacity(document, nodes)
     whole, sizes = _beside(fitted, there, capacity)
-    return Start(
-        assume(noted(whole, *told(there)), wishes.assumed),
-        sizes,
-        there,
-        begin,
-        capacity,
-        nodes,
-        backfill,
-    )
+    jobs = assume(noted(whole, *told(there)), wishes.assumed)
+    apart = None
+    if doctrine_of(document.doctrine).traits.members_apart and document.nodes:
+        apart = allocations_of(jobs, sizes, document.nodes, document.queues, len(there))
+        jobs = jobs if apart is None else noted(jobs, apart.note(document.doctrine.name))
+    return Start(jobs, sizes, there, begin, capacity, nodes, backfill, apart)
 
 
 def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: Watch | None = None) -> Result:
@@ -94,8 +96,10 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
     start = prepare(trace, cluster, wishes)
     document, jobs = cluster.document, start.jobs
     assert document.doctrine is not None, "it was looked for"
-    records = Records(jobs, start.sizes, main_of(start.capacity), wishes.moments)
-    entries = Entries(jobs, wishes.terms, records, start.there, terms_of_apps(document, wishes.terms))
+    apart = start.allocations
+    submitted, sizes = (jobs, start.sizes) if apart is None else (apart.workloads, apart.sizes)
+    records = Records(submitted, sizes, main_of(start.capacity), wishes.moments, apart)
+    entries = Entries(submitted, wishes.terms, records, start.there, terms_of_apps(document, wishes.terms), apart)
     run = Replay(document, entries, records, wishes, start.backfill, start.begin, start.there)
     run.run(watch)
     if run.problems:
@@ -122,7 +126,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
         victims=tables["victims"],
         outages=tables["outages"],
         notes=(*jobs.notes, *storms_of(run.slowed, tables["attempts"], applied=wishes.breaker)),
-        loops=loops_in(records),
+        loops=loops_in(records, apart),
         moments=records.moments,
         events=run.events,
         plans=run.plans,

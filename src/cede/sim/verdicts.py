@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import log
 from statistics import fmean
 from typing import Any
 
@@ -186,8 +187,9 @@ def _sure(compared: Compared, cells: dict[str, Cell], like: Sequence[str]) -> st
 
 
 def _price(compared: Compared, winner: str) -> str:
-    """Which group fares worst under the winner, against the run that is best for it: by its waits, else by how often
-    its jobs are interrupted."""
+    """Which group pays most under the winner, against the run that is best for it: by its waits, else by how often its
+    jobs are interrupted. Each of its jobs counts, by the logarithm of the factor: neither a few jobs that wait a
+    thousand times as long, nor many that wait a little longer, stand for all."""
     place = next(place for place, run in enumerate(compared.runs) if run.label == winner)
     for key, title, least in PAYS:
         worst: tuple[float, str] | None = None
@@ -198,13 +200,22 @@ def _price(compared: Compared, winner: str) -> str:
             if cell.difference is None or cell.within_noise or cell.value - best[1] < least:
                 continue
             factor = cell.value / max(best[1], least)
-            if factor >= NOTICED and (worst is None or factor > worst[0]):
+            jobs = _jobs(compared, row, place)
+            weight = jobs * log(factor) if factor >= NOTICED else 0.0
+            if weight > (worst[0] if worst is not None else 0.0):
                 tell = _teller(row)
-                told = f"{row.by} {row.group} {title.format(tell(cell.value))} ({best[0]} {tell(best[1])})"
-                worst = (factor, told)
+                group = f"{row.by} {row.group} ({jobs:,.0f} {'job' if jobs == 1 else 'jobs'})"
+                worst = (weight, f"{group} {title.format(tell(cell.value))} ({best[0]}: {tell(best[1])})")
         if worst is not None:
             return worst[1]
     return NOBODY
+
+
+def _jobs(compared: Compared, row: Row, place: int) -> float:
+    """How many jobs the group of this row has; one where nothing is told of that."""
+    own = (one for one in compared.rows if (one.measure.key, one.by, one.group) == ("jobs", row.by, row.group))
+    found = next(own, None)
+    return 1.0 if found is None else found.cells[place].value or 1.0
 
 
 def _best(compared: Compared, row: Row) -> tuple[str, float] | None:
@@ -242,21 +253,25 @@ def _verdict(run: Run, compared: Compared, goals: Sequence[Goal], calm: str | No
 
 def _unfit(run: Run) -> str:
     first = run.results[0]
+    stranded = [one.stranded for one in run.results]
+    left = [fmean(getattr(one, key) for one in stranded) for key in ("jobs", "hours", "share")]
     parts = []
-    for word, jobs, hours, share in (
-        ("refused", "refused", "refused_hours", "refused_share"),
-        ("ended for good", "failed", "failed_hours", "failed_share"),
+    for word, (count, hours, share) in (
+        ("refused", [_mean(run, key) for key in ("refused", "refused_hours", "refused_share")]),
+        ("ended for good", [_mean(run, key) for key in ("failed", "failed_hours", "failed_share")]),
+        ("left waiting for ever", left),
     ):
-        count = _mean(run, jobs)
         if count:
             unit = f"{first.resource}-hours"
-            told = f"{count:,.10g} jobs, {_mean(run, hours):,.0f} {unit}, {_mean(run, share):.1%} of the work"
-            parts.append(f"{word} {told}")
-    return f"Not judged, for it {' and '.join(parts)}: the rest was an easier task than the others had."
+            parts.append(f"{word} {round(count, 4):,.10g} jobs, {hours:,.0f} {unit}, {share:.1%} of the work")
+    return f"Not judged, for it {_listed(parts)}: the rest was an easier task than the others had."
 
 
 def _limits(run: Run, compared: Compared) -> Iterator[str]:
     """What the numbers of this run must not be used for."""
+    others = {_way(other) for other in compared.runs if other.judged} - {_way(run)}
+    if others:
+        yield f"waits beside those of runs that backfill otherwise ({_way(run)} here, {_listed(sorted(others))} there)"
     if compared.repeats < LEAST:
         yield f"a ranking, for chance is not ruled out with fewer than {LEAST} seeds"
     groups = {group for by, group in run.results[0].values if by == "priority"}
@@ -271,6 +286,10 @@ def _limits(run: Run, compared: Compared) -> Iterator[str]:
         yield f"a promise of progress: {thrashing:,.10g} jobs were preempted more than {MANY} times"
     if loops := _mean(run, "loops"):
         yield f"production as it is: workloads preempted each other in turn ({loops:,.10g} loops found)"
+
+
+def _way(run: Run) -> str:
+    return str(run.settings.get("backfill", "off"))
 
 
 # -- words -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cede.sim.comparing import Run, table, undone
 from cede.sim.measures.measure import Yard, measure
+from cede.sim.verdicts import judge
 from tests.sim.results import HOUR, Job, Ran, result_of
 
 MIXED = result_of(
@@ -23,6 +25,21 @@ def test_work_that_was_not_done_is_counted_in_hours_and_shares() -> None:
     assert found["refused_share"] == pytest.approx(12 / 18)
     assert (found["failed"], found["failed_hours"]) == (1, 2)
     assert (found["never_started"], found["never_started_hours"]) == (1, 2)
+
+
+def test_work_that_waits_though_nothing_comes_any_more_is_undone() -> None:
+    done, late = Job("done", [Ran(0, HOUR)], size=1), Job("late", size=1, duration=3 * HOUR)
+    sent_away = Job("sent away", [Ran(0, HOUR, "preempted", lost=HOUR)], size=2, duration=2 * HOUR)
+    ended = measure(result_of(done, late, sent_away))
+    stopped = measure(result_of(done, late, sent_away, end=HOUR))
+
+    assert (ended.stranded.jobs, ended.stranded.hours) == (2, 7)
+    assert undone([ended]) == pytest.approx(7 / 8)
+    assert undone([stopped]) == 0
+    told = judge(table([Run("a", "a", {}, [ended], judged=False), Run("b", "b", {}, [ended])]))
+    assert told.verdicts[0].sentence.startswith(
+        "Not judged, for it left waiting for ever 2 jobs, 7 gpu-hours, 87.5% of the work:"
+    )
 
 
 def test_measures_of_jobs_are_over_the_common_ones_and_counts_over_all() -> None:

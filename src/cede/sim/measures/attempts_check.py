@@ -21,7 +21,6 @@ SENTENCES: tuple[tuple[str, pl.Expr], ...] = (
         pl.sum_horizontal(*PARTS) != pl.col("end") - pl.col("start"),
     ),
     ("an attempt restored for longer than its overhead", pl.col("restored") > pl.col("overhead")),
-    ("two attempts overlap", pl.col("start") < pl.col("end").shift(1).over("job", order_by=["start", "end"])),
 )
 
 
@@ -31,9 +30,12 @@ def check_attempts(result: Result) -> Iterator[str]:
     found = (pl.col("job") < result.found) & (pl.col("attempt") == 1)
     early = pl.when(found).then(pl.col("end")).otherwise(pl.col("start")) < result.begin
     outside = early | (pl.col("end") > result.end)
+    alone = ["job", *(name for name in ("allocation",) if name in attempts.columns)]
+    overlap = pl.col("start") < pl.col("end").shift(1).over(alone, order_by=["start", "end"])
     until = (pl.col("how") == "open") & (pl.col("end") != result.end)
     for sentence, wrong in (
         *SENTENCES,
+        ("two attempts overlap", overlap),
         ("an attempt lies outside the replayed time", outside),
         ("an attempt is open but ends before the replay", until),
     ):

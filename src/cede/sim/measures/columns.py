@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +35,9 @@ class Spans:
 class Columns:
     """Jobs are in order of their number, attempts in order of job and start.
 
-    `size` of each job, `room` of the cluster and `node_room` of each node count `unit` nano-units each, which is their
-    greatest common divisor: whole numbers, small enough to add up fast.
+    `size` of each job, `each` of its allocations, `room` of the cluster and `node_room` of each node count `unit`
+    nano-units each, which is their greatest common divisor: whole numbers, small enough to add up fast. What runs,
+    waits or is held is one allocation: the whole job, unless it has several.
     """
 
     result: Result
@@ -47,6 +48,9 @@ class Columns:
     first_start: Times
     ended: Times
     size: Amounts
+    each: Amounts
+    counts: Rows
+    """How many allocations each job is."""
     unit: int
     room: int
     node_room: Mapping[str, int]
@@ -57,6 +61,11 @@ class Columns:
     def units(self) -> Floats:
         """What each job asks for, in whole units of the resource."""
         return np.asarray(self.size, np.float64) * self.per_unit
+
+    @property
+    def each_units(self) -> Floats:
+        """What each allocation of a job asks for, in whole units of the resource."""
+        return np.asarray(self.each, np.float64) * self.per_unit
 
     @property
     def per_unit(self) -> float:
@@ -86,7 +95,11 @@ def columns(result: Result, resource: str | None = None) -> Columns:
     attempts = result.attempts.sort("job", "start", "end")
     room = result.capacity.get(resource, 0)
     node_room = {name: own.get(resource, 0) for name, own in result.node_capacity.items()}
-    sizes, unit = scaled([shape.get(resource, 0) for shape in result.sizes], (room, *node_room.values()))
+    counts = counts_of(jobs)
+    shapes = jobs["shape"].to_numpy()
+    totals = [shape.get(resource, 0) for shape in result.sizes]
+    sizes, unit = scaled(totals, (room, *node_room.values(), *_single(totals, shapes, counts)))
+    size = sizes[shapes]
     row = np.searchsorted(jobs["job"].to_numpy(), attempts["job"].to_numpy()).astype(np.int64)
     return Columns(
         result=result,
@@ -96,7 +109,9 @@ def columns(result: Result, resource: str | None = None) -> Columns:
         duration=times(jobs["duration"]),
         first_start=times(jobs["first_start"]),
         ended=times(jobs["ended"]),
-        size=sizes[jobs["shape"].to_numpy()],
+        size=size,
+        each=size // counts if (counts > 1).any() else size,
+        counts=counts,
         unit=unit,
         room=room // unit,
         node_room={name: own // unit for name, own in node_room.items()},
@@ -105,26 +120,54 @@ def columns(result: Result, resource: str | None = None) -> Columns:
     )
 
 
+def counts_of(jobs: pl.DataFrame) -> Rows:
+    """How many allocations each job is."""
+    if "allocations" not in jobs.columns:
+        return np.ones(len(jobs), np.int64)
+    return jobs["allocations"].to_numpy().astype(np.int64)
+
+
+def each_of(table: Columns, totals: Sequence[int]) -> tuple[Amounts, int]:
+    """What each allocation of every job holds, of totals by shape, in whole numbers of a unit; and that unit."""
+    shapes = table.jobs["shape"].to_numpy()
+    sizes, unit = scaled(totals, _single(totals, shapes, table.counts))
+    each = sizes[shapes]
+    return (each // table.counts if (table.counts > 1).any() else each), unit
+
+
+def _single(totals: Sequence[int], shapes: NDArray[np.int32], counts: Rows) -> list[int]:
+    """What one allocation of jobs of several holds: it must come out even as well."""
+    several = counts > 1
+    pairs = set(zip(shapes[several].tolist(), counts[several].tolist(), strict=True))
+    return sorted(totals[shape] // count for shape, count in pairs)
+
+
 def times(column: pl.Series) -> Times:
     """Whole microseconds, null as NEVER."""
     return column.fill_null(NEVER).to_numpy().astype(np.int64)
 
 
 def waits(table: Columns) -> Spans:
-    """When jobs waited: from submission, and from the end of each attempt, to the next start or to the end of the job.
+    """When allocations waited: from submission, and from the end of each attempt, to the next start or to the end of
+    the job. A job that is not several has one, and waits when that does.
 
     Refused jobs never wait: there is nothing they could wait for.
     """
-    count = len(table.submitted)
-    final = np.where(table.ended == NEVER, table.result.end, table.ended)
-    every = np.arange(count, dtype=np.int64)
-    # Each time a job begins to wait has its time at which that wait ends: in order of job and time they are pairs.
-    began_row, began = _ordered(
-        np.concatenate((every, table.ran.row)), np.concatenate((table.submitted, table.ran.end))
-    )
-    _, over = _ordered(np.concatenate((every, table.ran.row)), np.concatenate((final, table.ran.start)))
-    kept = (over > began) & ~table.state_is("refused")[began_row]
-    return Spans(began_row[kept], began[kept], over[kept])
+    row = np.repeat(np.arange(len(table.submitted), dtype=np.int64), table.counts)
+    final = np.where(table.ended == NEVER, table.result.end, table.ended)[row]
+    ran = table.ran.row
+    if len(row) > len(table.submitted):
+        first = np.cumsum(table.counts) - table.counts
+        ran = first[ran] + table.attempts["allocation"].fill_null(1).to_numpy().astype(np.int64) - 1
+        # One that has done its work waits no longer, though others of its job go on.
+        done = (table.attempts["how"] == "completed").to_numpy()
+        final[ran[done]] = table.ran.end[done]
+    every = np.arange(len(row), dtype=np.int64)
+    # Each time one begins to wait has its time at which that wait ends: in order of allocation and time they are pairs.
+    place, began = _ordered(np.concatenate((every, ran)), np.concatenate((table.submitted[row], table.ran.end)))
+    _, over = _ordered(np.concatenate((every, ran)), np.concatenate((final, table.ran.start)))
+    kept = (over > began) & ~table.state_is("refused")[row[place]]
+    return Spans(row[place[kept]], began[kept], over[kept])
 
 
 def _ordered(rows: Rows, at: Times) -> tuple[Rows, Times]:

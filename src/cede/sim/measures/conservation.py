@@ -69,7 +69,7 @@ def check(result: Result) -> list[str]:
 
 
 def _of(table: Columns) -> Balance:
-    size = table.size[table.ran.row]
+    size = table.each[table.ran.row]
     useful, lost, overhead = (
         exact_sum(exact_product(size, part)) * table.unit for part in _within(table, table.result.begin)
     )

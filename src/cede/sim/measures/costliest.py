@@ -40,7 +40,8 @@ of it. `lost_gpu_hours` are the hours of `cost_hours` in GPUs of every kind, nul
 def costliest(result: Result, n: int = 20) -> pl.DataFrame:
     """The n victims that lost most, in work and overhead together; equal ones by decision, then by job.
 
-    Those that had not left when the replay stopped are not among them: what they lose is not known.
+    Those that had not left when the replay stopped are not among them: what they lose is not known. Of jobs of several
+    allocations each one that left is a row, and sizes are those of one.
     """
     main, gpus = result.main, gpus_of(result)
     sizes = pl.DataFrame(
@@ -53,6 +54,10 @@ def costliest(result: Result, n: int = 20) -> pl.DataFrame:
         }
     )
     jobs = result.jobs.select("job", "name", "priority", "queue", "shape").join(sizes, "shape", "left")
+    part = [name for name in ("allocation",) if name in result.victims.columns]
+    if part:
+        count = result.jobs["allocations"]
+        jobs = jobs.with_columns(pl.col("size") / count, pl.col("gpus") / count)
     victims = jobs.select("job", "gpus", victim="name", victim_priority="priority", victim_queue="queue", size="size")
     claimants = jobs.select(
         claimant_job="job", claimant="name", claimant_priority="priority", claimant_queue="queue", claimant_size="size"
@@ -71,7 +76,7 @@ def costliest(result: Result, n: int = 20) -> pl.DataFrame:
             cost_hours=(pl.col("lost") + pl.col("overhead")) * hours,
             lost_gpu_hours=(pl.col("lost") + pl.col("overhead")) * pl.col("gpus") / HOUR,
         )
-        .sort("cost_hours", "decision", "job", descending=[True, False, False], nulls_last=True)
+        .sort("cost_hours", "decision", "job", *part, descending=[True, *[False] * (2 + len(part))], nulls_last=True)
         .head(n)
         .select(COLUMNS)
     )

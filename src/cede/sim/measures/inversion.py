@@ -13,11 +13,12 @@ MOST_KINDS = 400
 
 
 def inversion_hours(table: Columns, window: Window, waiting: Spans) -> Floats | None:
-    """Of each job; none if there are so many different priorities and sizes that it would take long."""
+    """Of each job, the mean over its allocations; none if there are so many different priorities and sizes that it
+    would take long."""
     priority = table.jobs["priority"].fill_null(0).to_numpy().astype(np.int64)
-    asks = window.like[waiting.row] & (table.size[waiting.row] > 0)
+    asks = window.like[waiting.row] & (table.each[waiting.row] > 0)
     waits = Spans(waiting.row[asks], waiting.start[asks], waiting.end[asks])
-    rank, size = priority[waits.row], table.size[waits.row]
+    rank, size = priority[waits.row], table.each[waits.row]
     kinds = sorted(set(zip(rank.tolist(), size.tolist(), strict=True)))
     if len(kinds) > MOST_KINDS:
         return None
@@ -27,11 +28,11 @@ def inversion_hours(table: Columns, window: Window, waiting: Spans) -> Floats | 
         if above not in lower:
             below = priority[table.ran.row] < above
             rows = table.ran.row[below]
-            held = levels(table.ran.start[below], table.ran.end[below], table.size[rows])
+            held = levels(table.ran.start[below], table.ran.end[below], table.each[rows])
             lower[above] = held.clipped(window.begin, window.end)
         alike = (rank == above) & (size == asked)
         lasted = _while_enough(lower[above], asked, waits.start[alike], waits.end[alike])
-        np.add.at(found, waits.row[alike], lasted / HOUR)
+        np.add.at(found, waits.row[alike], lasted / HOUR / table.counts[waits.row[alike]])
     return found
 
 

@@ -16,6 +16,8 @@ _RAN = pl.col("ran").is_not_null()
 _ENDED = pl.col("ended").is_not_null()
 _STATE = pl.col("state")
 _DONE = _STATE == "completed"
+_PARTS = pl.col("allocations")
+"""How many allocations the job is."""
 
 SENTENCES: tuple[tuple[str, pl.Expr], ...] = (
     ("is in no state that a job can be in", ~_STATE.is_in([*OVER, *UNDER_WAY]).fill_null(False)),
@@ -25,20 +27,23 @@ SENTENCES: tuple[tuple[str, pl.Expr], ...] = (
     ("waits for its first start but has one", (_STATE == "waiting") & (_RAN | pl.col("first_start").is_not_null())),
     ("was refused but ran", (_STATE == "refused") & _RAN),
     ("runs or waits again but never started", _STATE.is_in(["running", "requeued"]) & ~_RAN),
-    ("runs, but no attempt of it is open", (_STATE == "running") & ~(pl.col("open") == 1).fill_null(False)),
+    (
+        "runs, but no attempt of it is open",
+        (_STATE == "running") & ~pl.col("open").is_between(1, _PARTS).fill_null(False),
+    ),
     ("does not run, but an attempt of it is open", (_STATE != "running") & (pl.col("open") > 0).fill_null(False)),
     ("has another number of attempts than it says", pl.col("ran").fill_null(0) != pl.col("attempts")),
     ("says it was preempted less often than it was", pl.col("sent").fill_null(0) > pl.col("preemptions")),
     ("says it was evicted less often than it was", pl.col("swept").fill_null(0) > pl.col("evictions")),
     ("has a first start that is not its first attempt's", ~pl.col("first_start").eq_missing(pl.col("first"))),
-    ("starts before it is submitted", pl.col("first") < pl.col("submitted")),
+    ("starts before it is submitted", pl.col("earliest") < pl.col("submitted")),
     ("completed at another time than its last attempt", _DONE & (pl.col("ended") != pl.col("last"))),
     ("ended before its last attempt", pl.col("ended") < pl.col("last")),
-    ("completed in an attempt that says otherwise", _DONE & (pl.col("finished") != 1)),
-    ("did not complete, but an attempt of it did", ~_DONE & (pl.col("finished") > 0)),
+    ("completed in an attempt that says otherwise", _DONE & (pl.col("finished") != _PARTS)),
+    ("did not complete, but an attempt of it did", ~_DONE & (pl.col("finished") >= _PARTS)),
     (
         "completed with less or more work than it has",
-        _DONE & (pl.col("useful") != pl.col("duration")),
+        _DONE & (pl.col("useful") != pl.col("duration") * _PARTS),
     ),
 )
 """What is wrong with a job, and the jobs with which it is."""
@@ -55,9 +60,10 @@ def check_jobs(result: Result) -> Iterator[str]:
     if len(strange):
         yield f"an attempt is of job {strange['job'][0]}, which is not there"
         return
+    jobs = jobs if "allocations" in jobs.columns else jobs.with_columns(allocations=1)
     ran = result.attempts.group_by("job").agg(
         pl.len().alias("ran"),
-        pl.col("start").min().alias("first"),
+        pl.col("start").min().alias("earliest"),
         pl.col("end").max().alias("last"),
         pl.col("useful").sum(),
         (pl.col("how") == "open").sum().alias("open"),
@@ -65,11 +71,20 @@ def check_jobs(result: Result) -> Iterator[str]:
         (pl.col("how") == "preempted").sum().alias("sent"),
         pl.col("how").is_in(["node", "drained"]).sum().alias("swept"),
     )
-    seen = jobs.join(ran, "job", "left").sort("job")
+    seen = jobs.join(ran, "job", "left").join(_first_starts(result), "job", "left").sort("job")
+    seen = seen.with_columns(first=pl.when(pl.col("started") == _PARTS).then("first"))
     for sentence, wrong in SENTENCES:
         found = seen.filter(wrong)["name"]
         if len(found):
             yield told(sentence, found)
+
+
+def _first_starts(result: Result) -> pl.DataFrame:
+    """Of each job how many of its allocations started, and when the last of them did so for the first time."""
+    attempts = result.attempts
+    each = attempts if "allocation" in attempts.columns else attempts.with_columns(allocation=None)
+    firsts = each.group_by("job", "allocation").agg(pl.col("start").min())
+    return firsts.group_by("job").agg(pl.col("start").max().alias("first"), pl.len().alias("started"))
 
 
 def told(sentence: str, names: pl.Series) -> str:

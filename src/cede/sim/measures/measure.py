@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cede.sim.measures.columns import Columns, columns, waits
+from cede.sim.measures.columns import HOUR, Columns, columns, waits
 from cede.sim.measures.groups import grouped
 from cede.sim.measures.inversion import inversion_hours
-from cede.sim.measures.measured import GROUPINGS, Measured
+from cede.sim.measures.measured import GROUPINGS, Measured, Stranded
 from cede.sim.measures.of_decisions import of_decisions
 from cede.sim.measures.of_jobs import Window, of_jobs
 from cede.sim.measures.of_queues import of_all, of_queues
@@ -79,7 +79,19 @@ def measure(
         window=(window.begin, window.end),
         values=values,
         stated=stated(table, window, warm_up, bound_s, fairness, told_inversion=inversion is not None),
+        stranded=_stranded(table, window),
     )
+
+
+def _stranded(table: Columns, window: Window) -> Stranded:
+    """The counted jobs that wait at the end of a replay that was not stopped."""
+    waiting = window.counted & table.state_is("waiting", "requeued")
+    if not table.result.complete or not waiting.any():
+        return Stranded()
+    asked = table.units * (table.duration / HOUR)
+    whole = float(asked[window.counted].sum())
+    hours = float(asked[waiting].sum())
+    return Stranded(int(waiting.sum()), hours, hours / whole if whole else 0.0)
 
 
 def measured_window(table: Columns, warm_up: float) -> Window:

@@ -10,6 +10,16 @@ ALL = ("all", "all")
 
 
 @dataclass(frozen=True, slots=True)
+class Stranded:
+    """Jobs that still waited when nothing could happen any more: nobody would ever have run them. How many, what they
+    asked for in resource-hours, and its share of what all jobs did."""
+
+    jobs: int = 0
+    hours: float = 0.0
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """`values[by, group][key]` is a number, or none where the measure says nothing there.
 
@@ -26,6 +36,7 @@ class Measured:
     values: Mapping[tuple[str, str], Mapping[str, float | None]]
     stated: tuple[str, ...]
     """Sentences that must stand beside the numbers."""
+    stranded: Stranded = Stranded()
 
     def value(self, key: str, by: str = "all", group: str = "all") -> float | None:
         """One number; none where there is none."""

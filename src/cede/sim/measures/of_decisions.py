@@ -23,7 +23,7 @@ def of_decisions(table: Columns, window: Window, groups: Groups) -> Found:
     # Without a claimant there is no group but the one of all.
     told = served | (len(groups) == 1 and groups.labels == ("all",))
     size = len(groups)
-    asked, taken = table.units[claimant], _taken(table, made)[served]
+    asked, taken = table.each_units[claimant], _taken(table, made)[served]
     started, freed, at = times(made["started"]), times(made["freed"]), times(made["at"])
     settled = served & ~_under_way(table, made, started, freed)
     surplus = np.maximum(taken - asked, 0) * table.duration[claimant] / HOUR
@@ -42,14 +42,16 @@ def of_decisions(table: Columns, window: Window, groups: Groups) -> Found:
 
 def new_victims(result: Result) -> pl.DataFrame:
     """Victims by decision and job; one that several decisions counted on belongs to the first, which sent it away."""
-    return result.victims.sort("decision", "job").unique(["job", "attempt"], keep="first", maintain_order=True)
+    part = [name for name in ("allocation",) if name in result.victims.columns]
+    ordered = result.victims.sort("decision", "job", *part)
+    return ordered.unique(["job", *part, "attempt"], keep="first", maintain_order=True)
 
 
 def _taken(table: Columns, made: pl.DataFrame) -> NDArray[np.float64]:
     """What the victims of each decision held, in units."""
     new = new_victims(table.result).filter(pl.col("decision").is_in(made["decision"].implode()))
     each = np.searchsorted(made["decision"].to_numpy(), new["decision"].to_numpy()).astype(np.int64)
-    return sums(table.units[table.rows_of(new["job"])], each, len(made))
+    return sums(table.each_units[table.rows_of(new["job"])], each, len(made))
 
 
 def _under_way(table: Columns, made: pl.DataFrame, started: NDArray[np.int64], freed: NDArray[np.int64]) -> Mask:

@@ -111,7 +111,7 @@ def _durations(table: Columns, window: Window, groups: Groups, bound_s: float) -
     waited = (table.first_start - table.submitted)[started] / SECOND
     long = sums(waited >= SOME_WAIT_S, groups.code[started], len(groups))
     turnaround = (table.ended - table.submitted)[completed]
-    run = ran_for(table.ran, len(table.submitted))[completed]
+    run = (ran_for(table.ran, len(table.submitted)) // table.counts)[completed]
     ideal = np.maximum(table.duration[completed], bound_s * SECOND)
     # A bound of 0 and a job without any work leave nothing to divide by: such a job was not slowed down.
     slowdown = np.maximum(1.0, np.divide(turnaround, ideal, out=np.ones(len(ideal)), where=ideal > 0))

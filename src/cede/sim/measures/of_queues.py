@@ -46,7 +46,7 @@ def by_group(table: Columns, groups: Groups, spans: Spans) -> list[Levels]:
     code = groups.code[spans.row]
     order = np.argsort(code, kind="stable")
     cuts = np.searchsorted(code[order], np.arange(1, len(groups)))
-    return [levels(spans.start[own], spans.end[own], table.size[spans.row[own]]) for own in np.split(order, cuts)][
+    return [levels(spans.start[own], spans.end[own], table.each[spans.row[own]]) for own in np.split(order, cuts)][
         : len(groups)
     ]
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from cede.model.quantities import NANO
 from cede.model.resources import is_gpu
-from cede.sim.measures.columns import HOUR, Columns, Floats, times
+from cede.sim.measures.columns import HOUR, Columns, Floats, each_of, times
 from cede.sim.measures.groups import Groups
 from cede.sim.measures.of_jobs import Found, Window
 from cede.sim.measures.spreads import Values, exact_sums, over
 from cede.sim.measures.states import states
-from cede.sim.measures.sweep import Amounts, Times, exact_product, scaled
+from cede.sim.measures.sweep import Amounts, Times, exact_product
 from cede.sim.result import Result
 
 PARTS = ("useful", "lost", "overhead")
@@ -28,9 +28,9 @@ def of_work(table: Columns, window: Window, groups: Groups) -> Found:
     """
     parts = _parts(table, window)
     steady = steady_window(table, window)
-    in_steady = _hours(table, groups, table.size, table.unit, _parts(table, steady)["useful"])
+    in_steady = _hours(table, groups, table.each, table.unit, _parts(table, steady)["useful"])
     steadily = np.full(len(groups), table.capacity * steady.hours)
-    useful, lost, overhead = (_hours(table, groups, table.size, table.unit, parts[name]) for name in PARTS)
+    useful, lost, overhead = (_hours(table, groups, table.each, table.unit, parts[name]) for name in PARTS)
     whole = np.full(len(groups), table.capacity * window.hours)
     return {
         "allocation": over(useful + lost + overhead, whole),
@@ -58,11 +58,9 @@ def of_money(table: Columns, window: Window, groups: Groups, prices: Mapping[str
     if not prices:
         return {"cost": [None] * len(groups), "wasted_cost": [None] * len(groups)}
     parts = _parts(table, window)
-    shapes = table.jobs["shape"].to_numpy()
     held, wasted = np.zeros(len(groups)), np.zeros(len(groups))
     for resource, price in prices.items():
-        sizes, unit = scaled([own.get(resource, 0) for own in table.result.sizes])
-        size = sizes[shapes]
+        size, unit = each_of(table, [own.get(resource, 0) for own in table.result.sizes])
         lost = _hours(table, groups, size, unit, parts["lost"] + parts["overhead"]) * price
         held += _hours(table, groups, size, unit, parts["useful"]) * price + lost
         wasted += lost
@@ -87,9 +85,8 @@ def _lost_gpu_hours(table: Columns, groups: Groups, wasted: Times) -> Values:
     gpus = gpus_of(table.result)
     if gpus is None:
         return [None] * len(groups)
-    sizes, unit = scaled(gpus)
+    size, unit = each_of(table, gpus)
     preempted = (table.attempts["how"] == "preempted").to_numpy()
-    size = sizes[table.jobs["shape"].to_numpy()]
     return _hours(table, groups, size, unit, np.where(preempted, wasted, 0)).tolist()  # type: ignore[no-any-return]
 
 

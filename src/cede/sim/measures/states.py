@@ -29,7 +29,7 @@ def states(table: Columns) -> dict[str, Levels]:
 
 def held_by(table: Columns, spans: Spans) -> Levels:
     """What jobs hold, or ask for, in these spans."""
-    return levels(spans.start, spans.end, table.size[spans.row])
+    return levels(spans.start, spans.end, table.each[spans.row])
 
 
 def _down(table: Columns) -> Levels:

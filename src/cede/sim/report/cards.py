@@ -39,7 +39,7 @@ def _card(content: Content, row: Row) -> Markup:
     arrow, said = BETTER.get(row.better, ("", ""))
     unit = f" {scale.unit}" if scale.unit else ""
     title = join(
-        element("a", row.title, href=f"#measure-{row.measure}", data_term=row.measure),
+        element("a", row.title, href=f"#measure-{row.measure}"),
         element("small", f"{unit} {arrow}".rstrip(), title=said),
     )
     return element("section", element("h3", title), element("ul", *lines), class_="card")

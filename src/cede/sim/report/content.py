@@ -112,6 +112,8 @@ class Costly:
     left: float | None
     moment: str | None
     """The cluster file of that moment, as a path relative to the report."""
+    asked_for: str | None = None
+    """What the claimant is called there, if it is one allocation of a job of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ class Run:
     preemptions: int
     loops: tuple[str, ...] = ()
     judged: bool = True
+    source: str | None = None
+    """The Python file that its doctrine is in, if no package has it."""
 
 
 @dataclass(frozen=True, slots=True)

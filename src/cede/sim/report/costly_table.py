@@ -25,11 +25,16 @@ def costly_section(content: Content) -> Markup:
     return join(element("div", *buttons, class_="tabs", role="tablist", aria_label="Doctrine"), *panels)
 
 
-def opening_command(costly: Costly) -> list[str]:
-    """The command that opens the cluster of that moment, as a shell takes it; each option in one piece."""
+def opening_command(costly: Costly, source: str | None = None) -> list[str]:
+    """The command that opens the cluster of that moment, as a shell takes it; each option in one piece.
+
+    `source` is the file of a doctrine that nobody installed.
+    """
     pieces = [["cede", "plan"], [costly.moment or ""], ["--explain"]]
+    if source is not None:
+        pieces.append(["--doctrine", source])
     if costly.claimant is not None:
-        name = costly.claimant.name
+        name = costly.asked_for or costly.claimant.name
         pieces.append([f"--for={name}"] if name.startswith("-") else ["--for", name])
     return [shlex.join(piece) for piece in pieces]
 
@@ -84,8 +89,8 @@ def _row(titles: Sequence[str], content: Content, run: Run, place: int, costly: 
         element("td", moment(costly.at), class_="when", role="cell", data_label=when),
         _party(victim, content, costly.victim),
         _party(claimant, content, costly.claimant),
-        element("td", element("code", costly.rule, class_="rule"), element("p", costly.why), *_opening(costly),
-                class_="why", role="cell", data_label=why),
+        element("td", element("code", costly.rule, class_="rule"), element("p", costly.why),
+                *_opening(costly, run.source), class_="why", role="cell", data_label=why),
         _figure(lost, "lost_hours", run, place, costly.lost_hours, hours(costly.lost_hours), overhead),
         _figure(after, "time_to_leave", run, place, costly.left, left),
         role="row",
@@ -121,10 +126,10 @@ def _party(title: str, content: Content, party: Party | None) -> Markup:
     return element("td", *inside, class_="party", role="cell", data_label=title)
 
 
-def _opening(costly: Costly) -> tuple[Markup, ...]:
+def _opening(costly: Costly, source: str | None) -> tuple[Markup, ...]:
     if costly.moment is None:
         return ()
-    program, path, *options = opening_command(costly)
+    program, path, *options = opening_command(costly, source)
     code = element(
         "code",
         f"{program} ",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import groupby
 from statistics import stdev
 from typing import Any
@@ -25,8 +26,9 @@ from cede.sim.result import Result
 from cede.sim.verdicts import judge
 
 COSTLIEST = 20
-MOST_GROUPS = 60
-"""So many groups of one kind have a table; a page with more would be slow to open. The JSON has them all."""
+MOST_GROUPS, MOST_CELLS = 60, 5_000
+"""So many groups of one kind have a table, and no more than have so many cells in all: a page with more would be slow
+to open, and larger than 2 MB. The JSON has them all."""
 BOUND_S = 10.0
 
 
@@ -38,11 +40,13 @@ def gather(
     notes: Iterable[str] = (),
     facts: Iterable[tuple[str, str]] = (),
     moments: Sequence[Mapping[int, str]] = (),
+    sources: Mapping[str, str] | None = None,
     bound_s: float = BOUND_S,
 ) -> Content:
     """Everything that the report shows.
 
     `results[i]` is the first replay of `compared.runs[i]`, and `moments[i]` are its cluster files by decision.
+    `sources` are the files of doctrines that nobody installed, by name.
     """
     if len(results) != len(compared.runs):
         raise ValueError(f"{len(compared.runs)} runs were compared, and {len(results)} results are given")
@@ -59,7 +63,7 @@ def gather(
         stated=(*(one for one in compared.stated if one not in own_notes), *left_out),
         resource=resource,
         runs=tuple(
-            _run(run, result, kept, compared, bound_s, common)
+            replace(_run(run, result, kept, compared, bound_s, common), source=(sources or {}).get(result.doctrine))
             for run, result, kept in zip(compared.runs, results, files, strict=True)
         ),
         tables=tables,
@@ -104,15 +108,22 @@ def _tables(compared: Compared, resource: str, *, ranks: bool) -> tuple[tuple[Gr
         found.append(Grouped(by, group, round(jobs or 0), sections))
     for by in dict.fromkeys(one.by for one in found):
         own = sorted((one for one in found if one.by == by), key=lambda one: -one.jobs)
-        dropped = {one.group for one in own[MOST_GROUPS:]}
+        dropped = {one.group for one in own[most_groups(own[0]) :]}
         if dropped:
             left_out[by] = len(dropped)
             found = [one for one in found if one.by != by or one.group not in dropped]
+    shown = Counter(one.by for one in found)
     said = tuple(
-        f"By {by} the {MOST_GROUPS} groups with most jobs are shown; {count} more are in the JSON."
+        f"By {by} the {shown[by]} groups with most jobs are shown; {count} more are in the JSON."
         for by, count in left_out.items()
     )
     return tuple(found), said
+
+
+def most_groups(grouped: Grouped) -> int:
+    """How many groups with as many cells as this one have a table."""
+    cells = sum(len(row.cells) for _, rows in grouped.sections for row in rows)
+    return min(MOST_GROUPS, max(1, MOST_CELLS // max(1, cells)))
 
 
 def _row(row: comparing.Row, compared: Compared, resource: str, *, ranks: bool) -> Row:
@@ -193,6 +204,9 @@ def _costly(result: Result, files: Mapping[int, str]) -> Iterable[Costly]:
         (decision, names[job]): time
         for decision, job, time in result.victims.select("decision", "job", "left").iter_rows()
     }
+    apart = result.jobs.filter(pl.col("allocations") > 1)["name"] if "allocations" in result.jobs.columns else ()
+    members |= dict.fromkeys(apart, 1)
+    called = dict(result.decisions.select("decision", "workload").iter_rows()) if len(apart) else {}
     for one in costliest(result, COSTLIEST).iter_rows(named=True):
         gone = left.get((one["decision"], one["victim"]))
         yield Costly(
@@ -206,6 +220,7 @@ def _costly(result: Result, files: Mapping[int, str]) -> Iterable[Costly]:
             overhead_hours=one["overhead_hours"] or 0.0,
             left=None if gone is None else (gone - one["at"]) / SECOND,
             moment=files.get(one["decision"]),
+            asked_for=called.get(one["decision"]),
         )
 
 

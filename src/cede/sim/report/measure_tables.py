@@ -70,13 +70,13 @@ def _panel(content: Content, place: int, grouped: Grouped) -> Markup:
         "tr",
         element("th", "Measure", scope="col"),
         element("th", "Unit", scope="col", class_="unit"),
-        *(element("th", run.label, scope="col", class_="figure") for run in content.runs),
+        *(element("th", run.label, scope="col", class_="figure", data_run=run.label) for run in content.runs),
     )
     bodies = [
         element(
             "tbody",
             element("tr", element("th", title, scope="rowgroup", colspan=len(content.runs) + 2), class_="part"),
-            *(_row(content, grouped, row) for row in rows),
+            *map(_row, rows),
         )
         for title, rows in grouped.sections
         if rows
@@ -99,36 +99,32 @@ def _panel(content: Content, place: int, grouped: Grouped) -> Markup:
     )
 
 
-def _row(content: Content, grouped: Grouped, row: Row) -> Markup:
+def _row(row: Row) -> Markup:
+    """What is said once for the row is not said again in its cells: there are thousands of them on a page."""
     scale = scale_of(row.unit, [cell.value for cell in row.cells])
     arrow, said = BETTER.get(row.better, ("", ""))
-    title = element("a", row.title, href=f"#measure-{row.measure}", data_term=row.measure)
+    title = element("a", row.title, href=f"#measure-{row.measure}")
     return element(
         "tr",
-        element("th", title, element("span", arrow, class_="better", title=said, aria_label=said) if arrow else "",
+        element("th", title, element("span", arrow, class_="better", title=said) if arrow else "",
                 scope="row"),
         element("td", scale.unit, class_="unit"),
-        *(_cell(run.label, grouped, row, cell, scale) for run, cell in zip(content.runs, row.cells, strict=True)),
+        *(_cell(row.measure, cell, scale) for cell in row.cells),
+        data_measure=row.measure,
     )  # fmt: skip
 
 
-def _cell(run: str, grouped: Grouped, row: Row, cell: Cell, scale: Scale) -> Markup:
+def _cell(measure: str, cell: Cell, scale: Scale) -> Markup:
+    """The number rounded, and as its title to the last digit."""
     value, spread = cell.value, cell.spread
-    bad = bool(value) and row.measure in UNDONE
-    shown = element("span", scale.number(value), class_="number", title=None if value is None else repr(value))
-    around = "" if value is None or not spread else element("span", f"±\u202f{scale.number(spread)}", class_="spread")
+    bad = bool(value) and measure in UNDONE
     return element(
         "td",
         marked(cell.mark),
-        shown,
-        around,
+        element("span", scale.number(value), class_="number"),
+        "" if value is None or not spread else element("span", f"±\u202f{scale.number(spread)}", class_="spread"),
         class_=" ".join(["figure", *([cell.mark] if cell.mark else []), *(["undone"] if bad else [])]),
-        data_measure=row.measure,
-        data_run=run,
-        data_by=grouped.by,
-        data_group=grouped.group,
-        data_value="" if value is None else repr(value),
-        data_spread=None if spread is None else repr(spread),
+        title=None if value is None else repr(value),
     )
 
 
@@ -137,4 +133,4 @@ def marked(mark: Mark) -> Markup:
     if not mark:
         return Markup()
     sign, said = MARKS[mark]
-    return join(element("span", sign, class_=f"mark {mark}", aria_hidden="true", title=said), hidden(f"{said}: "))
+    return join(element("span", sign, class_=f"mark {mark}", aria_hidden="true"), hidden(f"{said}: "))

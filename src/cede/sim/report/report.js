@@ -85,7 +85,7 @@
     const clip = `clip-${box.id}`;
     put(put(svg, "clipPath", { id: clip }), "rect", { x: left, y: 0, width: inner, height });
     const whole = spec.panels.reduce((sum, panel) => sum + panel.share, 0);
-    const room = height - above - below - spec.panels.reduce((sum, panel) => sum + (panel.title ? 28 : 10), -10);
+    const room = height - above - below - spec.panels.reduce((sum, panel, k) => sum + (panel.title ? 28 : k && 10), 0);
     let top = above;
     const drawn = spec.panels.map((panel) => {
       if (panel.title) { put(svg, "text", { x: left, y: top + 18, class: "title" }, panel.title); top += 28; }
@@ -347,8 +347,8 @@
     tip.style.top = `${below + tip.offsetHeight < window.innerHeight ? below : at.top - tip.offsetHeight - 8}px`;
   };
   const explain = (event) => {
-    const term = event.target.closest && event.target.closest("[data-term]");
-    const text = term && document.querySelector(`#measure-${CSS.escape(term.dataset.term)} dd`);
+    const term = event.target.closest && event.target.closest("a[href^='#measure-']");
+    const text = term && document.querySelector(`${term.getAttribute("href")} dd`);
     if (!text) { hide(); return; }
     explained = term;
     tip.textContent = text.textContent;

@@ -68,7 +68,7 @@ def lost_of(result: Result) -> list[float]:
 
 
 def _sizes(table: Columns, jobs: pl.Series) -> NDArray[np.float64]:
-    sizes: NDArray[np.float64] = table.units[table.rows_of(jobs)]
+    sizes: NDArray[np.float64] = table.each_units[table.rows_of(jobs)]
     return sizes
 
 

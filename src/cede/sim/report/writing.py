@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from cede.engine.doctrine_files import file_of
 from cede.sim.comparing import Compared, to_json
 from cede.sim.report.gathering import BOUND_S, costly_decisions, gather
 from cede.sim.report.moments import file_names, write_moments
@@ -40,7 +41,10 @@ def write_report(
         for place, (name, result) in enumerate(zip(names, runs, strict=True)):
             files = write_moments(result, name, costly_decisions(result), moments_dir)
             moments[place] = {decision: f"{folder}/{file}" for decision, file in files.items()}
-    content = gather(compared, runs, title=title, notes=notes, facts=facts, moments=moments, bound_s=bound_s)
+    sources = {result.doctrine: file for result in runs if (file := file_of(result.doctrine)) is not None}
+    content = gather(
+        compared, runs, title=title, notes=notes, facts=facts, moments=moments, sources=sources, bound_s=bound_s
+    )
     path.write_text(page(content), encoding="utf-8")
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cede.model.cluster import Node, Queue
 from cede.model.quantities import NANO, say_quantity
@@ -31,6 +32,12 @@ class Room:
 
     amounts: Mapping[str, int]
     labels: Mapping[str, str]
+
+    def takes(self, shape: Shape, members: int) -> bool:
+        """Whether such a node has room for so many members, if it is empty."""
+        if any(self.labels.get(key) != value for key, value in shape.labels.items()):
+            return False
+        return all(nano * members <= self.amounts.get(name, 0) for name, nano in shape.requests.items())
 
     def fewest(self, shape: Shape) -> int | None:
         """The fewest equal members of this total that fit such a node; None if none do."""
@@ -96,18 +103,13 @@ def with_members(trace: Trace, nodes: Sequence[Node], queues: Sequence[Queue]) -
     """The trace with every total divided over the nodes of its queue's partition; none is divisible any more."""
     if not nodes or not any(shape.divisible for shape in trace.shapes):
         return replace(trace, shapes=tuple(replace(shape, divisible=False) for shape in trace.shapes))
-    partitions = sorted({_partition(node) for node in nodes} | {_partition(queue) for queue in queues})
-    among = [rooms(node for node in nodes if _partition(node) == name) for name in partitions]
-    number = {name: index for index, name in enumerate(partitions)}
-    of_queue = {queue.name: number[_partition(queue)] for queue in queues}
-    default = number.get(DEFAULT_PARTITION, 0)
-    partition = trace.jobs["queue"].replace_strict(of_queue, default=default, return_dtype=pl.Int64()).to_numpy()
+    among, partition = by_partition(trace, nodes, queues)
     # A shape may come out differently in each partition, so it is one of its own in each.
-    pair = trace.jobs["shape"].to_numpy().astype(np.int64) * len(partitions) + partition
+    pair = trace.jobs["shape"].to_numpy().astype(np.int64) * len(among) + partition
     distinct, place, jobs = np.unique(pair, return_inverse=True, return_counts=True)
     made = [
         (trace.shapes[shape], *divided(trace.shapes[shape], among[where]))
-        for shape, where in (divmod(one, len(partitions)) for one in distinct.tolist())
+        for shape, where in (divmod(one, len(among)) for one in distinct.tolist())
     ]
     fitted = replace(
         trace,
@@ -115,6 +117,19 @@ def with_members(trace: Trace, nodes: Sequence[Node], queues: Sequence[Queue]) -
         shapes=tuple(new for _, new, _ in made),
     )
     return noted(fitted, *_told(made, jobs.tolist(), main_resource(trace.shapes)))
+
+
+def by_partition(
+    trace: Trace, nodes: Sequence[Node], queues: Sequence[Queue]
+) -> tuple[list[list[Room]], NDArray[np.int64]]:
+    """The kinds of node of each partition, and of each job in which of these its queue is."""
+    partitions = sorted({_partition(node) for node in nodes} | {_partition(queue) for queue in queues})
+    among = [rooms(node for node in nodes if _partition(node) == name) for name in partitions]
+    number = {name: index for index, name in enumerate(partitions)}
+    of_queue = {queue.name: number[_partition(queue)] for queue in queues}
+    default = number.get(DEFAULT_PARTITION, 0)
+    partition = trace.jobs["queue"].replace_strict(of_queue, default=default, return_dtype=pl.Int64())
+    return among, partition.to_numpy()
 
 
 def _partition(part: Node | Queue) -> str:

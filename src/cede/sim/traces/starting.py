@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import polars as pl
 
 from cede.doctrines.catalog import DIALECTS, DOCUMENTED, find
 from cede.doctrines.document import parse_document
-from cede.doctrines.parts.starter import ROOT, Outline, Starter
+from cede.doctrines.parts.starter import ROOT, Outline, Starter, in_seconds
 from cede.engine.whatif import WhatIf, cluster_if
 from cede.model.cluster import Node
 from cede.model.document import dump_part
@@ -18,12 +21,15 @@ from cede.sim.traces.classes import classes_of
 from cede.sim.traces.fitting import ONLY
 from cede.sim.traces.trace import Trace
 
+SAVES_WITHIN = "checkpoint_timeout"
+"""How long a victim may take to save its work, in doctrines that call that as a server's configuration does."""
+
 
 def starting_cluster(
     trace: Trace, doctrine: Mapping[str, str], *, nodes: int | None = None, capacity: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """A cluster file on which the trace can be replayed under every doctrine, beginning with this one; its guarantees
-    and settings let higher classes, or queues that are owed room, have their way.
+    and settings let higher classes, or queues that are owed room, have their way, and victims have time to save.
 
     Queues stand below one root and are named by their path. An even share is guaranteed to each; what a doctrine wants
     otherwise stands under its name. `nodes` alike ones of this `capacity`, or without that the trace's own; an
@@ -66,7 +72,18 @@ def _starter(trace: Trace, name: str, asked: Mapping[str, str], shares: Mapping[
     """What one doctrine says of these queues; of its default edition unless another one is asked for."""
     found = find(name)
     edition = asked.get("edition", found.editions[0]) if name == asked["name"] else found.editions[0]
-    return found.starter(Outline(shares, _priorities(trace, name)), edition)
+    longest = _longest_save(trace)
+    starter = found.starter(Outline(shares, _priorities(trace, name), longest), edition)
+    known = found.dialect.cluster.model_fields.get(SAVES_WITHIN)
+    if known is None or SAVES_WITHIN in starter.settings or longest <= known.default:
+        return starter
+    return replace(starter, settings={**starter.settings, SAVES_WITHIN: in_seconds(longest)})
+
+
+def _longest_save(trace: Trace) -> int:
+    """How long the slowest job that saves its work when it is asked takes for it; 0 where none says."""
+    saving = trace.jobs.filter(pl.col("checkpoint") != "none")["checkpoint_time"].drop_nulls().to_list()
+    return max(saving, default=0)
 
 
 def _queue(

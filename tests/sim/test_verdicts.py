@@ -1,0 +1,71 @@
+"""What a comparison says to who must decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cede.sim.comparing import Run, table
+from cede.sim.measures.measured import Measured
+from cede.sim.verdicts import Judgement, judge
+
+SEEDS = range(5)
+Groups = Mapping[tuple[str, str], Mapping[str, float]]
+
+
+def run(label: str, groups: Groups, stated: Sequence[str] = (), **settings: Any) -> Run:
+    """One with these values in every seed, each a little apart from those of the others."""
+    results = [
+        Measured(label, "1", "gpu", (0, 10), {at: {key: value + seed / 1e6 for key, value in own.items()}
+                                              for at, own in groups.items()}, tuple(stated))
+        for seed in SEEDS
+    ]  # fmt: skip
+    return Run(label, label, settings, results, SEEDS)
+
+
+def contended(wait: float, many: float, few: float) -> Groups:
+    """Somebody waits; `many` is the p95 of a queue of a thousand jobs, `few` of one of three."""
+    return {
+        ("all", "all"): {"jobs": 1003, "compared": 1003, "waited_share": 0.5, "preemptions": 9, "wait_mean": wait},
+        ("queue", "crowd"): {"jobs": 1000, "wait_p95": many},
+        ("queue", "corner"): {"jobs": 3, "wait_p95": few},
+    }
+
+
+def costs(judgement: Judgement) -> dict[str, str]:
+    return {goal.measure: goal.costs for goal in judgement.goals}
+
+
+def test_the_group_that_pays_is_the_one_whose_jobs_pay_most_together() -> None:
+    """Three jobs wait 7,000 times as long, and a thousand sixteen times as long."""
+    found = judge(table([run("a", contended(10, 16_000, 700_000)), run("b", contended(20, 1_000, 100))]))
+
+    assert costs(found)["wait_mean"] == "queue crowd (1,000 jobs) waits 4.44 h at p95 (b: 0.28 h)"
+
+
+def test_few_jobs_pay_where_nobody_else_does() -> None:
+    found = judge(table([run("a", contended(10, 1_000, 700_000)), run("b", contended(20, 1_000, 100))]))
+
+    assert costs(found)["wait_mean"] == "queue corner (3 jobs) waits 8.102 d at p95 (b: 0.001 d)"
+
+
+def test_waits_of_runs_that_backfill_otherwise_are_not_for_comparing() -> None:
+    """YTsaurus has no line, and so no backfill, where the others take EASY."""
+    found = judge(table([
+        run("kueue", contended(10, 9, 9), backfill="easy"),
+        run("lattice", contended(11, 9, 9), backfill="easy"),
+        run("ytsaurus", contended(12, 9, 9), backfill="off"),
+    ]))  # fmt: skip
+    limits = {one.label: one.not_for for one in found.verdicts}
+
+    assert limits["ytsaurus"][0] == "waits beside those of runs that backfill otherwise (off here, easy there)"
+    assert limits["kueue"][0] == "waits beside those of runs that backfill otherwise (easy here, off there)"
+
+
+def test_what_several_runs_state_alike_is_said_once() -> None:
+    """Not for each of them, and without a name where all of them say it."""
+    runs = [run("a", {("all", "all"): {"jobs": 1}}, ["Overruns.", "Same."]),
+            run("b", {("all", "all"): {"jobs": 1}}, ["Overruns.", "Same."]),
+            run("c", {("all", "all"): {"jobs": 1}}, ["Same."])]  # fmt: skip
+
+    assert [one for one in table(runs).stated if "." in one][:2] == ["a, b: Overruns.", "Same."]
