@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from cede.doctrines.document import parse_document
+from cede.doctrines.kueue import walk
 from cede.engine.drive.facts import Cancel, Checkpointed, Exited, Fact, Restarted, Resume, SetNode, Submit, Suspend
 from cede.engine.drive.terms import Terms
 from cede.engine.drive.ways import Ways
@@ -157,6 +158,21 @@ def facts_of(twins: Twins, what: str, pick: int, kind: Document, size: int) -> l
 @settings(max_examples=100, deadline=None)
 @given(lives())
 def test_what_acts_is_what_the_whole_plan_decides(life: tuple[Document, list[tuple[str, int, int, Document]]]) -> None:
+    _agree(life)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(lives())
+def test_a_walk_along_lines_that_is_cut_short_leads_there_too(
+    life: tuple[Document, list[tuple[str, int, int, Document]]],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "MOST_IN_LINE", 1)
+        _agree(life)
+
+
+def _agree(life: tuple[Document, list[tuple[str, int, int, Document]]]) -> None:
     document, events = life
     twins = Twins(parse_document(document), REPLAY)
     for what, pick, after, kind in events:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cede.doctrines.catalog import find, offer
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.doctrines.plugins import withdraw
+from cede.doctrines.plugins import place_of, withdraw
 from cede.model.errors import InputError, Problem
 
 SUFFIX = ".py"
@@ -85,6 +85,11 @@ def forget_files() -> None:
 def loaded_files() -> tuple[str, ...]:
     """The files whose doctrines this process knows, for another one that must know them too."""
     return tuple(_loaded)
+
+
+def file_of(doctrine: str) -> str | None:
+    """The file that the doctrine of this name was loaded from, as it was given; None if it was not."""
+    return place_of(doctrine) if any(one.name == doctrine for one in _loaded.values()) else None
 
 
 def load_files(paths: Iterable[str]) -> None:

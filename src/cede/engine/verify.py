@@ -51,7 +51,7 @@ def _has_room(state: State, plan: Plan, *, whole: bool) -> bool:
         return False
     if len(state.records) == len(state.work_index) and not state.units.flavored:
         return lawful_moves(state, plan, whole=whole)
-    return lawful_starts(state, plan)
+    return lawful_starts(state, plan, whole=whole)
 
 
 def _restricted(state: State, usable: Usable, plan: Plan) -> bool:

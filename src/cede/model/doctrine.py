@@ -19,6 +19,10 @@ def _parse_dialect(raw: object) -> Dialect:
     return raw
 
 
+OWN = "a doctrine of one's own is given with --doctrine FILE.py, every time"
+"""What to do about a name that only somebody's file knows."""
+
+
 class DoctrineChoice(Part):
     """A doctrine, one of its editions, and its cluster-wide settings as they were given."""
 
@@ -65,7 +69,8 @@ def _name(raw: object, loc: Loc, known: Dialects) -> str:
     if isinstance(raw, str) and raw in known:
         return raw
     message = f"no doctrine is called {shown(raw)}; there are {', '.join(known)}"
-    raise InputError([Problem.at(loc, message, did_you_mean(raw, known))])
+    near = did_you_mean(raw, known)
+    raise InputError([Problem.at(loc, message, OWN if near is None else f"{near} or else {OWN}")])
 
 
 def _edition_findings(dialect: Dialect, raw: object) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import cede
-from tests.builders import node, pending, preempting, reserved, running
+from tests.builders import node, pending, preempting, queue, reserved, running
 from tests.unit.kubernetes.small import allows, pods
 
 N1, N2 = node("n1", cpu=4), node("n2", cpu=4)
@@ -147,3 +147,15 @@ def test_a_victim_on_another_node_or_of_equal_priority_is_found() -> None:
         "in: b does not stand on n1, which in gets",
         "in: b may not be taken: its priority 9 is not below the claimant's 9 (kubernetes.lower-priority-only)",
     ]
+
+
+def test_nobody_goes_for_a_quota_whether_there_is_room_or_not() -> None:
+    """Its queue is at its limit: kube-scheduler never sees such a pod, wherever those stand that use the quota up."""
+    full = queue("q", max={"cpu": 4})
+    low = running("low", "n1", cpu=4, queue="q")
+    there = pods(N1, N2, full, low, pending("in", cpu=4, priority=9, queue="q"))
+    nowhere = pods(N1, N2, full, low, running("other", "n2", cpu=4), pending("in", cpu=4, priority=9, queue="q"))
+
+    for cluster in (there, nowhere):
+        assert (made(cluster).action, made(cluster).rule, victims(cluster)) == ("wait", "kubernetes.quota", [])
+        assert {miss.rule for miss in made(cluster).nearest_miss} <= {"kubernetes.quota"}

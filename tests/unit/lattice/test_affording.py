@@ -12,7 +12,8 @@ import pytest
 import cede
 from cede.doctrines.lattice.affording import BEYOND, Offer, least_cost, worth
 from cede.doctrines.lattice.candidates import candidates, near_end
-from cede.doctrines.lattice.lines import Holding, Lines
+from cede.doctrines.lattice.kinds import Holding
+from cede.doctrines.lattice.lines import Lines
 from cede.doctrines.lattice.policy import pool_for, value_of
 from cede.doctrines.lattice.settings import settings_of
 from cede.doctrines.parts.cost import total_costs
@@ -55,7 +56,7 @@ def test_what_one_costs_is_what_every_plan_tells_also_as_time_goes_on(seed: int)
     state = cede.load(cluster(dice)).state
     settings = settings_of(state)
     lines = Lines(state, "policy", {})
-    held = {row: one for row, one in lines._rows.items() if isinstance(one, Holding)}
+    held = {row: one for row, one in lines.rows.items() if isinstance(one, Holding)}
 
     for later in (0, 1, 59_999_999, 4000 * SECOND):
         state.now += later

@@ -6,6 +6,7 @@ import pytest
 from cede.doctrines.catalog import DIALECTS
 from cede.doctrines.document import parse_document
 from cede.model.cluster import DoctrineChoice
+from cede.model.doctrine import OWN
 from tests.unit.model.problems import problems_of
 
 CHOICES: dict[str, tuple[object, tuple[str, str, dict[str, Any]]]] = {
@@ -35,14 +36,21 @@ BAD: dict[str, tuple[object, list[str]]] = {
         "kuue",
         [
             "doctrine: no doctrine is called 'kuue'; there are kueue, yunikorn, ytsaurus, backendai, lattice, "
-            "kubernetes (did you mean 'kueue'?)"
+            f"kubernetes (did you mean 'kueue'? or else {OWN})"
         ],
     ),
     "an unknown doctrine in an object": (
         {"name": "Lattice"},
         [
             "doctrine.name: no doctrine is called 'Lattice'; there are kueue, yunikorn, ytsaurus, backendai, lattice, "
-            "kubernetes (did you mean 'lattice'?)"
+            f"kubernetes (did you mean 'lattice'? or else {OWN})"
+        ],
+    ),
+    "one that only a file has": (
+        "mine",
+        [
+            "doctrine: no doctrine is called 'mine'; there are kueue, yunikorn, ytsaurus, backendai, lattice, "
+            f"kubernetes ({OWN})"
         ],
     ),
     "no name": ({"edition": "1.9"}, ["doctrine.name: this key is required and missing"]),

@@ -36,6 +36,7 @@ DOCTRINE = assembled(
         leaves=leaves,
         places=places,
         search=search,
+        goes_for_limits=False,
         audit=audit,
         alike=True,
     )

@@ -47,6 +47,12 @@ class _Entries:
             }
             for name, document in documents.items()
         }
+        self.path: dict[str, tuple[str, ...]] = {}
+        for name in self.parent:
+            path = [name]
+            while (parent := self.parent[path[-1]]) is not None:
+                path.append(parent)
+            self.path[name] = tuple(path)
         self._quota: dict[tuple[str, Pair], int] = {}
         self._local: dict[tuple[str, Pair], int] = {}
         self._lends_all: dict[tuple[str, Pair], bool] = {}
@@ -111,7 +117,7 @@ class Account:
         self.entries = entries
         self.parent, self.children = entries.parent, entries.children
         self.weight, self.limits, self.groups = entries.weight, entries.limits, entries.groups
-        self.quota, self.local = entries.quota, entries.local
+        self.quota, self.local, self.path = entries.quota, entries.local, entries.path
         self._moments = WHEN if state.between else WHEN[:1]  # the two are one where nothing makes way for anything
         self._counted = counted
         self._began: dict[str, Held] = {}
@@ -141,14 +147,11 @@ class Account:
         return began[when].get(pair, 0) + (0 if moved is None else moved[when].get(pair, 0))
 
     def root(self, queue: str) -> str:
-        above = self.parent[queue]
-        return queue if above is None else self.root(above)
-
-    def path(self, queue: str) -> list[str]:
-        above = self.parent[queue]
-        return [queue] if above is None else [queue, *self.path(above)]
+        return self.path[queue][-1]
 
     def used(self, node: str, pair: Pair) -> int:
+        if len(self._moments) == 1:
+            return self.used_when(self._moments[0], node, pair)
         return max([self.used_when(when, node, pair) for when in self._moments])
 
     def used_when(self, when: str, node: str, pair: Pair) -> int:
@@ -157,7 +160,7 @@ class Account:
                 self._below[node] = self._counted.below(node)
             began = self._below[node]
             if began is not None:
-                moved = (held[when].get(pair, 0) for queue, held in self._moved.items() if node in self.path(queue))
+                moved = [held[when].get(pair, 0) for queue, held in self._moved.items() if node in self.path[queue]]
                 return began[when].get(pair, 0) + sum(moved)
         found = self.own(when, node, pair)
         for child in self.children[node]:

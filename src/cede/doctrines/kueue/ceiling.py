@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cede.doctrines.kueue.hosts import Amounts, Bounds, Claims, Holding, Members, Places, Reclaimable, Terms, Tree
 from cede.doctrines.kueue.kinds import Group, Kind, Need
-from cede.doctrines.kueue.quota import Asked, Quotas
+from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
 from cede.state.columns import NONE
@@ -48,7 +48,9 @@ class Ceiling:
         self.began = snapshot.moment == (0, 0)
         self._changed: dict[Reclaimable, tuple[list[Holding], list[Holding]]] = {}
         self._instead: dict[tuple[Claims, bool], Amounts] = {}
-        self._most: dict[tuple[int, Tree | None], tuple[Sums, Sums]] = {}
+        self._most: dict[int | Tree, tuple[Sums, Sums]] = {}
+        self._changes = snapshot.running.changes
+        self._times_moved = snapshot.running.hosts.moved
 
     def may_have_a_way(self, kind: Kind, reach: Reachable) -> bool:
         """False only if it certainly has none; it is `short` where that stays so as long as nothing grows."""
@@ -77,27 +79,31 @@ class Ceiling:
         """
         if not group.settled:
             return False
-        snapshot, queue, tree = self.snapshot, bounds.queue, bounds.tree
+        queue, tree = bounds.queue, bounds.tree
         if self.began:
-            if group.moved != snapshot.running.hosts.moved[queue] or (tree is not None and tree.queues[queue].undated):
+            if group.short_at == self._changes and (tree is None or not tree.stale):
+                return True  # nobody came or went, and time moves nothing
+            if group.moved != self._times_moved[queue] or (tree is not None and tree.queues[queue].line.undated):
                 return False
-        elif queue in snapshot.touched:
+        elif queue in self.snapshot.touched:
             return False
-        root = snapshot.quotas.root[queue]
-        most = self._most.get((root, tree))
+        of = bounds.root if tree is None else tree
+        most = self._most.get(of)
         if most is None:
-            most = self._most[root, tree] = self._in_tree(root, tree)
+            most = self._most[of] = self._in_tree(bounds.root, tree)
         free, together = most
-        for pair, alone, all_ in group.needs:  # noqa: SIM110 - all() takes longer
+        for pair, alone, all_ in group.needs:
             if free[pair] >= alone or together[pair] >= all_:
                 return False
+        if self.began:
+            group.short_at = self._changes
         return True
 
     def _in_tree(self, root: int, tree: Tree | None) -> tuple[Sums, Sums]:
         """What is free in a tree of queues, and what is free there or can be reclaimed."""
         snapshot = self.snapshot
         used = snapshot.lasting.used
-        free = [max(0, subtree[root] - used[pair][root]) for pair, subtree in enumerate(snapshot.quotas.subtree)]
+        free = [max(0, subtree[root] - row[root]) for subtree, row in zip(snapshot.quotas.subtree, used, strict=True)]
         if tree is None:
             return free, free
         if tree.stale:
@@ -144,7 +150,7 @@ class Ceiling:
         if found is None:
             snapshot = self.snapshot
             more: Amounts = {}
-            for places in snapshot.booked:
+            for places in snapshot.booked():
                 _add(more, places, -1)
             for held in snapshot.running.went:
                 if not bounds.lets_go(held):
@@ -188,13 +194,16 @@ class Ceiling:
         in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
         return Terms(settings.reclaim, 0 if settings.reclaim == ANY else claims.priority, in_order)
 
-    def bounds(self, claims: Claims) -> Bounds:
+    def bounds(self, claims: Claims, group: Group) -> Bounds:
         """The bounds for all with these claims.
 
         On which terms follows from the claims as long as queues and settings stay, and with those go the bounds.
         """
-        hosts = self.snapshot.running.hosts
-        return hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
+        found = group.bounds
+        if found is None or not found.follows:
+            hosts = self.snapshot.running.hosts
+            found = group.bounds = hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
+        return found
 
     def reachable(self, group: Group, bounds: Bounds) -> Reachable:
         """What all of a group could come to have."""
@@ -214,20 +223,22 @@ class Ceiling:
             if tree.stale:
                 tree.follow(running.book, snapshot.state.now)
             everything, mine = tree.sums, tree.queues[queue].sums
+        root = bounds.root
         for pair in group.pairs:
-            free = available[pair] = book.available(pair, queue)
+            subtree, used = quotas.subtree[pair], book.used[pair]
+            free = max(0, subtree[root] - used[root]) if bounds.even[pair] else book.available(pair, queue)
+            available[pair] = free
             more = own[pair]
             alone[pair] = free + more
-            left[pair] = quotas.subtree[pair][queue] - book.used[pair][queue] + more
+            left[pair] = subtree[queue] - used[queue] + more
             together[pair] = free + more + everything[pair] - mine[pair]
         if tree is None:
             together = alone
         elif not self.began:
             for other in bounds.others(snapshot.touched):
                 self._add_moved(together, other)
-        far = snapshot.mode.fair or len(quotas.path[queue]) > 2 or quotas.settings(queue).borrow
-        even = self.began and all(_is_even(quotas, pair, queue) for pair in group.pairs)
-        return Reachable(bounds, available, alone, together, left, far, even)
+        even = self.began and all([bounds.even[pair] for pair in group.pairs])  # noqa: C419 - there are few
+        return Reachable(bounds, available, alone, together, left, snapshot.mode.fair or bounds.far, even)
 
     def grew(self, bounds: Bounds) -> bool:
         """Whether anything may be more than when the plan began.
@@ -248,16 +259,6 @@ def _need(asked: Asked, reach: Reachable, most: Sums, *, others: bool) -> Need:
     if others and tree is not None:
         return Need(pair, MOST, amount + tree.queues[bounds.queue].sums[pair])
     return Need(pair, amount, MOST)
-
-
-def _is_even(quotas: Quotas, pair: int, queue: int) -> bool:
-    """Whether the queue can take all that is free in its tree: nobody on its path keeps or borrows but so much."""
-    key = f"even {pair} {queue}"
-    found = quotas.kept.get(key)
-    if found is None:
-        local, borrowing, below = quotas.local[pair], quotas.borrowing[pair], quotas.path[queue][:-1]
-        found = quotas.kept[key] = all(not local[node] and borrowing[node] is None for node in below)
-    return bool(found)
 
 
 def _enough(kind: Kind, most: Sums) -> bool:

@@ -6,18 +6,20 @@ once its victims are gone. With `recheck_final_set` the share rules hold for the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
 from cede.doctrines.kueue.account import AFTER, BEFORE, MOMENTS, WHEN, Account, Amounts, Held, Pair, by_pair, of_members
 from cede.model.plan import REQUEUED, Decision
-from cede.state.admission import admitted_parts, asks_of, sizes_of, standing_ask
+from cede.state.admission import admitted_parts, asks_of, plain_key, sizes_of, standing_ask
 from cede.state.columns import STATES, SUSPENDED, Bools
 from cede.state.standing import OVERLAPPING
 from cede.state.state import State
 
+MOST_KEPT = 4096
+"""Amounts of workloads that are kept."""
 HOLDING = (
     *("kueue.no-victims", "kueue.may-not-preempt", "kueue.share-recheck"),
     *("kueue.deferred-fit", "kueue.awaits-victims"),
@@ -92,6 +94,12 @@ class Audit:
         return None if queue < 0 else self.state.tree.names[queue]
 
     def _asked(self, row: int, made: Decision) -> Amounts:
+        if not made.counts and all(isinstance(flavor, str) for flavor in made.flavors.values()):
+            key = plain_key(self.state, row)
+            return _once(self.state, key, (*made.flavors.items(),), lambda: self._asked_anew(row, made))
+        return self._asked_anew(row, made)
+
+    def _asked_anew(self, row: int, made: Decision) -> Amounts:
         parts = admitted_parts(self.state, row, made.flavors, made.counts)
         asked = of_members(sizes_of(asks_of(self.state, row) if parts is None else parts))
         return {pair: nano for pair, nano in asked.items() if nano}
@@ -169,7 +177,7 @@ class Audit:
         account.move(queue, asked, -1)
 
     def _sides(self, one: str, other: str) -> tuple[str, str]:
-        first, second = self.account.path(one), self.account.path(other)
+        first, second = list(self.account.path[one]), list(self.account.path[other])
         while len(first) > 1 and len(second) > 1 and first[-1] == second[-1]:
             first.pop()
             second.pop()
@@ -185,8 +193,29 @@ def _leaving(state: State, row: int) -> bool:
 
 
 def _held(state: State, row: int) -> Amounts:
+    work = state.work
+    key = None
+    if not (row in state.odd_requests or row in state.odd_usages or row in state.parts or work.usage_given[row]):
+        key = work.need[:, row].tobytes(), int(work.members[row])
+    return _once(state, key, "held", lambda: _held_anew(state, row))
+
+
+def _held_anew(state: State, row: int) -> Amounts:
     ask = standing_ask(state, row)
     return by_pair(ask.usage) if state.work.usage_given[row] else of_members(ask.sizes)
+
+
+def _once(state: State, key: Hashable, what: Hashable, amounts: Callable[[], Amounts]) -> Amounts:
+    """Amounts that follow from this key alone, if there is one: the same as long as units and queues stay."""
+    if key is None:
+        return amounts()
+    known: dict[Hashable, Amounts] = state.tree.derived.setdefault("kueue amounts", {})
+    found = known.get((key, what))
+    if found is None:
+        if len(known) >= MOST_KEPT:
+            known.clear()
+        found = known[key, what] = amounts()
+    return found
 
 
 def _columns(state: State) -> list[tuple[int, Pair, int]]:

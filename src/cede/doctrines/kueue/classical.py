@@ -10,12 +10,17 @@ from cede.doctrines.kueue import plain, rules
 from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
 from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Branch, Reach
 from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
-from cede.doctrines.kueue.walk import Walk
+from cede.doctrines.kueue.walk import LineWalk, Stretch, Walk
 from cede.doctrines.parts.orders import Rows
 
 
 def find(search: Search) -> Outcome:
     """The victims, or nobody; the first attempt that makes room wins."""
+    by_sums = plain.is_plain(search)
+    if search.snapshot.followed and search.notes is None and not by_sums:
+        found = _along_lines(search)
+        if found is not None:
+            return found
     pool = pool_of(search)
     if not len(pool.own) and not len(pool.others):
         return NOBODY
@@ -25,9 +30,9 @@ def find(search: Search) -> Outcome:
     kind = reach.kind[search.snapshot.queue[pool.others]]
     hierarchy, priority = pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY]
     walk = Walk(search, hierarchy, priority, pool.own)
-    attempt = plain.attempt if plain.is_plain(search) else _attempt
+    attempt = plain.attempt if by_sums else _attempt
     noted = {} if search.notes is None else dict(search.notes.found)
-    attempts = tuple(_attempts(search, len(hierarchy), len(priority)))
+    attempts = _attempts(search, bool(len(hierarchy)), bool(len(priority)))
     for borrowing in attempts:
         if search.notes is not None:
             search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
@@ -36,9 +41,33 @@ def find(search: Search) -> Outcome:
         search.restore()
         if search.notes is None and not _enough(search, (pool.own, hierarchy, priority), borrowing):
             continue
-        found = attempt(search, reach, walk, borrowing)
-        if found:
-            return Outcome(found, within_quota=not borrowing)
+        victims = attempt(search, reach, walk, borrowing)
+        if victims:
+            return Outcome(victims, within_quota=not borrowing)
+    return NOBODY
+
+
+def _along_lines(search: Search) -> Outcome | None:
+    """The same along the lines in which candidates are kept; none where that is not told by the first ones of each.
+
+    An attempt that is not cut sees all that the general one does, in the same order. Whether it could come to enough
+    at all is not asked before: that would cost more than so few steps.
+    """
+    reach = Reach(search)
+    walk = LineWalk(search, reach.queues(advantage=True), reach.queues(advantage=False))
+    if walk.is_cut():
+        return None
+    attempts = _attempts(search, bool(walk.hierarchy), bool(walk.priority))
+    for borrowing in attempts:
+        if attempts == (True, False) and not borrowing and not walk.priority:
+            continue
+        search.restore()
+        victims = _attempt(search, reach, walk, borrowing)
+        if victims:
+            return Outcome(victims, within_quota=not borrowing)
+        if walk.is_cut():
+            search.restore()
+            return None
     return NOBODY
 
 
@@ -67,7 +96,7 @@ def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> 
     return search.room is None or search.room.enough(rows)
 
 
-def _attempts(search: Search, hierarchy: int, priority: int) -> Iterable[bool]:
+def _attempts(search: Search, hierarchy: bool, priority: bool) -> tuple[bool, ...]:
     """Whether the claimant's queue may end above its quota, attempt by attempt."""
     book, quotas = search.book, search.snapshot.quotas
     forbidden = not search.claimant.settings.borrow
@@ -77,7 +106,7 @@ def _attempts(search: Search, hierarchy: int, priority: int) -> Iterable[bool]:
     return (False, True) if forbidden and not hierarchy else (True, False)
 
 
-def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found:
+def _attempt(search: Search, reach: Reach, walk: Iterable[Stretch], borrowing: bool) -> Found:
     """Take one after another until the claimant fits; then spare. If it does not, all are to be put back."""
     book, contested = search.book, search.contested
     amounts = search.snapshot.amounts
@@ -118,7 +147,7 @@ def _attempt(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found
     return []
 
 
-def _spared(search: Search, taken: Found, walk: Walk, borrowing: bool) -> Found:
+def _spared(search: Search, taken: Found, walk: Iterable[Stretch], borrowing: bool) -> Found:
     kept = search.spare(taken, borrowing)
     if search.notes is not None:
         stay = {victim.row for victim in kept}

@@ -93,12 +93,19 @@ class _Plan:
         self.snapshot = snapshot
         self.waiting = waiting
         self.memory = memory
-        self.nominations = Nominations(snapshot, waiting.kind)
+        self._nominations: Nominations | None = None
         self.blocked: dict[int, tuple[Claimant, str, int]] = {}
         self.keepers: list[Entry] = []
         self._moment: tuple[int, int] | None = None
         self._awake: dict[Kind, None] = {}
         self._still: list[Entry] = []
+
+    @property
+    def nominations(self) -> Nominations:
+        """What was nominated so far; most plans nominate nobody."""
+        if self._nominations is None:
+            self._nominations = Nominations(self.snapshot, self.waiting.kind)
+        return self._nominations
 
     def decisions(self) -> Iterator[Decision]:
         """Everybody who gets its turn; where nobody reads why, those alone who may have a way, and who else counts."""
@@ -168,15 +175,14 @@ class _Plan:
         Those who have none wait for as long as nothing changes, whatever their place in line, and what they hold back
         is free again when the pass ends. So nothing comes of a pass of nobody else, and it need not be gone through.
         """
-        self._wake()
-        waiting, blocked = self.waiting, self.blocked
+        self._wake(number)
+        waiting, blocked, strict = self.waiting, self.blocked, self.waiting.quotas.strict
         best: int | None = None
-        candidates = [
-            *((kind.queue, waiting.alike[kind]) for kind in self._awake),
-            *((waiting.kind[row].queue, [place]) for row, place in self._remembered()),
-        ]
-        for queue, line in waiting.lines.items():
-            if queue not in blocked and len(line) > number and waiting.quotas.settings(queue).strict:
+        candidates = [(kind.queue, waiting.alike[kind]) for kind in self._awake]
+        if waiting.sticky or self.memory.tried:
+            candidates += [(waiting.kind[row].queue, [place]) for row, place in self._remembered()]
+        for queue, line in waiting.lines.items() if strict else ():
+            if queue in strict and queue not in blocked and len(line) > number:
                 kind = waiting.kind[line[number][-1]]
                 if kind in self._awake or self._restless(line[number]):
                     best = number
@@ -184,7 +190,7 @@ class _Plan:
                     self._stand_still(line[number], number)
         for queue, places in candidates:
             line = waiting.lines[queue]
-            if queue in blocked or len(line) <= number or waiting.quotas.settings(queue).strict:
+            if queue in blocked or len(line) <= number or queue in strict:
                 continue
             at = bisect_left(places, line[number])
             if at < len(places):
@@ -218,8 +224,10 @@ class _Plan:
             yield answers.no_victims(self.snapshot, entry)
         self._still.clear()
 
-    def _wake(self) -> None:
-        """Tell who may have a way at this moment from who certainly has none."""
+    def _wake(self, number: int) -> None:
+        """Tell who may have a way at this moment from who certainly has none; later in a plan, of those alone whose
+        line goes on in this pass: nobody of another line gets a turn any more, as passes and blocked queues only grow.
+        """
         moment = self.snapshot.moment
         if moment == self._moment:
             return
@@ -228,9 +236,11 @@ class _Plan:
         ceiling = Ceiling(self.snapshot)
         changes = self.snapshot.running.changes if began else None
         self._awake = {}
-        hosts = self.snapshot.running.hosts
+        hosts, lines, blocked = self.snapshot.running.hosts, self.waiting.lines, self.blocked
         for claims, group in self.waiting.groups.items():
-            bounds = ceiling.bounds(claims)
+            if not began and (claims.queue in blocked or len(lines[claims.queue]) <= number):
+                continue
+            bounds = ceiling.bounds(claims, group)
             reach: Reachable | None = None
             grew: bool | None = began or None
             still = ceiling.stays_short(group, bounds)
@@ -378,6 +388,7 @@ class _Pass:
             snapshot,
             book=snapshot.without_victims(),
             pools={},
+            followed=False,
             _holders=snapshot.holders.without(snapshot.victims),
         )
         return nominate(without, entry.claimant, only=entry.assignment.flavors)

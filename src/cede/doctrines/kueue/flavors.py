@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cede.doctrines.kueue.book import Book, asked_of
 from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
@@ -25,8 +26,7 @@ Tried = dict[tuple[int, int], int]
 """The flavor last tried, by pod set and resource group; -1 once the last one was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """One pair, or the worst of a group: how well it goes, how high it borrows, and why if it cannot go at all."""
 
     mode: int

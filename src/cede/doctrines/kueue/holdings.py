@@ -46,11 +46,14 @@ class Holdings:
 
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one workload holds of these pairs, zeros left out."""
+        counts: list[int] = self.state.work.usage[:, row].tolist()
+        for column in self.quotas.finer:
+            counts[column] = int(self.column(column)[row])
         found = []
         for pair in pairs:
             amount = 0
             for column, factor in self.quotas.columns[pair]:
-                amount += int(self.column(column)[row]) * factor
+                amount += counts[column] * factor
             if amount:
                 found.append((pair, amount))
         return tuple(found)

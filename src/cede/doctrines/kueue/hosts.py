@@ -83,6 +83,43 @@ Amounts = dict[int, list[int]]
 """By node, an amount for each column."""
 
 
+Entry = tuple[Turn, Holding]
+
+
+class Line:
+    """Candidates of a queue in the order of taking; who has no start got its room now, so that its turn moves with the
+    clock and it is `undated`.
+    """
+
+    __slots__ = ("entries", "undated")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.undated: dict[int, Entry] = {}
+
+    def add(self, held: Holding, now: int) -> int:
+        """This one came; where it stands."""
+        entry = (held.turn, held)
+        if held.turn[2] == -NO_TIME:
+            entry = self.undated[held.row] = ((*held.turn[:2], -now, *held.turn[3:]), held)
+        at = bisect_left(self.entries, entry)  # every turn ends in another name, so that it alone is compared
+        self.entries.insert(at, entry)
+        return at
+
+    def remove(self, held: Holding) -> int:
+        """This one went; where it stood."""
+        at = bisect_left(self.entries, self.undated.pop(held.row, (held.turn, held)))
+        del self.entries[at]
+        return at
+
+    def follow(self, now: int) -> None:
+        """Those without a start have the turn of somebody who got its room now."""
+        for turn, held in list(self.undated.values()):
+            if turn[2] != -now:
+                self.remove(held)
+                self.add(held, now)
+
+
 MOST_KEPT = 64
 """Bounds that are kept."""
 MOST_CHANGES = 4096
@@ -100,42 +137,32 @@ class Reclaimable:
         self.queue = queue
         self.terms = terms
         self.tree = tree
-        self.line: list[tuple[Turn, Holding]] = []
+        self.line = Line()
         self.end = 0
         self.nodes: Amounts = {}
         self._quota = [subtree[queue] for subtree in quotas.subtree]
         self.sums = [0] * len(self._quota)
         self._there: tuple[list[int], list[int]] = ([0] * len(self._quota), [0] * len(self._quota))
-        self.undated: dict[int, tuple[Turn, Holding]] = {}
         self._log = log
 
     def move(self, held: Holding, sign: int, now: int) -> None:
         """This one came or went, if it is among those that may be taken."""
         if not lets(self.terms.policy, self.terms.below, held.priority):
             return
-        turn = held.turn
-        if turn[2] == -NO_TIME:  # who has no start got its room now
-            turn = (*turn[:2], -now, *turn[3:])
-            if sign > 0:
-                self.undated[held.row] = (turn, held)
-            else:
-                turn, _ = self.undated.pop(held.row)
-        at = bisect_left(self.line, turn, key=_turn)
-        if sign > 0:
-            self.line.insert(at, (turn, held))
-        else:
-            del self.line[at]
+        at = self.line.add(held, now) if sign > 0 else self.line.remove(held)
         if at < self.end:
             self.end += sign
             self._count(held, sign)
 
     def follow(self, book: Book, now: int) -> None:
         """Bring it up to date; everybody that came or went was told."""
-        for turn, held in list(self.undated.values()):
+        for turn, held in list(self.line.undated.values()):
             if turn[2] != -now:
                 self.move(held, -1, now)
                 self.move(held, 1, now)
-        line, over = self.line, self._over(book)
+        line, over = self.line.entries, self._over(book)
+        if not self.end and max(map(max, over)) <= 0:
+            return  # within its quota, and nobody was to be reclaimed before
         while self.end < len(line) and self._exceeds(over):
             self._count(line[self.end][1], 1)
             self.end += 1
@@ -145,7 +172,7 @@ class Reclaimable:
 
     def otherwise(self, book: Book, gone: set[int]) -> tuple[list[Holding], list[Holding]]:
         """Who can be reclaimed besides, and who cannot any more, with other usage and with some gone."""
-        line, over, end = self.line, self._over(book), self.end
+        line, over, end = self.line.entries, self._over(book), self.end
         less = [held for _, held in line[:end] if held.row in gone] if gone else []
         more: list[Holding] = []
         for held in less:
@@ -240,7 +267,7 @@ class Tree:
         """Bring it up to date."""
         for queue in self.stale:
             self.queues[queue].follow(book, now)
-        self.stale = {queue for queue in self.stale if self.queues[queue].undated}  # time moves these
+        self.stale = {queue for queue in self.stale if self.queues[queue].line.undated}  # time moves these
 
 
 ABSENT = (RESERVED, PREEMPTING)
@@ -261,7 +288,7 @@ class Hosts:
         self.log: list[int] = []
         self.epoch = 0
         self.moved = [0] * quotas.size
-        self._held: list[dict[int, Holding]] = [{} for _ in range(quotas.size)]
+        self._lines = [Line() for _ in range(quotas.size)]
         self._own: list[dict[tuple[str, int], Own]] = [{} for _ in range(quotas.size)]
         self._trees: dict[tuple[int, Terms], Tree] = {}
         self._bounds: dict[Claims, Bounds] = {}
@@ -269,10 +296,9 @@ class Hosts:
     # -- following -----------------------------------------------------------------------------------------------
 
     def move(self, held: Holding, sign: int) -> None:
-        """This workload takes its room, or gives it back."""
+        """This workload takes its room, or gives it back; the nodes that it stands on are to be looked at."""
         queue = held.queue
         self.moved[queue] += 1
-        self.look_at([place.node for place in held.places])
         for tree in self._trees.values():
             if queue in tree.queues:
                 tree.stale.add(queue)
@@ -280,17 +306,18 @@ class Hosts:
                     tree.queues[queue].move(held, sign, self.state.now)
         if held.preemptible:
             if sign > 0:
-                self._held[queue][held.row] = held
+                self._lines[queue].add(held, self.state.now)
             else:
-                del self._held[queue][held.row]
+                self._lines[queue].remove(held)
             for (policy, below), own in self._own[queue].items():
                 if lets(policy, below, held.priority):
                     own.count(held, sign)
 
     def look_at(self, nodes: Iterable[int]) -> None:
         """What is free of these nodes changed."""
+        free = self.state.nodes.free
         for node in nodes:
-            self.free[node] = self.state.nodes.free[:, node].tolist()
+            self.free[node] = free[:, node].tolist()
             self.log.append(node)
         if len(self.log) > max(MOST_CHANGES, len(self.free)):
             self.log.clear()
@@ -298,12 +325,19 @@ class Hosts:
 
     # -- what is to be had ---------------------------------------------------------------------------------------
 
+    def line(self, queue: int) -> list[Entry]:
+        """Those of a queue that may be taken at all, in the order of taking."""
+        line = self._lines[queue]
+        if line.undated:
+            line.follow(self.state.now)
+        return line.entries
+
     def own(self, queue: int, policy: str, priority: int) -> Own:
         """What those of a queue hold whom a claimant of it may take."""
         found = self._own[queue].get((policy, priority))
         if found is None:
             found = self._own[queue][policy, priority] = Own(len(self.quotas.pairs))
-            for held in self._held[queue].values():
+            for _, held in self._lines[queue].entries:
                 if lets(policy, priority, held.priority):
                     found.count(held, 1)
         return found
@@ -314,17 +348,19 @@ class Hosts:
         if found is None:
             found = self._trees[root, terms] = Tree(root, terms, self.quotas, self.log)
             for queue, reclaimable in found.queues.items():
-                for held in self._held[queue].values():
+                for _, held in self._lines[queue].entries:
                     reclaimable.move(held, 1, self.state.now)
         return found
 
     def known(self, claims: Claims) -> Bounds | None:
-        """What these claims could come to have, when it was last brought up to date, if anybody asked before."""
+        """What these claims could come to have, if anybody asked before."""
         return self._bounds.get(claims)
 
     def bounds(self, claims: Claims, terms: Terms | None) -> Bounds:
         """The same for claims that nobody asked about."""
         if len(self._bounds) >= MOST_KEPT:
+            for kept in self._bounds.values():
+                kept.follows = False
             self._bounds.clear()
             self._trees.clear()
             for own in self._own:
@@ -342,14 +378,24 @@ class Bounds:
         self.hosts = hosts
         quotas, queue = hosts.quotas, claims.queue
         self.queue = queue
+        self.root = quotas.root[queue]
+        self.follows = True
+        """Whether it is still brought up to date."""
         self.priority = claims.priority
         self.within = quotas.settings(queue).within if claims.preempts else NEVER
         self.own = hosts.own(queue, self.within, claims.priority)
         self.tree = None if terms is None else hosts.tree(quotas.root[queue], terms)
         self.alone = Table(len(hosts.free))
         self.together = Table(len(hosts.free))
-        self._at = 0
-        self._epoch = -1
+        path = quotas.path[queue]
+        self.far = len(path) > 2 or quotas.settings(queue).borrow
+        """Whether they may take others though their queue ends above its quota, with classical preemption."""
+        self.even = [
+            not any(local[node] or borrowing[node] is not None for node in path[:-1])
+            for local, borrowing in zip(quotas.local, quotas.borrowing, strict=True)
+        ]
+        """By pair whether the queue can take all that is free in its tree: nobody on its path keeps or borrows but so
+        much."""
 
     def lets_go(self, held: Holding) -> bool:
         """Whether this one is among those of the own queue that may be taken."""
@@ -357,20 +403,19 @@ class Bounds:
 
     def table(self, *, others: bool) -> Table:
         """What the nodes could have, as last followed; worked out where somebody asks for it."""
-        hosts = self.hosts
-        if self._epoch != hosts.epoch:
+        hosts, table = self.hosts, self.together if others else self.alone
+        if table.read_epoch != hosts.epoch:
             nodes: Iterable[int] = range(len(hosts.free))
-            self._epoch = hosts.epoch
-        elif self._at < len(hosts.log):
-            nodes = set(hosts.log[self._at :])
+            table.read_epoch = hosts.epoch
+        elif table.read < len(hosts.log):
+            nodes = set(hosts.log[table.read :])
         else:
-            return self.together if others else self.alone
-        self._at = len(hosts.log)
+            return table
+        table.read = len(hosts.log)
         for node in nodes:
-            alone = self.alone_at(node)
-            self.alone.put(node, alone)
-            self.together.put(node, self.together_at(node, alone))
-        return self.together if others else self.alone
+            amounts = self.alone_at(node)
+            table.put(node, self.together_at(node, amounts) if others else amounts)
+        return table
 
     def alone_at(self, node: int) -> list[int]:
         """What a node could have with nobody of other queues gone."""
@@ -397,14 +442,16 @@ class Bounds:
 
 
 class Table:
-    """Amounts by node, and which of them changed, in order."""
+    """Amounts by node, and which of them changed, in order; and how far the log of the hosts was `read` for it."""
 
-    __slots__ = ("amounts", "epoch", "log")
+    __slots__ = ("amounts", "epoch", "log", "read", "read_epoch")
 
     def __init__(self, size: int) -> None:
         self.amounts: list[list[int]] = [[]] * size
         self.log: list[int] = []
         self.epoch = 0
+        self.read = 0
+        self.read_epoch = -1
 
     def put(self, node: int, amounts: list[int]) -> None:
         """A node has so much now."""
@@ -466,10 +513,6 @@ def members_in(free: list[int], needs: list[tuple[int, int]], most: int) -> int:
         if need * most > free[column]:
             most = free[column] // need
     return most
-
-
-def _turn(entry: tuple[Turn, Holding]) -> Turn:
-    return entry[0]
 
 
 def _add(amounts: Amounts, places: Places, sign: int) -> None:

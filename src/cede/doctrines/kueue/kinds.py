@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Any, NamedTuple
 
-from cede.doctrines.kueue.hosts import Claims, Members
+from cede.doctrines.kueue.hosts import Bounds, Claims, Members
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
 from cede.doctrines.parts.claim import Claim
@@ -87,15 +87,19 @@ class Group:
 
     `loose` are those to be looked at whenever something changed. The others are short of quota until their queue, which
     has `moved` so often, does so again, or its tree has what one of them `needs`; all are loose until it is `settled`.
+    `short_at`: after so many changes of what runs that was so. `bounds`: what they could come to have, as long as it
+    `follows`.
     """
 
-    __slots__ = ("kinds", "loose", "moved", "needs", "pairs", "settled")
+    __slots__ = ("bounds", "kinds", "loose", "moved", "needs", "pairs", "settled", "short_at")
 
     def __init__(self) -> None:
         self.kinds: dict[Kind, list[Place]] = {}
         self.pairs: list[int] = []
         self.settled = False
         self.moved = NOT_YET
+        self.short_at = NOT_YET
+        self.bounds: Bounds | None = None
         self.loose: list[Kind] = []
         self.needs: list[Need] = []
 
@@ -124,6 +128,7 @@ class Group:
             needs[pair] = (min(free, before[0]), min(most, before[1]))
         self.needs = [Need(pair, *least) for pair, least in needs.items()]
         self.moved = moved
+        self.short_at = NOT_YET
         self.settled = True
 
 

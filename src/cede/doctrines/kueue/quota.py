@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from cede.doctrines.kueue.settings import Settings, settings_of
 from cede.model.quantities import LARGEST, say_quantity
@@ -68,6 +69,11 @@ class Quotas:
         if found is None:
             found = self._settings[queue] = settings_of(self._tree.settings(queue))
         return found
+
+    @cached_property
+    def strict(self) -> frozenset[int]:
+        """The queues in which nobody passes the head."""
+        return frozenset(queue for queue in range(self.size) if self.settings(queue).strict)
 
     def groups(self, queue: int) -> tuple[Group, ...]:
         """The resource groups of a queue; what none lists comes after, one group a resource, flavors by name."""

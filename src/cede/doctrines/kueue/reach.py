@@ -72,12 +72,22 @@ class Reach:
     def __init__(self, search: Search) -> None:
         self.quotas = search.snapshot.quotas
         self.branch: dict[int, Branch] = {}
-        self.kind: Int8s = np.zeros(self.quotas.size, np.int8)
         self._nodes: dict[int, tuple[int, ...]] = {}
         self.branches = branches(search)
         for branch in self.branches:
             self.branch.update(dict.fromkeys(branch.queues, branch))
-            self.kind[list(branch.queues)] = HIERARCHY if branch.advantage else PRIORITY
+
+    @property
+    def kind(self) -> Int8s:
+        """By queue how those in it are reached; nothing where they are not."""
+        found = np.zeros(self.quotas.size, np.int8)
+        for branch in self.branches:
+            found[list(branch.queues)] = HIERARCHY if branch.advantage else PRIORITY
+        return found
+
+    def queues(self, *, advantage: bool) -> list[int]:
+        """Those over which the claimant has the advantage, or has not."""
+        return [queue for branch in self.branches if branch.advantage == advantage for queue in branch.queues]
 
     def nodes(self, queue: int) -> tuple[int, ...]:
         """The queue and the cohorts between it and the ancestor it shares with the claimant."""

@@ -37,10 +37,15 @@ class Room:
         self._total = 0
         self._changed: set[int] = set()
         self._needs: list[tuple[int, int]] = []
+        self._moved = False
 
     def afresh(self) -> Room:
-        """The same room with nobody taken."""
-        return Room(self.state, self.claim, self.places)
+        """The room as it is now with nobody taken; what was counted before holds if nothing changed since."""
+        found = Room(self.state, self.claim, self.places)
+        if self._members is not None and not self._moved and bool((self._free == found._free).all()):
+            found._members, found._total, found._needs = self._members[:], self._total, self._needs
+            found._fits = self._fits
+        return found
 
     def take(self, row: int) -> None:
         self._move(row, 1)
@@ -129,6 +134,7 @@ class Room:
         code = int(self.state.work.state[row])
         if code == GONE:  # a victim of an earlier claimant: its room is counted as free already
             return
+        self._moved = True
         overlaps = self._overlap is not None and code in (PREEMPTING, RESERVED)
         for there in self.places(row):
             node = there.node

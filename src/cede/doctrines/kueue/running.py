@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,9 @@ class Holders:
     def only(self, stay: Bools) -> Holders:
         return Holders(self.rows[stay], self.queue[stay], self.leaving[stay], self.roots[stay])
 
-    def without(self, rows: Iterable[int]) -> Holders:
+    def without(self, rows: Collection[int]) -> Holders:
+        if not rows:
+            return self
         return self.only(~np.isin(self.rows, list(rows)))
 
     def nobody(self) -> Holders:
@@ -40,11 +42,15 @@ def holders_of(state: State, quotas: Quotas) -> Holders:
     """Everybody that holds room of a queue now."""
     work, size = state.work, state.work.size
     rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.queue[:size] != NONE))
+    return _holders(state, quotas, rows, work.state[rows] == PREEMPTING)
+
+
+def _holders(state: State, quotas: Quotas, rows: Rows, leaving: Bools) -> Holders:
     roots = quotas.kept.get("roots")
     if not isinstance(roots, np.ndarray):
         roots = quotas.kept["roots"] = np.array(quotas.root, np.intp)
-    queue = work.queue[rows].astype(np.intp)
-    return Holders(rows, queue, work.state[rows] == PREEMPTING, roots[queue])
+    queue = state.work.queue[rows].astype(np.intp)
+    return Holders(rows, queue, leaving, roots[queue])
 
 
 class Running:
@@ -107,6 +113,7 @@ class Running:
         state, book, codes, hosts = self.state, self.book, self.codes, self.hosts
         states, queues = state.work.state, state.work.queue
         self.holdings.changed()
+        nodes: set[int] = set()
         for row in rows:
             before = self._held.pop(row, None)
             holds = states[row] >= RESERVED and queues[row] != NONE
@@ -117,11 +124,12 @@ class Running:
                     aside += self._aside[row]
                 if aside:
                     self.changes += 1
-                    hosts.look_at([place.node for place in aside])
+                    nodes.update([place.node for place in aside])
                 continue
-            hosts.look_at([place.node for place in aside])
+            nodes.update([place.node for place in aside])
             self.changes += 1
             if before is not None:
+                nodes.update([place.node for place in before.places])
                 book.remove_all(before.queue, before.amounts, before.code)
                 hosts.move(before, -1)
                 codes.pop(row, None)
@@ -132,9 +140,12 @@ class Running:
                     codes[row] = held.code
                 book.add_all(held.queue, held.amounts, held.code)
                 hosts.move(held, 1)
-                zeros = zeros_of(state, self.quotas, row)
-                if zeros:
-                    self._zeros[row] = zeros
+                nodes.update([place.node for place in held.places])
+                if row in state.odd_usages or row in state.odd_requests or row in state.parts:
+                    zeros = zeros_of(state, self.quotas, row)
+                    if zeros:
+                        self._zeros[row] = zeros
+        hosts.look_at(nodes)
         if codes or self.leaving:
             self.leaving = frozenset(row for row, code in codes.items() if code == PREEMPTING)
         self._tell_apart()
@@ -171,10 +182,21 @@ class Running:
             turn=(code != PREEMPTING, priority, -int(work.started[row]), state.uids[row], state.work_names[row]),
         )
 
+    def holders(self) -> Holders:
+        """Everybody that held room of a queue when the plan began, without those that left since."""
+        assert self._held is not None
+        rows: Rows = np.array(sorted(self._held.keys() - self.gone), np.intp)
+        return _holders(self.state, self.quotas, rows, np.isin(rows, list(self.leaving)))
+
     def name(self, row: int) -> str | None:
         """Who held room at this row when somebody last followed."""
         held = None if self._held is None else self._held.get(row)
         return None if held is None else held.turn[-1]
+
+    def queue(self, row: int) -> int:
+        """The queue of one that held room when the plan began."""
+        assert self._held is not None
+        return self._held[row].queue
 
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one that held room when the plan began holds of these pairs, zeros left out."""

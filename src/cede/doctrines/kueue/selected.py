@@ -52,6 +52,7 @@ def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
     return replace(
         snapshot,
         pools={},
+        followed=False,
         _holders=snapshot.holders.only(stay),
     )
 

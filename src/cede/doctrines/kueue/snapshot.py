@@ -62,10 +62,10 @@ class Snapshot:
     A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
     For later passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is
     `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
-    then; `booked` is what it took of nodes, for those who look at sums, and `touched` are the queues whose own usage it
-    changed for good. `log` says who changed the book so far, how,
-    and in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
-    children take. `silent`: nobody reads why somebody waits.
+    then; `touched` are the queues whose own usage it changed for good. `log` says who changed the book so far, how, and
+    in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
+    children take. `silent`: nobody reads why somebody waits. `followed`: those who hold room are those whom the running
+    account keeps in line, without those that left.
 
     Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
@@ -87,13 +87,16 @@ class Snapshot:
     pools: dict[Hashable, object] = field(default_factory=dict)
     uneven: bool = False
     silent: bool = False
+    followed: bool = False
     doubts: Doubts | None = None
-    booked: list[Places] = field(default_factory=list)
     touched: set[int] = field(default_factory=set)
     unbooked: list[tuple[int, list[int] | None, tuple[PodSet, ...]]] = field(default_factory=list)
+    _booked: list[Places] = field(default_factory=list)
+    _to_tell: list[tuple[int, list[int], tuple[PodSet, ...]]] = field(default_factory=list)
     _stamps: dict[Hashable, int] = field(default_factory=lambda: {(0, 0): 0})
     _changes: int = 0
     _touched: bool = False
+    _settled: bool = False
     _holders: Holders | None = None
 
     @property
@@ -120,13 +123,22 @@ class Snapshot:
         if self.tracked:
             self.unbooked.append((row, nodes, parts))
             if self.silent:
-                vectors = self.state.vectors_of(parts, bool(self.state.work.exclusive[row]))
-                self.booked.append(tuple(Place(node, vector, ()) for node, vector in zip(nodes, vectors, strict=False)))
+                self._to_tell.append((row, nodes, parts))
+
+    def booked(self) -> list[Places]:
+        """What the plan took of nodes so far."""
+        for row, nodes, parts in self._to_tell:
+            vectors = self.state.vectors_of(parts, bool(self.state.work.exclusive[row]))
+            self._booked.append(tuple(Place(node, vector, ()) for node, vector in zip(nodes, vectors, strict=False)))
+        self._to_tell.clear()
+        return self._booked
 
     def settle(self) -> None:
         """The columns show what the plan did so far."""
         if self.unbooked:
-            _ = self.holders  # of when the plan began
+            if not self.followed or self.mode.fair:
+                _ = self.holders  # of when the plan began
+            self._settled = True
             for row, nodes, parts in self.unbooked:
                 if nodes is None:
                     self.cycle.trial.evict(row)
@@ -138,7 +150,10 @@ class Snapshot:
     def holders(self) -> Holders:
         """Who holds room, as far as that is not for somebody else in this plan."""
         if self._holders is None:
-            self._holders = holders_of(self.state, self.quotas)
+            if self.followed and self._settled:  # the columns say what the plan did; few searches come to this
+                self._holders = self.running.holders()
+            else:
+                self._holders = holders_of(self.state, self.quotas).without(self.running.gone)
         return self._holders
 
     @property
@@ -199,7 +214,9 @@ class Snapshot:
                 self.touched.add(int(self.state.work.queue[row]))
             self._changes += 1
             self._touched = True
-            self._holders, self.pools = self.holders.without(self.victims), {}
+            self.pools = {}
+            if self._holders is not None or not self.followed:
+                self._holders = self.holders.without(self.victims)
             self.running.leave(self.victims)
             self.left |= self.victims
             self.victims = {}
@@ -224,6 +241,7 @@ class Snapshot:
             self,
             book=Book(quotas, [[0] * quotas.size for _ in quotas.pairs]),
             pools={},
+            followed=False,
             _holders=self.holders.nobody(),
         )
 
@@ -320,6 +338,7 @@ def snapshot_of(cycle: Cycle, running: Running | None = None, *, silent: bool = 
         limited=limited,
         running=running,
         silent=silent,
+        followed=silent,
         doubts=Doubts() if mode.fair and not mode.recheck and not silent else None,
     )
 

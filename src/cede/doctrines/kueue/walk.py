@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import chain, islice, product
+from typing import NamedTuple
 
+import numpy as np
+
+from cede.doctrines.kueue.hosts import Entry, Holding, Turn
 from cede.doctrines.kueue.search import Search
+from cede.doctrines.kueue.settings import ANY, LOWER, NEVER
 from cede.doctrines.kueue.standing import in_order
 from cede.doctrines.parts.orders import Rows
 
+MOST_IN_LINE = 64
+"""Of each queue so many are looked at along its line; where these do not do, all candidates are sorted."""
+AT_ONCE = 2
+_NO_POSITIONS: Rows = np.zeros(0, np.intp)
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+
+class Stretch(NamedTuple):
     """Some candidates in their order, all of one list; `usable` says who may be taken while the claimant borrows."""
 
     positions: Rows
@@ -69,3 +80,106 @@ def _usable(search: Search, positions: Rows) -> list[bool]:
         usable &= priorities <= settings.threshold
     found: list[bool] = usable.tolist()
     return found
+
+
+class LineWalk:
+    """The same walk along the lines in which candidates are kept, nobody sorted or even looked at who is not reached.
+
+    It ends where the first ones of some line do not tell how it goes on, and is cut then.
+    """
+
+    def __init__(self, search: Search, hierarchy: Sequence[int], priority: Sequence[int]) -> None:
+        self.search = search
+        self._cut = False
+        settings, running = search.claimant.settings, search.snapshot.running
+        self._hosts, self._gone, self._zeros = running.hosts, running.gone, running.zeros
+        self._contested = frozenset(search.contested)
+        self._leave = {running.queue(row) for row in search.snapshot.leaving_rows}
+        """The queues of which some are leaving."""
+        self._sides = (LEAVES, STAYS) if self._leave else (STAYS,)
+        self.hierarchy = self._anybody(hierarchy)
+        self.priority = self._anybody(priority)
+        own = () if settings.within == NEVER else (search.queue,)
+        self._lists = (self.hierarchy, self.priority, own)
+        self._known: list[Stretch] = []
+        self._more = self._stretches()
+
+    def __iter__(self) -> Iterator[Stretch]:
+        yield from self._known
+        for stretch in self._more:
+            self._known.append(stretch)
+            yield stretch
+
+    def is_cut(self) -> bool:
+        """Whether somebody came to an end that is not the last of the candidates."""
+        return self._cut
+
+    def _anybody(self, queues: Sequence[int]) -> Sequence[int]:
+        """These queues, if there are candidates in them."""
+        if self.search.claimant.settings.reclaim != NEVER:
+            for queue, side in product(queues, self._sides):
+                if next(self._along(queue, side), None) is not None:
+                    return queues
+        return ()
+
+    def _stretches(self) -> Iterator[Stretch]:
+        for side in self._sides:
+            for number, queues in enumerate(self._lists):
+                lines = [self._along(queue, side) for queue in queues if side is STAYS or queue in self._leave]
+                candidates = self._in_turn(lines)
+                while found := list(islice(candidates, AT_ONCE)):
+                    usable = [self._usable(held) for held in found] if number == 1 else None
+                    rows = [held.row for held in found]
+                    yield Stretch(_NO_POSITIONS, rows, [held.queue for held in found], usable, number == 2)
+                if self._cut:
+                    return
+
+    def _in_turn(self, lines: list[Iterator[Entry]]) -> Iterator[Holding]:
+        """The candidates of several lines in one order."""
+        for _, held in merge(*lines) if len(lines) > 1 else chain(*lines):
+            if self._cut:
+                return
+            yield held
+
+    def _along(self, queue: int, side: Turn) -> Iterator[Entry]:
+        """The candidates of one queue: who holds something contested, and whom the claimant's policy lets it take."""
+        claimant, work = self.search.claimant, self.search.snapshot.state.work
+        policy = claimant.settings.within if queue == claimant.queue else claimant.settings.reclaim
+        line = self._hosts.line(queue)
+        begin, end = 0, len(line)
+        if queue in self._leave:
+            middle = bisect_left(line, STAYS, key=_turn)
+            begin, end = (0, middle) if side is LEAVES else (middle, end)
+        for at in range(begin, min(end, begin + MOST_IN_LINE)):
+            held = line[at][1]
+            if policy != ANY and held.priority >= claimant.priority:
+                if held.priority > claimant.priority or policy == LOWER:
+                    return  # and so are all after it
+                if work.submitted[held.row] <= claimant.submitted:
+                    continue
+            if held.row not in self._gone and self._touches(held):
+                yield line[at]
+        self._cut |= end - begin > MOST_IN_LINE
+
+    def _touches(self, held: Holding) -> bool:
+        """Whether it holds any of what is contested; an amount of nothing counts too."""
+        for pair, _ in held.amounts:
+            if pair in self._contested:
+                return True
+        return bool(self._zeros) and not self._contested.isdisjoint(self._zeros.get(held.row, ()))
+
+    def _usable(self, held: Holding) -> bool:
+        """Whether one without advantage may be taken even if the claimant's queue ends above its quota."""
+        claimant, settings = self.search.claimant, self.search.claimant.settings
+        if not settings.borrow or held.priority >= claimant.priority:
+            return False
+        return settings.threshold is None or held.priority <= settings.threshold
+
+
+LEAVES: Turn = (False, -(1 << 62), 0, "", "")
+STAYS: Turn = (True, -(1 << 62), 0, "", "")
+"""Before all turns of those that are leaving, and of those that stay."""
+
+
+def _turn(entry: Entry) -> Turn:
+    return entry[0]

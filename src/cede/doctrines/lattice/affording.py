@@ -22,11 +22,10 @@ from cede.doctrines.parts.cost import (
     NEARLY_DONE,
     PARTS,
     Floats,
-    elapsed_of,
     progress_of,
 )
 from cede.doctrines.parts.orders import Rows
-from cede.state.columns import NEVER, Int64s
+from cede.state.columns import NEVER, NONE, Int64s
 from cede.state.state import State
 
 STEPS = 200
@@ -40,7 +39,7 @@ Offer = tuple[int, tuple[int, ...]]
 """What one who stands on a node costs, and what it frees there of each resource that is short."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Price:
     """All that the cost of one that runs depends on beside the time; it is told as `cost.total_costs` has it."""
 
@@ -70,50 +69,83 @@ class Price:
 
 
 class Prices:
-    """Who may be taken for a higher class, where no node has a home, and what each costs: one entry a row."""
+    """Who may be taken for a higher class, where no node has a home; what each costs, and what it holds of which node:
+    one entry a row."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: State) -> None:
         self._class: Int64s = np.zeros(0, np.int64)
         """`SHUT` of those who may not."""
         self._partition = self._class
+        self._began = self._class
         self._since = self._class
+        self._walltime = self._class
         self._ends = self._class
         self._minutes: Floats = np.zeros(0)
         self._rate = self._minutes
+        self.node = self._class
+        """Where it stands; none, where that is not one node."""
+        self.amount: Int64s = np.zeros((state.nodes.free.shape[0], 0), np.int64)
 
-    def set(self, row: int, class_: int, partition: int, price: Price) -> None:
+    def set(
+        self, row: int, class_: int, partition: int, price: Price, nodes: list[int], amounts: list[list[int]]
+    ) -> None:
         if row >= len(self._class):
             self._grow(2 * row + 64)
         self._class[row], self._partition[row] = class_, partition
         self._minutes[row] = 0.0 if price.saves is None else price.saves
         self._rate[row] = price.gpus if price.saves is None else 0.0
         began, last = price.began, price.last
+        self._began[row], self._walltime[row] = began, price.walltime
         self._since[row] = began if NEVER in (began, last) else max(began, last)
         self._ends[row] = NEVER if NEVER in (began, price.walltime) else began + price.walltime
+        self.node[row] = NONE
+        if len(nodes) == 1:
+            self.node[row] = nodes[0]
+            self.amount[:, row] = amounts[0]
 
     def shut(self, row: int) -> None:
         if row < len(self._class):
             self._class[row] = SHUT
 
-    def below(self, class_: int, partition: int, now: int, near_end: int) -> Rows:
-        """Rows of a lower class that are not near their end."""
-        mask = (self._class < class_) & (self._partition == partition) & (self._ends > now + near_end)
+    def below(self, class_: int, partition: int, now: int | None = None, near_end: int = 0) -> Rows:
+        """Rows of a lower class; if it says when it is `now`, of those that are not near their end."""
+        mask = (self._class < class_) & (self._partition == partition)
+        if now is not None:
+            mask &= self._ends > now + near_end
         return np.flatnonzero(mask)
 
-    def costs(self, state: State, rows: Rows) -> Int64s:
+    def costs(self, rows: Rows, now: int) -> Int64s:
         """The same as `cost.total_costs`."""
-        lost = np.maximum(0, state.now - self._since[rows]) / MINUTE * self._rate[rows]
+        lost = np.maximum(0, now - self._since[rows]) / MINUTE * self._rate[rows]
         minutes = self._minutes[rows] + lost
-        if (state.work.walltime[rows] != NEVER).any():
-            minutes += progress_of(*elapsed_of(state, rows))
+        walltime = self._walltime[rows]
+        if (walltime != NEVER).any():
+            minutes += progress_of(self._elapsed(rows, now), walltime)
         return np.rint(np.minimum(minutes * PARTS, MOST)).astype(np.int64)
 
+    def core_costs(self, rows: Rows, now: int) -> Floats:
+        """The same as `core_cost.core_costs`, where no tenant is known."""
+        ran = self._elapsed(rows, now) // MINUTE
+        found: Floats = self._minutes[rows] + ran * self._rate[rows]
+        walltime = self._walltime[rows]
+        if (walltime != NEVER).any():
+            found += progress_of(ran, np.where((walltime == NEVER) | (walltime < MINUTE), NEVER, walltime // MINUTE))
+        return found
+
+    def _elapsed(self, rows: Rows, now: int) -> Int64s:
+        began = self._began[rows]
+        found: Int64s = np.where(began == NEVER, 0, np.maximum(0, now - np.where(began == NEVER, now, began)))
+        return found
+
     def _grow(self, size: int) -> None:
-        for name in ("_class", "_partition", "_since", "_ends", "_minutes", "_rate"):
+        for name in ("_class", "_partition", "_began", "_since", "_walltime", "_ends", "_minutes", "_rate", "node"):
             old = getattr(self, name)
             new = np.full(size, SHUT if name == "_class" else 0, old.dtype)
             new[: len(old)] = old
             setattr(self, name, new)
+        amount = np.zeros((len(self.amount), size), np.int64)
+        amount[:, : self.amount.shape[1]] = self.amount
+        self.amount = amount
 
 
 @dataclass(slots=True, eq=False)
@@ -128,15 +160,24 @@ class Floor:
     cheaper: dict[int, int] = field(default_factory=dict)
     """By node, what they cost there when it was last told; by now it may be more."""
     unpriced: set[int] = field(default_factory=set)
+    told: tuple[object, int] | None = None
+    """What was told last, and when: nothing moved since."""
 
     def rise(self, to: int) -> None:
         """Nowhere do they cost less, as things are now."""
         self.base = max(self.base, to)
+        self.told = None
         self.cheaper.clear()
         self.unpriced.clear()
 
-    def least(self, on: Callable[[int, Floor], int | None]) -> int:
-        """What they cost at least now; `on` one node, if that is less than everywhere."""
+    def least(self, on: Callable[[int, Floor], int | None], when: object) -> int:
+        """What they cost at least now; `on` one node, if that is less than everywhere. `when` is another as soon as
+        time passes or something moves."""
+        if self.told is None or self.told[0] != when:
+            self.told = when, self._least(on)
+        return self.told[1]
+
+    def _least(self, on: Callable[[int, Floor], int | None]) -> int:
         if not self.base:
             self.unpriced.clear()
             return 0

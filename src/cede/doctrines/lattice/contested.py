@@ -8,32 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cede.doctrines.lattice.lending import claims_nodes, sensitive_work
 from cede.doctrines.lattice.settings import POLICY
-from cede.state.columns import NONE
-from cede.state.state import State
 
-Start = tuple[int, Sequence[str]]
-"""The row of one that starts, and its nodes."""
+Start = tuple[int, int, frozenset[int]]
+"""Of one that starts, and may have to go again: its class, its queue, and the homes of its nodes."""
+Wait = tuple[int, int, bool]
+"""Of one that waits, and may preempt somebody: its class, its queue, and whether it claims its nodes."""
 
 
-def contested(state: State, edition: str, made: Sequence[Start], waits: Iterable[int]) -> bool:
+def contested(edition: str, starts: Sequence[Start], waits: Iterable[Wait]) -> bool:
     """Whether one that waits might preempt one that starts; it may still turn out that it does not."""
-    if not made:
-        return False
-    work = state.work
-    starts = [(row, nodes) for row, nodes in made if work.preemptible[row] and not sensitive_work(state, row)]
     if not starts:
         return False
-    lowest = min(int(work.priority[row]) for row, _ in starts)
-    queues = {int(work.queue[row]) for row, _ in starts}
-    lent = {int(state.nodes.home[state.node_index[name]]) for _, nodes in starts for name in nodes} - {NONE}
-    for row in waits:
-        if not work.preempts[row]:
-            continue
-        queue = int(work.queue[row])
-        if work.priority[row] > lowest:
+    lowest = min([class_ for class_, _, _ in starts])
+    queues = {queue for _, queue, _ in starts}
+    lent = frozenset[int]().union(*[homes for _, _, homes in starts])
+    for class_, queue, claims in waits:
+        if class_ > lowest:
             return True
-        if edition == POLICY and (claims_nodes(state, row) or (queue in lent and queues - {queue})):
+        if edition == POLICY and (claims or (queue in lent and queues - {queue})):
             return True
     return False

@@ -17,6 +17,7 @@ from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, s
 from cede.doctrines.lattice.core_promises import broken_promises
 from cede.doctrines.lattice.core_turns import Acting, CoreTurns, Everybody
 from cede.doctrines.lattice.facts import facts_about, in_minutes
+from cede.doctrines.lattice.lines import lines_of
 from cede.doctrines.lattice.memory import in_vain
 from cede.doctrines.lattice.settings import HIGHEST, Settings
 from cede.doctrines.lattice.turns import Sleep
@@ -45,12 +46,20 @@ class Taken:
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """vCluster by vCluster, in the order of names; without words those alone who may act, up to who preempts."""
-    turns: CoreTurns = Acting(cycle) if not cycle.words else Everybody(cycle)
+    turns: CoreTurns
+    if cycle.words:
+        turns = Everybody(cycle)
+    else:
+        lines = lines_of(cycle)
+        if lines.idle:
+            lines.take_fresh()
+            return
+        turns = Acting(cycle, lines)
     yield from turns.refusals()
     for queue in turns.queues():
         for row in turns.within(queue):
             asked = cycle.only in (None, row)
-            made = turns.answer(row)
+            made = turns.at_once(row) or turns.answer(row)
             if made is None:
                 made, sleeps = _decide_one(cycle if asked else cycle.quiet(), turns, row)
                 turns.keep(row, made, sleeps)

@@ -31,6 +31,11 @@ def core_costs(state: State, rows: Rows) -> Floats:
     return found
 
 
+def saving_minutes(mode: int) -> float:
+    """What one that saves its work costs but for its progress."""
+    return AUTO_MINUTES if mode == AUTO else MANUAL_MINUTES
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """Workloads, the cheapest first: rows, what each costs, and how many nodes they hold up to each."""

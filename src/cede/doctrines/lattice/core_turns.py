@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
-from cede.doctrines.lattice import rules
+from cede.doctrines.lattice import plain, rules
 from cede.doctrines.lattice.candidates import Found
 from cede.doctrines.lattice.core_cost import Ranked
 from cede.doctrines.lattice.core_places import wish_of
-from cede.doctrines.lattice.lines import Kind
+from cede.doctrines.lattice.kinds import Form, Kind
+from cede.doctrines.lattice.lines import Lines
 from cede.doctrines.lattice.memory import fell_short, remember_short
 from cede.doctrines.lattice.score import Scores, waiting_rows
 from cede.doctrines.lattice.settings import INTERACTIVE, SENSITIVE, Settings, vclusters_of
@@ -50,9 +51,9 @@ def remember(cycle: Cycle, made: Decision) -> None:
         remember_short(cycle.memory, cycle.state, made.workload, [victim.workload for victim in made.victims])
 
 
-def by_name(state: State, queues: set[int]) -> list[int]:
+def by_name(names: Sequence[str], queues: set[int]) -> list[int]:
     """In the order of names; work without a vCluster comes first."""
-    return sorted(queues, key=lambda queue: "" if queue == NONE else state.tree.names[queue])
+    return sorted(queues, key=lambda queue: "" if queue == NONE else names[queue])
 
 
 class Everybody(AllTurns):
@@ -99,11 +100,12 @@ class Everybody(AllTurns):
 class Acting(AwakeTurns):
     """Those who may act, in the order of each vCluster's scheduler."""
 
-    def __init__(self, cycle: Cycle) -> None:
-        super().__init__(cycle)
+    def __init__(self, cycle: Cycle, lines: Lines) -> None:
+        super().__init__(cycle, lines)
         self.blocked: str | None = None
         self.ranked: dict[tuple[int, int, int], tuple[Found, Ranked]] = {}
         self._scores: LineScores | None = None
+        self._cheapest_for: dict[tuple[int, int], plain.Cheapest] = {}
 
     def queues(self) -> Iterator[int]:
         """Who came, or was not looked at because of a preemption before its turn, may have no way: it sleeps now, and
@@ -112,20 +114,28 @@ class Acting(AwakeTurns):
         for kind in [kind for kind in lines.awake if kind.form.steady and not self._has_way(kind)]:
             lines.put_to_sleep(kind)
         found = {kind.form.queue for kind in lines.awake}
-        if any(lines.type_of(queue) not in (INTERACTIVE, SENSITIVE) for queue in found):
-            self._scores = LineScores(lines)
-        yield from by_name(self.cycle.state, found)
+        if any(self._scored(queue) for queue in found):
+            self._scores = LineScores(lines)  # of the state before anything is booked
+        yield from by_name(lines.names, found)
+
+    def _scored(self, queue: int) -> bool:
+        """Whether scores decide there whose turn it is: not where that is submission, nor where all who may act score
+        alike but for their wait, for then the first to come is the first."""
+        if self.lines.type_of(queue) in (INTERACTIVE, SENSITIVE):
+            return False
+        awake = [kind for kind in self.lines.awake if kind.form.queue == queue]
+        return len(awake) > 1 or len(awake[0].lines) > 1
 
     def within(self, queue: int) -> Iterator[int]:
         """Who had room when the cycle began may have none when its turn comes: it sleeps again if it may take nobody
         either, as it would if it were decided about."""
         self.blocked = None
-        lines, of_type = self.lines, self.lines.type_of(queue)
-        if of_type == INTERACTIVE:
+        lines = self.lines
+        if lines.type_of(queue) == INTERACTIVE:
             yield from self._one_after_another(queue)
             return
         kinds = [kind for kind in lines.awake if kind.form.queue == queue]
-        self._awake.begin(kinds, None if of_type == SENSITIVE else self._scores)
+        self._awake.begin(kinds, self._scores if kinds and self._scored(queue) else None)
         for row in self._awake:
             kind = lines.kind_of(row)
             if self._has_way(kind):
@@ -154,6 +164,32 @@ class Acting(AwakeTurns):
     def hopeless(self, claim: Claim) -> bool:
         return not self.lines.victims(self.lines.kind_of(claim.row))
 
+    def at_once(self, row: int) -> Decision | None:
+        lines = self.lines
+        kind = lines.kind_of(row)
+        form = kind.form
+        if plain.reads(form) and self.blocked is None:
+            if lines.fits(form):
+                made = self._start_at_once(row, kind)
+                if made is not None:
+                    return made
+            if form.preempts and not self.cycle.reasons and lines.victims(kind):
+                made = plain.preempt_cheapest(lines, row, kind, self._cheapest(form))
+                if made is not None:
+                    lines.again.add(row)
+                    remember(self.cycle, made)
+                    return made
+        self._book()
+        return None
+
+    def _cheapest(self, form: Form) -> plain.Cheapest:
+        """The same for all of a class: who starts in a cycle is not taken in it."""
+        alike = form.priority, form.partition
+        found = self._cheapest_for.get(alike)
+        if found is None:
+            found = self._cheapest_for[alike] = plain.Cheapest(self.lines, *alike)
+        return found
+
     def answer(self, row: int) -> Decision | None:
         return self._answer(row, self.blocked)
 
@@ -164,7 +200,7 @@ class Acting(AwakeTurns):
         if misfits(made) and lines.type_of(kind.form.queue) == INTERACTIVE:
             self.blocked = self.blocked or made.workload
         if made.action == "start":
-            self._start(row, kind, made)
+            self._start(kind, made)
         elif made.victims:
             remember(self.cycle, made)
             lines.again.add(row)
@@ -175,7 +211,7 @@ class Acting(AwakeTurns):
 
 def queues_with_work(state: State) -> list[int]:
     """vClusters where something waits, by name; work without one comes first."""
-    return by_name(state, {int(state.work.queue[row]) for row in waiting_rows(state).tolist()})
+    return by_name(state.tree.names, {int(state.work.queue[row]) for row in waiting_rows(state).tolist()})
 
 
 def order_within(state: State, settings: Settings, queue: int) -> Rows:

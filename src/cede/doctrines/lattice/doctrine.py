@@ -8,6 +8,7 @@ from functools import partial
 from cede.doctrines.lattice import core, policy
 from cede.doctrines.lattice.check import objections
 from cede.doctrines.lattice.dialect import DIALECT
+from cede.doctrines.lattice.kept import any_home
 from cede.doctrines.lattice.lending import claims_nodes, open_to
 from cede.doctrines.lattice.lint import lint
 from cede.doctrines.lattice.memory import copied, kept, lasting, recalled
@@ -34,7 +35,7 @@ def fate(_state: State, _edition: str, _row: int) -> str:
 
 def usable(state: State, edition: str, row: int) -> Bools | None:
     """Nodes whose home lets a workload stand there; none where all do."""
-    if edition != POLICY or claims_nodes(state, row):
+    if edition != POLICY or not any_home(state) or claims_nodes(state, row):
         return None
     found = open_to(state, row)
     return None if found.all() else found

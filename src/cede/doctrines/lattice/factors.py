@@ -59,6 +59,12 @@ def of_wait(seconds: Number, reference: float = 3600.0) -> Number:
     return found
 
 
+def of_waited(seconds: float) -> float:
+    """`of_wait` of one that has waited so long, which is not less than nothing."""
+    found: float = np.log1p(seconds / 3600.0)
+    return found
+
+
 def of_share(target: float, actual: float, burst: float | None, utilization: float) -> float:
     """How far a tenant is below its target share; the target is higher for a burst while the system is quiet."""
     if burst and utilization < QUIET:

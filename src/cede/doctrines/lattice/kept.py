@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from cede.doctrines.parts.claim import matching_nodes, pinned_by
 from cede.doctrines.parts.cost import Floats, gpus_of
 from cede.doctrines.parts.orders import Rows
-from cede.state.columns import READY, Bools, Int64s
+from cede.state.columns import NONE, READY, Bools, Int64s
 from cede.state.state import State
 
 FINGERPRINT = "fingerprint"
@@ -21,12 +22,15 @@ MOST = 4_096
 
 Made = TypeVar("Made")
 
+_HELD: WeakKeyDictionary[State, tuple[int, dict[Hashable, object]]] = WeakKeyDictionary()
+"""Not beside the queues of the state: who asks for those has all columns written."""
+
 
 def kept(state: State, key: Hashable, make: Callable[[], Made]) -> Made:
     """What was made under this key since nodes, queues or units changed last; else made now."""
-    held: tuple[int, dict[Hashable, object]] | None = state.tree.derived.get("lattice.nodes")
+    held = _HELD.get(state)
     if held is None or held[0] != state.journal.reshaped or len(held[1]) > MOST:
-        held = state.tree.derived["lattice.nodes"] = (state.journal.reshaped, {})
+        held = _HELD[state] = (state.journal.reshaped, {})
     if key not in held[1]:
         held[1][key] = make()
     return cast("Made", held[1][key])
@@ -46,6 +50,11 @@ def _asked(state: State, row: int) -> Hashable:
     if constraints is None:
         return pinned
     return tuple(sorted(constraints.labels.items())), tuple(sorted(constraints.nodes or ())), pinned
+
+
+def any_home(state: State) -> bool:
+    """Whether some node has a home."""
+    return kept(state, "any home", lambda: bool((state.nodes.home[: state.nodes.size] != NONE).any()))
 
 
 def fingerprints(state: State) -> Int64s:

@@ -12,8 +12,8 @@ nodes as it wants.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,11 @@ import numpy as np
 from cede.doctrines.lattice import factors
 from cede.doctrines.lattice.admission import never
 from cede.doctrines.lattice.affording import BEYOND, Floor, Offer, Price, Prices, least_cost, worth
+from cede.doctrines.lattice.contested import Wait
+from cede.doctrines.lattice.core_cost import saving_minutes
 from cede.doctrines.lattice.core_places import splits, wish_of
+from cede.doctrines.lattice.kept import all_identical, fingerprints
+from cede.doctrines.lattice.kinds import Form, Holding, Kind, Like, Line, Waiting
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, in_vain
 from cede.doctrines.lattice.pool import Pool
@@ -37,6 +41,7 @@ from cede.doctrines.lattice.score import (
 )
 from cede.doctrines.lattice.settings import (
     HIGHEST,
+    INTERACTIVE,
     POLICY,
     SENSITIVE,
     SERVICE,
@@ -44,6 +49,7 @@ from cede.doctrines.lattice.settings import (
     settings_of,
     vclusters_of,
 )
+from cede.doctrines.parts.best_fit import Need, NodeIndex, Shape
 from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.cost import MANUAL, MINUTE, NO_CHECKPOINT, gpu_columns, sizes_of
 from cede.doctrines.parts.doctrine import Cycle
@@ -52,8 +58,10 @@ from cede.doctrines.parts.front import lasting
 from cede.doctrines.parts.limits import limits_of
 from cede.model.plan import Decision
 from cede.model.quantities import NANO
-from cede.state.columns import GONE, NEVER, NONE, RUNNING, SUSPENDED, UNSET, Int64s
+from cede.state.columns import ANY, GONE, NEVER, NONE, READY, RUNNING, SUSPENDED, UNSET, Int64s
 from cede.state.state import State
+from cede.state.units import FULL, WHOLE
+from cede.state.write_behind import Record
 
 LINES = "lattice.lines"
 NOT_READ = frozenset({"domain", "app", "originator", "kind", "job_priority"})
@@ -61,115 +69,6 @@ OWNERS = frozenset({"user", "project"})
 """Read for policies only."""
 MOST_FORMS = 2_048
 """So many forms are kept at most that nobody waits with."""
-
-Key = tuple[int, str, str, int]
-"""The place of one among those that score alike but for their wait: submission, uid, name; then the row."""
-
-
-@dataclass(slots=True, eq=False)
-class Form:
-    """Workloads that are alike in all that decides about them but their walltime and what is remembered of them."""
-
-    claim: Claim
-    queue: int
-    priority: int
-    partition: int
-    tenant: int
-    preempts: bool
-    limited: bool
-    claims: bool
-    """Whether it is a sensitive claim on nodes it names."""
-    steady: bool
-    """Whether it may sleep: less room never helps it, and nothing but room and candidates keeps it waiting."""
-    refusal: Decision | None
-    members: int
-    idle: Reach
-    """How many of its members find room now."""
-    reach: Reach
-    """The same if everybody left who may be taken; of the library, which does not look at nodes, as it is now."""
-    size: float
-    """What it asks for, in GPUs of nodes; in nodes, as the library counts."""
-    topology: float
-    scored: dict[tuple[int, int], tuple[bool, list[float], list[float], float]] = field(default_factory=dict)
-    """By how it is saved, what the scores of a line are made of."""
-    kinds: dict[Kind, None] = field(default_factory=dict)
-    """Those that somebody waits with."""
-    shut: bool = False
-    """It finds no room, and would not if everybody left who could be taken at all."""
-    dozes: bool = False
-    """Some of its kinds sleep."""
-    floor: Floor | None = None
-    """What victims cost at least, if that is told node by node: who is worth no more may sleep."""
-
-
-@dataclass(slots=True, eq=False)
-class Kind:
-    """Of one form those with the same walltime, of whom the same is remembered: all of them get one answer. Whoever
-    took others in vain is a kind of its own."""
-
-    form: Form
-    walltime: int
-    remembered: tuple[str, ...]
-    in_vain: Set[str] = frozenset()
-    """Who was taken for it before and did not make it fit, as the memory has it."""
-    value: int = BEYOND
-    """What it is worth, where victims must cost less than that."""
-    lines: dict[tuple[int, int], Line] = field(default_factory=dict)
-    count: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Line:
-    """Of one kind those who are saved as easily: they score alike but for how long they wait."""
-
-    kind: Kind
-    plain: bool
-    """Whether it is scored without a view of the cluster."""
-    weights: list[float]
-    fixed: list[float]
-    """Weighted factors that stay as they are; those that do not are left out."""
-    budget: float
-    entries: list[Key] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Waiting:
-    line: Line
-    key: Key
-    hours: int
-
-
-@dataclass(slots=True)
-class Holding:
-    """What is kept of one that has room: where, what may be taken of it, and what it adds to sums."""
-
-    name: str
-    code: int
-    nodes: list[int]
-    counted: bool
-    tenant: int
-    size: int
-    hours: int
-    timed: bool
-    open: bool
-    partition: int
-    priority: int
-    amounts: list[Int64s]
-    price: Price | None
-    shielded: bool
-    """Whether nobody takes it for a higher class, where no node has a home."""
-
-    def same(self, other: Holding) -> bool:
-        """Whether nothing is different about it that anybody who waits could ask for."""
-        return (
-            self.code == other.code
-            and self.name == other.name
-            and self.nodes == other.nodes
-            and self.price == other.price
-            and (self.open, self.priority, self.partition, self.tenant, self.size, self.hours, self.timed)
-            == (other.open, other.priority, other.partition, other.tenant, other.size, other.hours, other.timed)
-            and all(map(np.array_equal, self.amounts, other.amounts))
-        )
 
 
 class Lines:
@@ -186,8 +85,9 @@ class Lines:
         self.live: dict[Form, None] = {}
         """Forms that somebody waits with who is not refused for good."""
         self.awake: dict[Kind, None] = {}
-        self.fresh: list[int] = []
-        """Who came since the last cycle."""
+        self._fresh: set[int] = set()
+        self._refused: list[int] = []
+        """Who came since the last cycle, and who of those can never run."""
         self.again: set[int] = set()
         """Of whom something else is remembered than was when it joined."""
         self.queued = 0
@@ -203,22 +103,52 @@ class Lines:
         """Of the same, how many hold so many nodes."""
         self.homes = self.ground.homes
         self._priced = self.policy and self.homes is None
-        self._prices = Prices()
+        self._priced_rows = not self.policy or self._priced
+        self.prices = Prices(state)
+        self._came = 0
+        """Counts those that may be taken since now."""
         self.limits = bool(state.static.tenants) or bool((state.tree.max[:, : state.tree.size] != UNSET).any())
         self.shares = any(tenant.share for tenant in state.static.tenants.values())
         self._weights = factors.weights(normalized=self.policy).tolist()
         self._types: list[int] = vclusters_of(state).type.tolist()
         self._gpus = [(column, state.units.nano[column]) for column in gpu_columns(state)]
+        capacity = [(state.nodes.capacity[column].tolist(), nano) for column, nano in self._gpus]
+        self._node_gpus = [
+            sum(amounts[node] * nano for amounts, nano in capacity) or NANO for node in range(state.nodes.size)
+        ]
+        """What each node has of GPUs, in nano-units; one GPU where it has none."""
         self._classes = Classes(state, NOT_READ, OWNERS)
         self._floors: dict[tuple[Reach, int], Floor] = {}
         self._kinds: dict[tuple[Form, int, tuple[str, ...], str], Kind] = {}
         self._of_queue: dict[int, dict[Form, None]] = {}
-        self._rows: dict[int, Waiting | Holding] = {}
+        self.rows: dict[int, Waiting | Holding] = {}
+        self._likes: dict[tuple[object, ...], Like] = {}
+        self._policies = bool(state.static.policies)
+        self._indexes: dict[int, NodeIndex] = {}
+        """By partition, its nodes by what is free on them."""
+        self.plain = self.homes is None and not state.static.tenants and not state.units.flavored
+        """Whether no node has a home, no tenant a limit, and no resource a flavor."""
+        self.by_rank: list[int] = np.argsort(state.node_rank()).tolist()
+        """Nodes in the order of their names."""
+        self.free: Int64s = state.nodes.free[:, : state.nodes.size].copy()
+        """What is free on each node, with what this cycle booked."""
+        self.names = state.tree.names
+        """Of queues."""
+        self._one_kind = all_identical(state)
+        kinds = fingerprints(state)
+        self._fingerprinted = not self.policy or bool(kinds.any())
+        self._kinds_of_nodes: list[int] = kinds.tolist()
+        self._ready: list[bool] = (state.nodes.state[: state.nodes.size] == READY).tolist()
+        self._empty: list[bool] = [False] * state.nodes.size
+        self._identical = [0] * (max(self._kinds_of_nodes, default=0) + 1)
+        """Of each kind of node, how many are ready and empty."""
         self._touched: set[int] = set()
         self._opened: dict[str, tuple[int, int]] = {}
         state.journal.begin(self)
         for row in sorted(state.work_index.values()):
             self._look(row)
+        self.ground.changed(self._touched)
+        self._count_empty(range(state.nodes.size))
         self._touched.clear()
         self._opened.clear()
 
@@ -226,25 +156,76 @@ class Lines:
 
     def follow(self) -> None:
         """Take in what moved since the last cycle, and wake whom that concerns."""
-        self.state.journal.take(self._look, self._drop)
+        rows, ground = self.state.journal.rows, self.ground
+        if rows:
+            # Every look finds it as it is now: only the last that is said of a row counts.
+            for row, said in {said if said >= 0 else ~said: said for said in rows}.items():
+                if said >= 0:
+                    self._look(row)
+                else:
+                    self._drop(row)
+            rows.clear()
         for row in self.again:
-            if isinstance(self._rows.get(row), Waiting):
+            if isinstance(self.rows.get(row), Waiting):
                 self._look(row)
         self.again.clear()
+        ground.begin()
         touched, opened = self._touched, self._opened
-        for floor in self._floors.values():
-            floor.unpriced |= touched
         if touched:
-            self.ground.changed(touched)
+            for floor in self._floors.values():
+                floor.unpriced |= touched
+            ground.changed(touched)
+            self._count_empty(touched)
+            self._update(touched)
         if touched or opened:
             self._wake_concerned()
             touched.clear()
             opened.clear()
 
+    def book(self, nodes: list[int], need: Need) -> None:
+        """Members take their room here. It may not be carried out: who sleeps because of it looks again."""
+        booked = self.ground.booked
+        for node in nodes:
+            left = booked[node] = self.ground.free(node).copy()
+            for column, count in need:
+                left[column] -= count
+        self._booked(nodes)
+
     def touch(self, nodes: Collection[int]) -> None:
-        """Something was booked on these nodes. It may not be carried out: who sleeps because of it looks again."""
+        """The same of members that were booked in the columns."""
+        free = self.state.nodes.free
+        for node in nodes:
+            self.ground.booked[node] = free[:, node].tolist()
+        self._booked(nodes)
+
+    def _booked(self, nodes: Collection[int]) -> None:
         self._touched.update(nodes)
         self.ground.changed(nodes)
+        self._update(nodes)
+
+    def _update(self, nodes: Collection[int]) -> None:
+        """Whoever looks at nodes finds what is free there."""
+        free, indexes = self.ground.free, self._indexes.values()
+        for node in nodes:
+            left = free(node)
+            self.free[:, node] = left
+            for index in indexes:
+                index.update(node, left)
+
+    def _count_empty(self, nodes: Iterable[int]) -> None:
+        free = self.ground.room_of_nodes.free
+        for node in nodes if self._fingerprinted else ():
+            empty = self._ready[node] and free[node][WHOLE] >= FULL
+            if empty is not self._empty[node]:
+                self._empty[node] = empty
+                self._identical[self._kinds_of_nodes[node]] += 1 if empty else -1
+
+    def largest(self) -> int | None:
+        """`score.largest_set`, of the state as it was when the cycle began."""
+        if not self._fingerprinted:
+            return None
+        unknown = self._identical[0]
+        return max(min(1, unknown) if self.policy else unknown, *self._identical[1:], 0)
 
     def _wake_concerned(self) -> None:
         """Those who sleep, where enough members may find room on what changed, or somebody came who may be taken."""
@@ -278,7 +259,7 @@ class Lines:
         if form.idle.enough(form.members):
             self.wake(form)
             return
-        least = floor.least(self._least_on)
+        least = floor.least(self._least_on, (self.state.now, self.ground.changes))
         for kind in form.kinds:
             if kind.value > least:
                 self.awake[kind] = None
@@ -286,18 +267,17 @@ class Lines:
     def affords(self, kind: Kind) -> bool:
         """Whether there may be a set of victims that costs less than it is worth."""
         floor = kind.form.floor
-        return floor is None or kind.value > floor.least(self._least_on)
+        return floor is None or kind.value > floor.least(self._least_on, (self.state.now, self.ground.changes))
 
     def _least_on(self, node: int, floor: Floor) -> int | None:
         """What room for a member costs on this node, if that is less than the floor."""
         short = floor.reach.short_on(node)
         offers: list[Offer] = []
-        now, residents = self.state.now, self.state.residents
-        for at in self.state.node_residents[node]:
-            held = self._rows.get(residents.work.item(at))
+        now = self.state.now
+        for row in self.ground.standing.get(node, ()):
+            held = self.holding(row)
             if (
-                not isinstance(held, Holding)
-                or held.price is None
+                held.price is None
                 or held.shielded
                 or held.priority >= floor.below
                 or held.partition != floor.partition
@@ -307,7 +287,7 @@ class Lines:
             cost = held.price.at(now)
             if cost < floor.base:
                 amounts = held.amounts[held.nodes.index(node)]
-                offers.append((cost, tuple(amounts.item(column) for column, _ in short)))
+                offers.append((cost, tuple([amounts[column] for column, _ in short])))
         return least_cost(tuple(lack for _, lack in short), offers, self.settings.max_victims, floor.base)
 
     def wake(self, form: Form) -> None:
@@ -335,28 +315,68 @@ class Lines:
         self.awake.pop(kind, None)
 
     def _drop(self, row: int) -> None:
-        known = self._rows.pop(row, None)
+        known = self.rows.pop(row, None)
         if isinstance(known, Waiting):
             self._leave(known)
         elif known is not None:
-            self._go(row, known)
+            self._count(row, known, -1)
 
     def _look(self, row: int) -> None:
-        code = self.state.work.state.item(row)
+        record = self.state.records.get(row)
+        code = self.state.work.state.item(row) if record is None else record.code
         if code > SUSPENDED:
-            self._stand(row, code)
+            self._stand(row, code, record)
             return
         self._drop(row)
         if code != GONE:
-            self._join(row)
+            self._join(row, code, record)
+
+    def _like(self, row: int, record: Record | None) -> Like:
+        """What it shares with others; looked up once of all whose records have one mould, class and owner."""
+        if record is None or row in self.state.reservations:
+            return self._read(row)
+        owner = (record.user, record.project) if self._policies else ()
+        key = (record.mould, record.priority, record.preemptible, *owner)
+        found = self._likes.get(key)
+        if found is None:
+            if len(self._likes) > MOST_FORMS:
+                self._likes.clear()
+            found = self._likes[key] = self._read(row)
+        return found
+
+    def _read(self, row: int) -> Like:
+        work = self.state.work
+        queue, priority, checkpoint = work.queue.item(row), work.priority.item(row), work.checkpoint.item(row)
+        each = 0.0
+        for column, nano in self._gpus:
+            each += float(work.need.item(column, row)) * nano
+        each /= NANO
+        return Like(
+            queue,
+            work.partition.item(row),
+            work.tenant.item(row),
+            priority,
+            checkpoint,
+            work.exclusive.item(row),
+            work.preemptible.item(row) and not self._sensitive(row, priority),
+            self._types[queue] == SERVICE or (priority >= UNPROTECTED and checkpoint == NO_CHECKPOINT),
+            each if each > 0 else 1.0,
+            work.need[:, row].tolist(),
+        )
 
     # -- who waits -----------------------------------------------------------------------------------------------
 
     def kind_of(self, row: int) -> Kind:
         """The kind of one that waits."""
-        known = self._rows[row]
+        known = self.rows[row]
         assert isinstance(known, Waiting), "it waits"
         return known.line.kind
+
+    def holding(self, row: int) -> Holding:
+        """What is kept of one that has room."""
+        known = self.rows[row]
+        assert isinstance(known, Holding), "it has room"
+        return known
 
     def claim(self, row: int) -> Claim:
         """The claim of one that waits."""
@@ -378,33 +398,54 @@ class Lines:
         for form in self.live:
             yield from form.kinds
 
-    def still_waiting(self, started: Mapping[Kind, int], waited: Collection[Kind]) -> Iterator[int]:
-        """One of each form that may preempt and somebody still waits with after so many of each kind started; of kinds
-        that may be refused for a quota, of those that `waited`. All of a form are of one class, queue and claim."""
+    def still_waiting(self, started: Mapping[Kind, int], waited: Collection[Kind]) -> Iterator[Wait]:
+        """Each form that may preempt and somebody still waits with after so many of each kind started; of kinds that
+        may be refused for a quota, of those that `waited`."""
         for form in self.live:
-            for kind in form.kinds if form.preempts else ():
-                if kind in waited if form.limited else kind.count > started.get(kind, 0):
-                    yield next(line.entries[0][3] for line in kind.lines.values() if line.entries)
-                    break
+            if form.preempts:
+                for kind in form.kinds:
+                    if kind in waited if form.limited else kind.count > started.get(kind, 0):
+                        yield form.priority, form.queue, form.claims
+                        break
 
     def all_of(self, queue: int) -> Iterator[Kind]:
         """Every kind of a queue, those that are refused for good, too."""
         for form in self._of_queue.get(queue, ()):
             yield from form.kinds
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody may act and nobody is refused."""
+        return not self.awake and not self._refused
+
     def refusals(self) -> Iterator[Decision]:
         """Of those that came since the last cycle and can never run."""
-        fresh, self.fresh = self.fresh, []
+        fresh, self._refused = self._refused, []
         for row in dict.fromkeys(fresh):
-            known = self._rows.get(row)
+            known = self.rows.get(row)
             refusal = known.line.kind.form.refusal if isinstance(known, Waiting) else None
             if refusal is not None:
                 yield about(refusal, self.state.work_names[row])
 
-    def _join(self, row: int) -> None:
-        state, work = self.state, self.state.work
-        form = self._form(row)
-        name, walltime = state.work_names[row], work.walltime.item(row)
+    def take_fresh(self) -> set[int]:
+        """Who came since this was asked last."""
+        found, self._fresh = self._fresh, set()
+        return found
+
+    def _join(self, row: int, code: int, record: Record | None) -> None:
+        state = self.state
+        like = self._like(row, record)
+        form = like.forms.get(code)
+        if form is None:
+            form = like.forms[code] = self._form(row, like)
+        name = state.work_names[row]
+        if record is None:
+            work = state.work
+            walltime, submitted = work.walltime.item(row), work.submitted.item(row)
+            takes = work.checkpoint_time.item(row)
+        else:
+            walltime, submitted = record.walltime, record.submitted
+            takes = record.checkpoint_time if record.saved else record.mould.checkpoint_time
         remembered = homes_of(self.memory, name) if self.policy else ()
         vain: Set[str] = frozenset() if self.policy else in_vain(self.memory, name)
         of = form, walltime, remembered, name if vain else ""
@@ -412,11 +453,11 @@ class Lines:
         if kind is None:
             value = BEYOND if not self.settings.value_rule else worth(form.priority, form.size, walltime)
             kind = self._kinds[of] = Kind(form, walltime, remembered, vain, value)
-        saved = work.checkpoint.item(row), work.checkpoint_time.item(row)
+        saved = like.checkpoint, takes
         line = kind.lines.get(saved)
         if line is None:
             line = kind.lines[saved] = self._line(row, kind, saved)
-        key = (work.submitted.item(row), state.uids[row], name, row)
+        key = (submitted, state.uids[row], name, row)
         insort(line.entries, key)
         kind.count += 1
         if kind.count == 1:
@@ -430,8 +471,10 @@ class Lines:
                     self.awake[kind] = None
         hours = hours_of(walltime, form.size, policy=self.policy)
         self.queued += hours
-        self._rows[row] = Waiting(line, key, hours)
-        self.fresh.append(row)
+        self.rows[row] = Waiting(line, key, hours)
+        self._fresh.add(row)
+        if form.refusal is not None:
+            self._refused.append(row)
 
     def _leave(self, known: Waiting) -> None:
         self.queued -= known.hours
@@ -450,7 +493,7 @@ class Lines:
                 del self._of_queue[form.queue][form]
                 form.shut = form.dozes = False
 
-    def _form(self, row: int) -> Form:
+    def _form(self, row: int, like: Like) -> Form:
         which = self._classes.of(self.state, row)
         found = self.forms.get(which)
         if found is None:
@@ -461,10 +504,12 @@ class Lines:
                     (form.floor.reach, form.partition): form.floor for form in self.forms.values() if form.floor
                 }
                 self.ground.keep(reach for form in self.forms.values() for reach in (form.idle, form.reach))
-            found = self.forms[which] = self._make(row)
+                for other in self._likes.values():
+                    other.forms.clear()
+            found = self.forms[which] = self._make(row, like)
         return found
 
-    def _make(self, row: int) -> Form:
+    def _make(self, row: int, like: Like) -> Form:
         state, work = self.state, self.state.work
         claim = lasting(claim_within(state, row) if self.policy else wish_of(state, row))
         limits = limits_of(state, row)
@@ -479,6 +524,7 @@ class Lines:
             need is not None and not limits and not self.settings.patience and (self.policy or not splits(state, row))
         )
         reach = self.ground.reach(size, taken if preempts and self.policy else None)
+        index = self._index(claim, queue, work.partition.item(row)) if steady and self.plain else None
         return Form(
             claim,
             queue,
@@ -496,7 +542,22 @@ class Lines:
             float((nodes * gpus_per_node(state, rows))[0]) if self.policy else int(nodes[0]),
             float(topologies(state, rows, nodes, policy=self.policy)[0]),
             floor=self._floor_of(reach, row) if self._priced and steady and claim.single and preempts else None,
+            shape=None if index is None else Shape(needs, claim.members, len(like.amounts)),
+            index=index,
+            yields=like.open and self._types[queue] != SENSITIVE,
         )
+
+    def _index(self, claim: Claim, queue: int, partition: int) -> NodeIndex | None:
+        """The nodes of a claim, where it may use all of its partition that take work and they tell where it goes: by
+        the best fit, or by name, as the library does where all nodes are identical or nobody asks whether they are."""
+        of_type = self._types[queue]
+        by_name = of_type == INTERACTIVE or (self._one_kind and of_type not in (SERVICE, SENSITIVE))
+        if claim.placement != ANY or not (self.policy or by_name):
+            return None
+        index = self._indexes.get(partition)
+        if index is None:
+            index = self._indexes[partition] = NodeIndex(self.state, partition)
+        return index if len(index.free) == claim.allowed.sum() and claim.allowed[list(index.free)].all() else None
 
     def pool(self, claim: Claim) -> Pool | None:
         """Who may go for one that waits, as `policy.pool_for` has it, where no node has a home."""
@@ -504,7 +565,7 @@ class Lines:
         form = kind.form
         if not self._priced or form.claims:
             return None
-        rows = self._prices.below(form.priority, form.partition, state.now, self.settings.near_end)
+        rows = self.prices.below(form.priority, form.partition, state.now, self.settings.near_end)
         if not claim.allowed.all():
             residents = residents_of_all(state, rows)
             here = np.zeros(state.work.size, np.bool_)
@@ -512,7 +573,7 @@ class Lines:
             rows = rows[here[rows]]
         value = None if kind.value == BEYOND else kind.value
         counted = np.ones(len(rows), np.bool_)
-        return Pool(state, claim, rows, self._prices.costs(state, rows), counted, self.settings.max_victims, value)
+        return Pool(state, claim, rows, self.prices.costs(rows, state.now), counted, self.settings.max_victims, value)
 
     def _floor_of(self, reach: Reach, row: int) -> Floor:
         partition, below = self.state.work.partition.item(row), self.state.work.priority.item(row)
@@ -542,42 +603,52 @@ class Lines:
 
     # -- who has room --------------------------------------------------------------------------------------------
 
-    def _stand(self, row: int, code: int) -> None:
-        state, work = self.state, self.state.work
-        residents = state.residents
-        on = state.residents_of(row)
-        nodes = [residents.node.item(at) for at in on]
-        walltime, priority = work.walltime.item(row), work.priority.item(row)
+    def _stand(self, row: int, code: int, record: Record | None) -> None:
+        state, like = self.state, self._like(row, record)
         counted = self.policy or code == RUNNING
-        size, gpus = self._size(row, len(nodes))
-        hours = hours_of(walltime, gpus if self.policy else size, policy=self.policy) if counted else 0
-        open_ = code == RUNNING and work.preemptible.item(row) and not self._sensitive(row, priority)
+        open_ = code == RUNNING and like.open
+        amounts: list[list[int]] = []
+        if record is None:
+            work, residents = state.work, state.residents
+            on = state.residents_of(row)
+            nodes = [residents.node.item(at) for at in on]
+            walltime, began = work.walltime.item(row), work.started.item(row)
+            takes, last = work.checkpoint_time.item(row), work.checkpoint_last.item(row)
+            if open_:
+                amounts = [residents.amount[:, at].tolist() for at in on]
+        else:
+            nodes = list(record.nodes)
+            walltime, began, saved = record.walltime, record.started, record if record.saved else record.mould
+            takes, last = saved.checkpoint_time, saved.checkpoint_last
+            if len(nodes) > 1:
+                members = Counter(nodes)
+                nodes = list(members)
+                if open_:
+                    amounts = [[count * amount for amount in like.amounts] for count in members.values()]
+            elif open_:
+                amounts = [like.amounts] * len(nodes)
+        size, gpus = self._size(row, like, nodes, record)
         held = Holding(
-            name=state.work_names[row],
-            code=code,
-            nodes=nodes,
-            counted=counted,
-            tenant=work.tenant.item(row),
-            size=size,
-            hours=hours,
-            timed=walltime != NEVER,
-            open=open_,
-            partition=work.partition.item(row),
-            priority=priority,
-            amounts=[residents.amount[:, at].copy() for at in on] if open_ and self.policy else [],
-            price=self._price(row, gpus) if open_ and self.policy else None,
-            shielded=self._types[work.queue.item(row)] == SERVICE
-            or (priority >= UNPROTECTED and work.checkpoint.item(row) == NO_CHECKPOINT),
+            state.work_names[row],
+            code,
+            nodes,
+            counted,
+            like.tenant,
+            size,
+            hours_of(walltime, gpus if self.policy else size, policy=self.policy) if counted else 0,
+            walltime != NEVER,
+            open_,
+            like.partition,
+            like.priority,
+            amounts,
+            self._price(like, takes, began, last, walltime, gpus if self.policy else size) if open_ else None,
+            like.shielded,
         )
-        known = self._rows.get(row)
-        if isinstance(known, Holding) and known.same(held):
+        if self.rows.get(row) == held:
             return  # it saved its work: who may be taken, and for what, is as it was
         self._drop(row)
-        self._rows[row] = held
+        self.rows[row] = held
         self._count(row, held, 1)
-
-    def _go(self, row: int, held: Holding) -> None:
-        self._count(row, held, -1)
 
     def _count(self, row: int, held: Holding, sign: int) -> None:
         self._touched.update(held.nodes)
@@ -588,80 +659,97 @@ class Lines:
         self.timed += sign * held.timed
         if not held.open:
             return
-        if self._priced and sign < 0:
-            self._prices.shut(row)
-        elif self._priced and not held.shielded and held.price is not None:
-            self._prices.set(row, held.priority, held.partition, held.price)
+        if self._priced_rows and sign < 0:
+            self.prices.shut(row)
+        elif self._priced_rows and held.price is not None and not (self.policy and held.shielded):
+            self.prices.set(row, held.priority, held.partition, held.price, held.nodes, held.amounts)
         at = held.partition, held.priority
-        ground = self.ground
         if sign > 0:
+            self._came += 1
             self.open.setdefault(at, {})[held.name] = held.size
             sizes = self._sizes.setdefault(at, {})
             sizes[held.size] = sizes.get(held.size, 0) + 1
             if not self.policy:
                 self._opened[held.name] = at
-            ground.open_rows.add(row)
         else:
             del self.open[at][held.name]
             self._sizes[at][held.size] -= 1
             self._opened.pop(held.name, None)
-            ground.open_rows.discard(row)
         if self.policy:
-            there = ground.open.get(held.priority)
-            if there is None:
-                shape = (self.state.nodes.free.shape[0], self.state.nodes.size)
-                there = ground.open[held.priority] = np.zeros(shape, np.int64)
-            for node, amount in zip(held.nodes, held.amounts, strict=True):
-                there[:, node] += sign * amount
+            self.ground.take(row, held, sign)
 
-    def _price(self, row: int, gpus: float) -> Price:
-        work, assumed = self.state.work, self.settings.assumed
-        saving, takes, saves = work.checkpoint.item(row), work.checkpoint_time.item(row), None
-        if saving != NO_CHECKPOINT:
-            own = (assumed.manual if saving == MANUAL else assumed.auto) if takes == NEVER else takes
-            saves = own / MINUTE
-        last = work.checkpoint_last.item(row) if saves is None else NEVER
-        return Price(saves, work.started.item(row), last, work.walltime.item(row), gpus)
+    def _price(self, like: Like, takes: int, began: int, last: int, walltime: int, size: float) -> Price:
+        """What the policy says that it costs; the library, which looks at no checkpoint, has its own numbers."""
+        saving, assumed = like.checkpoint, self.settings.assumed
+        if not self.policy:
+            saves = None if saving == NO_CHECKPOINT else saving_minutes(saving)
+            return Price(saves, began, NEVER, walltime, size)
+        if saving == NO_CHECKPOINT:
+            return Price(None, began, last, walltime, size)
+        own = (assumed.manual if saving == MANUAL else assumed.auto) if takes == NEVER else takes
+        return Price(own / MINUTE, began, NEVER, walltime, size)
 
-    def _size(self, row: int, on: int) -> tuple[int, float]:
+    def _size(self, row: int, like: Like, on: list[int], record: Record | None) -> tuple[int, float]:
         """Nodes, and GPUs of nodes, of one that has room."""
-        state, work = self.state, self.state.work
-        if work.exclusive.item(row) or row in state.parts or not on:
+        if record is not None and on:
+            if not like.exclusive:
+                return len(on), len(on) * like.gpus
+            return record.mould.members, sum([self._node_gpus[node] for node in on]) / NANO
+        state = self.state
+        if like.exclusive or row in state.parts or not on:
             rows = np.array([row])
             nodes, gpus = sizes_of(state, rows)
             if self.policy and not on:
                 gpus = asked_nodes(state, rows) * gpus_per_node(state, rows)
             return int(nodes[0]), float(gpus[0])
-        each = 0.0
-        for column, nano in self._gpus:
-            each += float(work.need.item(column, row)) * nano
-        each /= NANO
-        return on, on * (each if each > 0 else 1.0)
+        return len(on), len(on) * like.gpus
 
     def type_of(self, queue: int) -> int:
         return self._types[queue]
 
     def victims(self, kind: Kind) -> bool:
         """Whether as many of a lower class as may go, wherever, who were not taken for it in vain, hold as many nodes
-        as it wants: that is all the library asks for, whatever they cost."""
-        form, most = kind.form, self.settings.max_victims
+        as it wants: that is all the library asks for, whatever they cost.
+
+        Where one of them holds as many, that is so as long as this one may go; where they are too few it stays so until
+        somebody comes who may go. Whoever takes more in vain becomes a kind of its own anew."""
+        if kind.enough is not None:
+            at, name = kind.enough
+            if self.open[at].get(name, 0) >= kind.form.members:
+                return True
+        return kind.too_few_at != self._came and self._victims(kind)
+
+    def _victims(self, kind: Kind) -> bool:
+        form, in_vain, most = kind.form, kind.in_vain, self.settings.max_victims
         below = [at for at in self.open if at[0] == form.partition and at[1] < form.priority]
-        sizes: dict[int, int] = {}
+        all_sizes: dict[int, int] = {}
         for at in below:
             for size, count in self._sizes[at].items():
-                sizes[size] = sizes.get(size, 0) + count
-        if not _free(sorted(sizes.items(), reverse=True), most, form.members):
-            return False
-        if not kind.in_vain:
-            return True
-        left: dict[int, int] = {}
+                all_sizes[size] = all_sizes.get(size, 0) + count
+        enough = _free(sorted(all_sizes.items(), reverse=True), most, form.members)
+        if enough and in_vain:
+            enough = self._victims_left(kind, below)
+        if not enough:
+            kind.too_few_at = self._came
+        return enough
+
+    def _victims_left(self, kind: Kind, below: list[tuple[int, int]]) -> bool:
+        """The same of those who were not taken for it in vain; who came last was not."""
+        members, in_vain, most = kind.form.members, kind.in_vain, self.settings.max_victims
+        sizes: dict[int, int] = {}
         for at in below:
-            for name, size in self.open[at].items():
-                if name not in kind.in_vain:
-                    if size >= form.members:
-                        return True
-                    left[size] = left.get(size, 0) + 1
-        return _free(sorted(left.items(), reverse=True), most, form.members)
+            there = self.open[at]
+            for name in reversed(there):
+                if name in in_vain:
+                    continue
+                size = there[name]
+                if size >= members:
+                    kind.enough = at, name
+                    return True
+                count = sizes[size] = sizes.get(size, 0) + 1
+                if size * min(count, most) >= members:
+                    return True
+        return _free(sorted(sizes.items(), reverse=True), most, members)
 
     def _sensitive(self, row: int, priority: int) -> bool:
         work = self.state.work

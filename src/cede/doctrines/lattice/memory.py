@@ -27,6 +27,8 @@ def homes_of(memory: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 def remember(memory: dict[str, Any], state: State, made: Decision) -> None:
     """Whom this decision sends away from nodes of the claimant's vCluster."""
+    if not memory.get(KEY) and not any(victim.reason == "reclaim" for victim in made.victims):
+        return
     queue = NONE if made.workload is None else int(state.work.queue[state.work_index[made.workload]])
     if queue == NONE:
         return

@@ -15,6 +15,7 @@ from cede.doctrines.lattice.candidates import Found, candidates
 from cede.doctrines.lattice.choosing import Chosen, Effort, Hindrance, choose, effort_of, hindrance
 from cede.doctrines.lattice.facts import minutes
 from cede.doctrines.lattice.lending import claims_nodes
+from cede.doctrines.lattice.lines import lines_of
 from cede.doctrines.lattice.memory import homes_of
 from cede.doctrines.lattice.policy_turns import Acting, Answer, Everybody, PolicyTurns
 from cede.doctrines.lattice.pool import Pool
@@ -38,12 +39,20 @@ from cede.state.state import State
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """Everybody who waits, by score; without words those alone who may act, up to the first who preempts."""
-    turns: PolicyTurns = Acting(cycle) if not cycle.words else Everybody(cycle)
+    turns: PolicyTurns
+    if cycle.words:
+        turns = Everybody(cycle)
+    else:
+        lines = lines_of(cycle)
+        if lines.idle:
+            lines.take_fresh()
+            return
+        turns = Acting(cycle, lines)
     effort = effort_of(cycle)
     yield from turns.refusals()
     for row in turns:
         asked = cycle.only in (None, row)
-        made = turns.answer(row)
+        made = turns.at_once(row) or turns.answer(row)
         if made is None:
             answer = _decide_one(cycle if asked else cycle.quiet(), turns, row, effort)
             made = answer.made

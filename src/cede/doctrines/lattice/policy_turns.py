@@ -7,10 +7,12 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from cede.doctrines.lattice import plain
 from cede.doctrines.lattice.choosing import Effort, effort_of
 from cede.doctrines.lattice.head import Head, head_of
+from cede.doctrines.lattice.kinds import Kind
 from cede.doctrines.lattice.lending import claim_within
-from cede.doctrines.lattice.lines import Kind
+from cede.doctrines.lattice.lines import Lines
 from cede.doctrines.lattice.memory import homes_of, remember
 from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.score import Scores, waiting_rows
@@ -93,8 +95,8 @@ class Everybody(AllTurns):
 class Acting(AwakeTurns):
     """Those who may act, by score."""
 
-    def __init__(self, cycle: Cycle) -> None:
-        super().__init__(cycle)
+    def __init__(self, cycle: Cycle, lines: Lines) -> None:
+        super().__init__(cycle, lines)
         self.asking = effort_of(cycle)
         self.head: Head | None = None
         self._woken: set[Kind] | None = None
@@ -106,24 +108,59 @@ class Acting(AwakeTurns):
     def __iter__(self) -> Iterator[int]:
         """Who had room when the cycle began, or victims, may have neither when its turn comes: it sleeps again at the
         cost of a look at what was counted. So would it if it were decided about: there is no idle room for all its
-        members, and none if everybody left who may be taken, or it takes nobody."""
+        members, and none if everybody left who may be taken, or it takes nobody. Nobody asks for the score of who has
+        no way when the cycle begins."""
         lines = self.lines
         if not lines.awake:
             return
+        for kind in list(lines.awake):
+            if not self._has_way(kind):
+                self._rest_without_way(kind)
         self._woken = set(lines.awake)
+        if not lines.awake:
+            return
         self._awake.begin(lines.awake, LineScores(lines))
         for row in self._awake:
             kind = lines.kind_of(row)
-            form = kind.form
-            reached = not form.steady or form.reach.enough(form.members)
-            if reached and (lines.fits(form) or lines.affords(kind)):
+            if self._has_way(kind):
                 yield row
                 continue
             heapq.heappush(self._waiters, (self._awake.turn, row))
-            if reached:
-                lines.put_to_sleep(kind)
-            else:
-                lines.shut(form)
+            self._rest_without_way(kind)
+
+    def _has_way(self, kind: Kind) -> bool:
+        form, lines = kind.form, self.lines
+        if not form.steady or form.idle.enough(form.members):
+            return True
+        return form.reach.enough(form.members) and lines.affords(kind)
+
+    def _rest_without_way(self, kind: Kind) -> None:
+        form = kind.form
+        if form.reach.enough(form.members):
+            self.lines.put_to_sleep(kind)
+        else:
+            self.lines.shut(form)
+
+    def at_once(self, row: int) -> Decision | None:
+        """Where a natural end is known, who fits may have to mind a head: that is not told here."""
+        lines = self.lines
+        kind = lines.kind_of(row)
+        form, made = kind.form, None
+        if plain.reads(form):
+            fits = lines.fits(form)
+            if fits and not self._ends:
+                made = self._start_at_once(row, kind)
+                if made is not None:
+                    self._ends = kind.walltime != NEVER
+                    return made
+            if not fits and form.preempts and form.claim.single and not form.claims:
+                made = plain.preempt_one(lines, row, kind)
+                if made is not None:
+                    lines.again.add(row)
+                    remember(self.cycle.memory, self.cycle.state, made)
+                    return made
+        self._book()
+        return None
 
     def pool(self, claim: Claim) -> Pool | None:
         return self.lines.pool(claim)
@@ -158,7 +195,7 @@ class Acting(AwakeTurns):
         kind = lines.kind_of(row)
         if made.action == "start":
             self._ends |= kind.walltime != NEVER
-            self._wake_at_home(self._start(row, kind, made))
+            self._wake_at_home(self._start(kind, made))
         elif made.victims:
             remember(self.cycle.memory, self.cycle.state, made)
             lines.again.add(row)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from enum import Enum
 from typing import Protocol
 
-from cede.doctrines.lattice import factors
+from cede.doctrines.lattice import factors, plain
 from cede.doctrines.lattice.admission import never
 from cede.doctrines.lattice.contested import Start, contested
-from cede.doctrines.lattice.lines import NOT_READ, OWNERS, Key, Kind, Line, Lines, lines_of
-from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, largest_set, share_of, waiting_rows
+from cede.doctrines.lattice.kinds import Key, Kind, Line
+from cede.doctrines.lattice.lending import claims_nodes, sensitive_work
+from cede.doctrines.lattice.lines import NOT_READ, OWNERS, Lines
+from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, share_of, waiting_rows
 from cede.doctrines.lattice.settings import Settings, settings_of
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
@@ -20,6 +22,7 @@ from cede.doctrines.parts.limits import Limit, limits_of
 from cede.doctrines.parts.orders import LARGEST, NINE_DECIMALS
 from cede.model.plan import Decision
 from cede.model.times import SECOND
+from cede.state.columns import NONE
 
 Turn = tuple[int, Key]
 """When one is looked at: by its score, the highest first, then by its place among those that score alike."""
@@ -58,6 +61,10 @@ class Turns(Protocol):
         """Whether it is certain, with nobody looked at, that nobody can go for it."""
         ...
 
+    def at_once(self, row: int) -> Decision | None:
+        """What it does, if that is told without looking at columns, and taken in; none says nothing."""
+        ...
+
     def answer(self, row: int) -> Decision | None:
         """What was answered to one like it, if nothing was booked since."""
         ...
@@ -78,24 +85,23 @@ class LineScores:
         self.lines, state = lines, lines.state
         self.now = state.now
         self.backlog = factors.of_backlog(lines.queued / HOUR_PARTS, lines.running / HOUR_PARTS)
-        self.largest = largest_set(state, policy=lines.policy)
+        self.largest = lines.largest()
         self.utilization = 0.0
         if lines.shares and lines.nodes:
             self.utilization = (busy_nodes(state, lines.there) if lines.policy else lines.used) / lines.nodes
+        self._policy = lines.policy
         self._bases: dict[Line, tuple[float, float, float, float]] = {}
 
     def turn(self, line: Line, key: Key) -> Turn:
-        share, backlog, conformance, budget = self._bases.get(line) or self._base(line)
-        waited = self.now - key[0]
-        seconds = waited / SECOND if self.lines.policy else float(waited // SECOND)
-        fixed, weights = line.fixed, line.weights
-        wait = float(factors.of_wait(seconds)) * weights[1]
-        score = factors.added(fixed[0], wait, share, fixed[3], fixed[4], backlog, fixed[6], fixed[7], conformance)
-        scaled = score * budget * NINE_DECIMALS
+        with_wait, with_share, rest, conformance = self._bases.get(line) or self._base(line)
+        waited = max(0, self.now - key[0])
+        wait = float(factors.of_waited(waited / SECOND if self._policy else float(waited // SECOND))) * line.weights[1]
+        scaled = (((with_wait + wait) + with_share) + rest + conformance) * line.budget * NINE_DECIMALS
         return -round(max(-LARGEST, min(LARGEST, scaled))), key
 
     def _base(self, line: Line) -> tuple[float, float, float, float]:
-        """What all of a line have of the factors that change, weighted, and what their scores are multiplied by."""
+        """What all of a line have of their scores but for the wait: the terms of `factors.added`, as far as that adds
+        them up before the wait comes in, so that it comes out the same to the last bit."""
         form, weights, lines = line.kind.form, line.weights, self.lines
         share, backlog, conformance = factors.UNKNOWN, factors.of_backlog(0.0, 0.0), factors.UNKNOWN
         if not line.plain:
@@ -105,8 +111,9 @@ class LineScores:
                 share = share_of(lines.state, form.tenant, held, lines.nodes, self.utilization)
             if self.largest is not None:
                 conformance = factors.of_conformance(self.largest, form.claim.members, capped=lines.policy)
-        found = share * weights[2], backlog * weights[5], conformance * weights[8], line.budget
-        self._bases[line] = found
+        fixed = line.fixed
+        rest = (fixed[4] + backlog * weights[5]) + (fixed[6] + fixed[7])
+        found = self._bases[line] = fixed[0], share * weights[2] + fixed[3], rest, conformance * weights[8]
         return found
 
 
@@ -142,29 +149,25 @@ class Awake:
         """Those who do not sleep when their turn comes."""
         heap, awake = self._heap, self.lines.awake
         while heap:
-            line = heap[0][2]
-            if line.kind not in awake:
-                heapq.heappop(heap)
-            else:
-                turn = self._next()
+            turn, at, line = heapq.heappop(heap)
+            if line.kind in awake:
                 if turn > self.turn:
                     self.turn = turn
                     yield turn[1][3]
+                if line.kind in awake:
+                    self._follow(line, at + 1)
 
     def everybody(self) -> Iterator[int]:
         """Those who sleep, too."""
         while self._heap:
-            self.turn = self._next()
+            self.turn, at, line = heapq.heappop(self._heap)
+            self._follow(line, at + 1)
             yield self.turn[1][3]
 
-    def _next(self) -> Turn:
-        turn, at, line = self._heap[0]
-        at += 1
+    def _follow(self, line: Line, at: int) -> None:
+        """The next of a line, whose turn comes after that of the one before it."""
         if at < len(line.entries):
-            heapq.heapreplace(self._heap, (self.turn_of(line, line.entries[at]), at, line))
-        else:
-            heapq.heappop(self._heap)
-        return turn
+            heapq.heappush(self._heap, (self.turn_of(line, line.entries[at]), at, line))
 
 
 class AllTurns:
@@ -174,7 +177,7 @@ class AllTurns:
         self.cycle, self.settings = cycle, settings_of(cycle.state)
         self._answers = Answers(cycle)
         self._classes = Classes(cycle.state, NOT_READ, OWNERS).of_all(cycle.state, waiting_rows(cycle.state))
-        self._starts: list[Start] = []
+        self._starts: list[tuple[int, tuple[str, ...]]] = []
         self._waits: list[int] = []
         self._preempts = False
 
@@ -196,8 +199,27 @@ class AllTurns:
     def tells(self, _row: int, _made: Decision) -> bool:
         return True
 
+    def at_once(self, _row: int) -> Decision | None:
+        return None  # everybody is told why
+
     def contested(self) -> bool:
-        return contested(self.cycle.state, self.cycle.edition, self._starts, self._waits)
+        state = self.cycle.state
+        work, homes = state.work, state.nodes.home
+        starts = [
+            (
+                work.priority.item(row),
+                work.queue.item(row),
+                frozenset(homes.item(state.node_index[name]) for name in nodes) - {NONE},
+            )
+            for row, nodes in self._starts
+            if work.preemptible[row] and not sensitive_work(state, row)
+        ]
+        waits = (
+            (work.priority.item(row), work.queue.item(row), claims_nodes(state, row))
+            for row in self._waits
+            if work.preempts[row]
+        )
+        return contested(self.cycle.edition, starts, waits)
 
     def _like(self, row: int) -> Hashable:
         """What is the same for those that are told the same, but for the head and what is remembered of them."""
@@ -216,13 +238,15 @@ class AllTurns:
 class AwakeTurns:
     """Only those who may act are looked at: a kind that fits nowhere and may take nobody has no turn."""
 
-    def __init__(self, cycle: Cycle) -> None:
-        self.cycle, self.lines = cycle, lines_of(cycle)
+    def __init__(self, cycle: Cycle, lines: Lines) -> None:
+        self.cycle, self.lines = cycle, lines
         self.settings = self.lines.settings
-        self._fresh = set(self.lines.fresh)
+        self._fresh = self.lines.take_fresh()
         self._awake = Awake(self.lines)
         self._answers = Answers(cycle)
         self._starts: list[Start] = []
+        self._unbooked: list[tuple[int, list[int]]] = []
+        """Who starts and where, as far as the columns do not know it yet."""
         self._started: dict[Kind, int] = {}
         self._waited: set[Kind] = set()
 
@@ -250,18 +274,39 @@ class AwakeTurns:
         return made.action in ("start", "preempt") or (made.action == "refuse" and row in self._fresh)
 
     def contested(self) -> bool:
-        if not self._starts:
-            return False
-        waits = self.lines.still_waiting(self._started, self._waited)
-        return contested(self.cycle.state, self.cycle.edition, self._starts, waits)
+        return contested(self.cycle.edition, self._starts, self.lines.still_waiting(self._started, self._waited))
 
-    def _start(self, row: int, kind: Kind, made: Decision) -> set[int]:
-        """Take in one that starts; its nodes."""
-        self._starts.append((row, made.nodes))
-        self._started[kind] = self._started.get(kind, 0) + 1
+    def _start(self, kind: Kind, made: Decision) -> set[int]:
+        """Take in one that was booked in the columns; its nodes."""
         nodes = {self.cycle.state.node_index[name] for name in made.nodes}
         self.lines.touch(nodes)
+        self._count_start(kind, nodes)
         return nodes
+
+    def _start_at_once(self, row: int, kind: Kind) -> Decision | None:
+        """It starts, if there is room for it."""
+        found = plain.start(self.lines, row, kind.form)
+        if found is None:
+            return None
+        made, nodes = found
+        assert kind.form.shape is not None, "its nodes are told in plain numbers"
+        self.lines.book(nodes, kind.form.shape.need)
+        self._unbooked.append((row, nodes))
+        self._count_start(kind, ())
+        return made
+
+    def _count_start(self, kind: Kind, nodes: Collection[int]) -> None:
+        form, homes = kind.form, self.lines.homes
+        self._started[kind] = self._started.get(kind, 0) + 1
+        if form.yields:
+            there = frozenset() if homes is None else frozenset(homes[node] for node in nodes) - {NONE}
+            self._starts.append((form.priority, form.queue, there))
+
+    def _book(self) -> None:
+        """The columns know who starts."""
+        for row, nodes in self._unbooked:
+            self.cycle.trial.book(row, nodes)
+        self._unbooked.clear()
 
     def _rest(self, row: int, sleeps: Sleep, head: str | None, made: Decision) -> None:
         """Who sleeps after this answer; who does not, is answered the same as long as nothing is booked."""

@@ -132,6 +132,8 @@ class Recipe(Generic[S]):
     """Where it starts now, if not where it fits best."""
     search: Callable[[Cycle, Claim, S, Bools], Choice | None] | None = None
     """Whom a claimant takes of those that are open, if not a prefix of the order; only asked if no limit is short."""
+    goes_for_limits: bool = True
+    """Whether somebody goes for a claimant whose queue, user or project is at its limit; else it waits for that."""
     audit: Callable[[State, S], Audit] | None = None
     """What it promises of a plan beside that; code that chose nothing."""
     alike: bool = False
@@ -306,7 +308,9 @@ class _Pass(Generic[S]):
             short = [over]
         found = _candidates(self.recipe, state, claim, self.settings)
         cannot = _cannot(self.recipe, state, row, self.settings)
-        if cannot is None or self.recipe.leaving_may_go:
+        if short and not self.recipe.goes_for_limits:
+            cannot = cannot or common.quota
+        elif cannot is None or self.recipe.leaving_may_go:
             choice = self._chosen(cycle, claim, found, short, nominations_only=cannot is not None)
             if choice is not None:
                 return self._preempting(cycle, claim, found, choice, short)

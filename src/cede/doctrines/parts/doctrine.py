@@ -104,6 +104,8 @@ class Traits:
     """Why nobody waits at the head of a line, as a sentence; nothing: somebody does, and others may be let pass."""
     one_node: bool = False
     """Whether all members of a workload start on one node."""
+    members_apart: bool = False
+    """Whether a job of a trace that fits no node whole is submitted as one workload a member, all of one app."""
     leaving_counts: bool = True
     """Whether what is being preempted counts against the limits of its queues until it has left."""
     waived: bool = False

@@ -8,6 +8,7 @@ from typing import Any
 
 from cede.model.quantities import format_quantity
 from cede.model.resources import is_gpu
+from cede.model.times import SECOND
 
 ROOT = "root"
 """The queue that all others stand below."""
@@ -20,6 +21,8 @@ class Outline:
 
     queues: Mapping[str, Mapping[str, int]]
     priorities: Sequence[int] = ()
+    longest_save: int = 0
+    """How long the slowest of its jobs writes a checkpoint, in microseconds; 0 where none says."""
 
     def guarantee(self, queue: str) -> dict[str, int | str]:
         """The even share of a queue, as a file writes it."""
@@ -44,6 +47,11 @@ class Starter:
 
     queues: Sequence[Mapping[str, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def in_seconds(us: int) -> str:
+    """A length of time as a setting has it, in whole seconds and not less."""
+    return f"{-(-us // SECOND)}s"
 
 
 def bare(outline: Outline) -> Starter:

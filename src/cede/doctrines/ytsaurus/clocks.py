@@ -79,6 +79,8 @@ class Nodes:
     def __init__(self, state: State) -> None:
         self.tried: Int64s = np.zeros(0, np.int64)
         self.over: Int64s = np.zeros(0, np.int64)
+        self.some_over = True
+        """Whether some node may hold more than it has."""
         self.seen: Int64s = np.zeros(0, np.int64)
         """Which state of things it was last tried on, as a number."""
         self.trying: Bools = np.zeros(0, np.bool_)
@@ -91,6 +93,8 @@ class Nodes:
         self._quiet: list[int] = []
         """Times of plans since, on which every ready node tried that might, and nobody was there to preempt for."""
         self._ready: Bools = np.zeros(0, np.bool_)
+        self._all_ready = self._ready
+        """The same, whether somebody waits there for room or not."""
         self._reshaped = -1
         self._waits = b""
         """Nodes held in them, as bytes, if any."""
@@ -102,16 +106,15 @@ class Nodes:
         those `held` somebody waits for room."""
         if self._backoff != backoff or len(self._quiet) >= MOST_QUIET:
             self.work_out()
-        if self.meant or len(self.tried) != state.nodes.size:
+        if self.meant or len(self.tried) != len(state.node_names):
             self.catch_up(state)
         if self._reshaped != state.journal.reshaped or self._waits != (b"" if held is None else held.tobytes()):
             self.work_out()
-            self._ready = state.nodes.state[: state.nodes.size] == READY
+            if self._reshaped != state.journal.reshaped:
+                self._all_ready = state.nodes.state[: state.nodes.size] == READY
+            self._ready = self._all_ready if held is None else self._all_ready & ~held
             self._reshaped, self._backoff = state.journal.reshaped, backoff
-            self._waits = b""
-            if held is not None:
-                self._ready &= ~held
-                self._waits = held.tobytes()
+            self._waits = b"" if held is None else held.tobytes()
         self.things = None
         if not self._quiet or self._quiet[-1] != state.now:
             self._quiet.append(state.now)
@@ -121,11 +124,10 @@ class Nodes:
         if not self._quiet:
             return
         times, self._quiet = self._quiet, []
-        groups = np.stack((self.tried, self.trying, self._ready), axis=1)
-        alike, which = np.unique(groups, axis=0, return_inverse=True)
-        after = [self._passed(int(tried), bool(trying), bool(ready), times) for tried, trying, ready in alike.tolist()]
-        self.tried = np.array([tried for tried, _ in after], np.int64)[which.reshape(-1)]
-        self.trying = np.array([trying for _, trying in after], np.bool_)[which.reshape(-1)]
+        alike = list(zip(self.tried.tolist(), self.trying.tolist(), self._ready.tolist(), strict=True))
+        after = {one: self._passed(*one, times) for one in set(alike)}
+        self.tried = np.array([after[one][0] for one in alike], np.int64)
+        self.trying = np.array([after[one][1] for one in alike], np.bool_)
         self.at = times[-1]
 
     def _passed(self, tried: int, trying: bool, ready: bool, times: list[int]) -> tuple[int, bool]:
@@ -141,10 +143,11 @@ class Nodes:
     def catch_up(self, state: State) -> None:
         """Nodes that joined; and plans that were carried out."""
         self.work_out()
-        size, known = state.nodes.size, len(self.tried)
+        size, known = len(state.node_names), len(self.tried)
         if size > known:
             self.tried = np.concatenate((self.tried, state.nodes.last_preemptive_attempt[known:size]))
             self.over = np.concatenate((self.over, state.nodes.overcommitted_since[known:size]))
+            self.some_over = True
             self.seen = np.concatenate((self.seen, np.full(size - known, -1)))
             self.trying = np.concatenate((self.trying, np.zeros(size - known, np.bool_)))
         self.tried, self.trying = self.settled(state, state.now)
@@ -167,8 +170,9 @@ class Nodes:
 
     def none_over(self) -> None:
         """No node holds more than it has."""
-        if (self.over != NEVER).any():
+        if self.some_over:
             self.over = np.full_like(self.over, NEVER)
+            self.some_over = False
 
     def attempt(self, nodes: Bools, now: int) -> None:
         """These try to preempt now, by a plan."""
@@ -210,8 +214,9 @@ class Timers:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.keys: list[Key] = []
-        self.since: Int64s = np.zeros(0, np.int64)
-        self.level: Int8s = np.zeros(0, np.int8)
+        self._since: Int64s = np.zeros(0, np.int64)
+        self._level: Int8s = np.zeros(0, np.int8)
+        self.since, self.level = self._since, self._level
         self.ticking: set[int] = set()
         """Those whose clock runs."""
         self.raised: set[int] = set()
@@ -229,10 +234,15 @@ class Timers:
             memory.since.get(key, UNSET_CLOCK) if key in memory.known or first is None else first
             for key, first in zip(keys, given, strict=True)
         ]
+        known = len(self.keys)
         self.keys += keys
-        self.since = np.concatenate((self.since, np.array(since, np.int64)))
-        level = [memory.starvation.get(key, NOT) for key in keys]
-        self.level = np.concatenate((self.level, np.array(level, np.int8)))
+        if len(self.keys) > len(self._since):  # room for as many again, so that it is seldom made
+            more = np.zeros(2 * len(self.keys) - len(self._since), np.int64)
+            self._since = np.concatenate((self._since, more))
+            self._level = np.concatenate((self._level, more.astype(np.int8)))
+        self._since[known : len(self.keys)] = since
+        self._level[known : len(self.keys)] = [memory.starvation.get(key, NOT) for key in keys]
+        self.since, self.level = self._since[: len(self.keys)], self._level[: len(self.keys)]
         for at, (key, clock) in enumerate(zip(keys, since, strict=True), len(self.keys) - len(keys)):
             if clock != UNSET_CLOCK:
                 memory.since[key] = clock
@@ -245,8 +255,8 @@ class Timers:
         before, level = self.since, self.level
         running = below & (before != UNSET_CLOCK)
         waited = now - np.where(running, before, now)
-        self.since = np.where(below, np.where(running, before, now), UNSET_CLOCK)
-        self.level = np.where(below, level, NOT).astype(np.int8)
+        self.since = self._since = np.where(below, np.where(running, before, now), UNSET_CLOCK)
+        self.level = self._level = np.where(below, level, NOT).astype(np.int8)
         self.level[running & (waited > timeout)] = STARVING
         self.level[running & enabled & (waited > aggressive_timeout)] = AGGRESSIVE
         changed = np.flatnonzero((self.since != before) | (self.level != level) | (below & (before == UNSET_CLOCK)))
@@ -255,7 +265,7 @@ class Timers:
 
     def step_one(self, at: int, *, below: bool, now: int, timeout: float, aggressive_timeout: float | None) -> None:
         """The same of one; without an aggressive timeout it never starves aggressively."""
-        before, level = int(self.since[at]), int(self.level[at])
+        before, level = self.since.item(at), self.level.item(at)
         running = below and before != UNSET_CLOCK
         since = (before if running else now) if below else UNSET_CLOCK
         found = level if below else NOT
@@ -269,11 +279,15 @@ class Timers:
 
     def next_level_at(self, at: int, now: int, timeout: float, aggressive_timeout: float | None) -> int | None:
         """When this one would starve, or starve aggressively, if that is ahead."""
-        since, level = int(self.since[at]), int(self.level[at])
-        times = [since + floor(timeout) + 1] if level < STARVING else []
+        since, level = self.since.item(at), self.level.item(at)
+        found: int | None = None
+        if level < STARVING and (time := since + floor(timeout) + 1) > now:
+            found = time
         if aggressive_timeout is not None and level < AGGRESSIVE:
-            times.append(since + floor(aggressive_timeout) + 1)
-        return min((time for time in times if time > now), default=None)
+            time = since + floor(aggressive_timeout) + 1
+            if time > now and (found is None or time < found):
+                found = time
+        return found
 
     def watch(self, at: int, time: int | None) -> None:
         """The level of this one may change at this time, and not before."""

@@ -27,10 +27,10 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     """Everything one cycle decides, in the order in which it happens."""
     memory = memory_of(cycle)
     update = updated(cycle, memory)
-    if cycle.whole:
-        cycle.state.tree.derived[UPDATE] = update
     plan = _Plan(cycle, memory, update)
     for made in plan.decisions():
+        if cycle.whole and made.victims:
+            cycle.state.tree.derived[UPDATE] = update
         if cycle.only is None or (made.workload is not None and cycle.state.work_index[made.workload] == cycle.only):
             yield made
 
@@ -80,6 +80,10 @@ class _Plan:
         else:
             clocks = deepcopy(clocks)
         self.clocks = clocks
+        self.held = held_nodes(update) if update.standing.reserved else update.room.nowhere
+        """Nodes on which somebody has room held and waits for it,"""
+        self.blocked = self.held if update.pools.tree.waiting_blocks else update.room.nowhere
+        """and those of them on which nothing starts for that."""
 
     @cached_property
     def concerned(self) -> set[int]:
@@ -102,22 +106,18 @@ class _Plan:
         return found
 
     @cached_property
-    def held(self) -> Bools:
-        return held_nodes(self.state)
-
-    @cached_property
     def answers(self) -> Answers:
         return Answers(self.cycle, self.beats)
 
     def decisions(self) -> Iterator[Decision]:
         waits = Waits(self.cycle, self.beats, self.clocks) if self.cycle.words else None
-        if self.state.nodes.size:
+        if self.state.node_names:
             for made in self._heartbeats(waits):
                 if self.cycle.words or not self.preempts:
                     yield made
                 self.preempts |= bool(made.victims)
             if self.rows is not None and self.memory.candidates is not None:
-                self.memory.candidates.passed(self.started, complete=not self.preempts)
+                self.memory.candidates.passed(self.started, self._booked(), complete=not self.preempts)
         else:
             self._wake_for_clocks(None)
         if waits is not None:
@@ -126,19 +126,23 @@ class _Plan:
             return  # the next cycle tells those who came
         came = self.update.standing.came
         if waits is None:
-            untold = {row for row in came & self.state.pending - self.started if not may_run(self.update, row)}
+            untold = {row for row in (came - self.started) & self.state.pending if not may_run(self.update, row)}
             if untold:
                 yield from Waits(self.cycle, self.beats, self.clocks).refusals(untold)
         came.clear()
 
+    def _booked(self) -> set[int]:
+        """Nodes on which this cycle booked something."""
+        return {node for _, _, moves, _ in self.cycle.trial.log for node, _ in moves}
+
     def _heartbeats(self, waits: Waits | None) -> Iterator[Decision]:
-        state, nodes = self.state, self.state.nodes
+        state = self.state
         over = self._over()
         only_starts = over is None and nobody_goes(self.update)
         candidates = self._candidates(over, only_starts=only_starts)
         self._wake_for_clocks(candidates)
         if candidates is not None and not only_starts and self.update.strongest > NOT:
-            self.reach = candidates.reach(self.held & self.update.pools.tree.waiting_blocks)
+            self.reach = candidates.reach(self.blocked)
             only_starts = self.reach is None
         may_try: Bools | None = None
         if only_starts:
@@ -154,23 +158,26 @@ class _Plan:
             waits.may_try = may_try.copy()
         discount: Int64s | None = None
         if candidates is not None and not self.cycle.words:
-            self.rows = candidates.might_start(self.held, None if only_starts else may_try)
+            if may_try is not None:
+                assert self.reach is not None
+                may_try = candidates.with_victims(may_try & self.reach)
+                discount = candidates.takeable.table() if may_try is not None else None
+            self.rows = candidates.might_start(self.held, may_try)
             if not self.rows:
                 return
-            if only_starts:
-                starts = free_starts(candidates, self.rows, self.held & self.update.pools.tree.waiting_blocks)
+            if may_try is None:
+                starts = free_starts(candidates, self.rows, self.blocked)
                 if starts is not None:
                     for row, node in starts:
                         candidates.starts(row, node)
                         self.started.add(row)
                         yield start(candidates, row, node)
                     return
-            discount = candidates.takeable.amounts() if may_try is not None and not only_starts else None
         if only_starts and not (self.concerned and self.beats.asks.open.any()):
             return
         self.beats.discount = discount
         worth, going = worth_a_beat(self.beats, may_try, over, only_starts=only_starts)
-        worth &= nodes.state[: nodes.size] == READY
+        worth &= state.nodes.state[: state.nodes.size] == READY
         ranks = state.node_rank()
         for node in sorted(np.flatnonzero(worth).tolist(), key=ranks.__getitem__):
             if only_starts and not self.beats.asks.open.any():
@@ -204,23 +211,21 @@ class _Plan:
 
     def _attempt(self, over: Bools | None) -> Bools:
         """Nodes that may try to preempt; they do, by this plan, but for those on which somebody waits for room."""
-        nodes, tree = self.state.nodes, self.update.pools.tree
-        ready = nodes.state[: nodes.size] == READY
+        tree, ready = self.update.pools.tree, self.update.room.ready
         self.clocks.catch_up(self.state)
         may_try: Bools = self.clocks.ready(self.state.now, tree.backoff) & ready
         self._wake_for_backoff(ready & ~may_try, np.zeros_like(ready) if over is None else over)
-        blocked = self.held & tree.waiting_blocks
-        self.clocks.attempt(may_try & ~blocked, self.state.now)
+        self.clocks.attempt(may_try & ~self.blocked, self.state.now)
         return may_try
 
     # -- nodes that hold more than they have ---------------------------------------------------------------------------
 
     def _over(self) -> Bools | None:
         """Ready nodes that do; none if no node does."""
-        nodes, size = self.state.nodes, self.state.nodes.size
         slots = [node for node, entry in self.state.odd_nodes.items() if entry.capacity.get("user_slots") == 0]
-        if nodes.free[WHOLE + 1 :, :size].min(initial=0) >= 0 and not slots:
+        if not self.update.room.short and not slots:
             return None
+        nodes, size = self.state.nodes, self.state.nodes.size
         leaving, held = nodes.leaving[:, :size], nodes.held[:, :size]
         free = nodes.free[:, :size] + np.maximum(leaving, held) - held
         free[WHOLE] = 0
@@ -236,6 +241,7 @@ class _Plan:
             clocks.none_over()
             return
         clocks.over = np.where(over, np.where(clocks.over == NEVER, self.state.now, clocks.over), NEVER)
+        clocks.some_over = True
         for since in clocks.over[over].tolist():
             if self.state.now <= since + limit:
                 self.cycle.wake(since + limit + 1)

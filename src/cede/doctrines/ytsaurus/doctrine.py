@@ -36,6 +36,7 @@ DOCTRINE = Doctrine(
     traits=Traits(
         no_line=NO_LINE,
         one_node=True,
+        members_apart=True,
         leaving_counts=False,
         waived=True,
         reads_checkpoints=True,

@@ -37,6 +37,8 @@ class Pools:
     """For each of them the columns that count as it: its own, and its flavors."""
     total: Int64s
     """What the nodes of each partition have in all, one row a partition."""
+    names: list[str]
+    """Of pools; of a root, as the release writes it."""
 
     @property
     def size(self) -> int:
@@ -44,7 +46,7 @@ class Pools:
 
     def name(self, pool: int) -> str:
         """The name of a pool; of the root, as the release writes it."""
-        return self.state.tree.names[pool] if pool < self.size else "<Root>"
+        return self.names[pool]
 
     def pool_of(self, queue: int, partition: int) -> int:
         """The pool that work of this queue belongs to."""
@@ -105,7 +107,8 @@ def _read(state: State) -> Pools:
     for partition in range(partitions):
         here = (nodes.partition[:count] == partition) & (nodes.state[:count] != DOWN)
         total[partition] = usable[:, here].sum(axis=1)
-    return Pools(state, tree, settings, parent, trees, children, down, paths, by_level, columns, folded, total)
+    called = [*state.tree.names[:size], *["<Root>"] * partitions]
+    return Pools(state, tree, settings, parent, trees, children, down, paths, by_level, columns, folded, total, called)
 
 
 class Operations:

@@ -8,7 +8,8 @@ largest with which the pools' shares fit the cluster. Each pool's share rises wi
 so that Newton's steps end on the piece that crosses the bound.
 
 Nothing behind a frontier counts for any share, and of what is before it only the sum does: what happens there without a
-change of a sum changes no share. The curves would say the same but for rounding, so that whoever is nearer to a bound
+change of a sum changes no share. Nor does a resource that nobody asks for: of that every share is nothing, and no bound
+is reached. The curves would say the same but for rounding, so that whoever is nearer to a bound
 than that might carry it is left to them, and so is a crossing at a jump.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from cede.doctrines.ytsaurus.curves import EPSILON, OVER, Floats
 from cede.doctrines.ytsaurus.elements import Pools
@@ -34,6 +35,7 @@ STEPS = 24
 Place = tuple[Any, ...]
 """An operation in the order of its pool: what it is sorted by, its name, its number."""
 Shares = list[float]
+T = TypeVar("T")
 
 
 class Reach(NamedTuple):
@@ -49,12 +51,13 @@ class Line:
     """One FIFO pool: its operations in order, sums of what they ask for, and how far it gets."""
 
     __slots__ = (
-        *("asked", "frontier", "order", "part", "scale", "share", "sums", "totals", "used"),
-        *("_all", "_at", "_bounds", "_flat", "_smooth", "_whole", "_whole_from", "_smooth_from"),
+        *("asked", "nothing", "order", "reached", "scale", "smooth", "smooth_from", "sums", "totals", "used"),
+        *("whole", "whole_from", "_all", "_at", "_bounds", "_flat", "_idle"),
     )
 
-    def __init__(self, guarantee: Shares, limits: Shares, totals: Counts, scale: float) -> None:
-        self.totals, self.scale = totals, scale
+    def __init__(self, guarantee: Shares, limits: Shares, totals: Counts, scale: float, idle: float) -> None:
+        """Of the resources that somebody asks for; `idle`: the least bound of the others without a suggestion."""
+        self.totals, self.scale, self._idle = totals, scale, idle
         self._bounds = list(zip(guarantee, limits, totals, strict=True))
         self._flat = [0.0] * len(totals)
         self.order: list[Place] = []
@@ -64,27 +67,26 @@ class Line:
         """What they ask for in all."""
         self._at: tuple[float, Reach] | None = None
         """How far it gets under the suggestion that was asked for last,"""
-        self._smooth: float | None = None
+        self.smooth: float | None = None
         """and one at which it does not jump, as long as nothing changes."""
-        self._whole: Reach | None = None
-        self._whole_from = self._smooth_from = 3.0
+        self.whole: Reach | None = None
+        self.whole_from = self.smooth_from = 3.0
         """From which suggestions on everybody gets all, as far as is known, and nothing jumps."""
         self.sums: list[list[int]] = [[] for _ in totals]
         """By resource what the first ones ask for together, as far as somebody wanted to know."""
-        self.frontier: Place | None = None
-        """The first operation that does not get all it asks for; none: everybody does."""
-        self.part: Shares = []
-        """What that one gets."""
-        self.share: Shares = self._flat
+        self.nothing = Reach(None, [], self._flat, self._flat)
+        """How far it gets where nobody is."""
+        self.reached = self.nothing
+        """How far it got in the end."""
 
     def put(self, number: int, before: Place | None, place: Place | None, used: Counts, asked: Counts) -> bool:
         """This operation is there, or not any more; whether that may change a share."""
-        frontier, same = self.frontier, before == place and self.asked.get(number) == asked
+        frontier, same = self.reached.frontier, before == place and self.asked.get(number) == asked
         matters = frontier is None or any(one is not None and one <= frontier for one in (before, place))
         if same and self.used.get(number) == used:
             return False
-        self._at = self._smooth = None
-        self._whole_from = self._smooth_from = 3.0
+        self._at = self.smooth = None
+        self.whole_from = self.smooth_from = 3.0
         if same:
             self.used[number] = used
             return before is not None and before == frontier
@@ -126,8 +128,8 @@ class Line:
 
     def at(self, suggestion: float) -> Reach:
         """How far the pool gets under a suggestion."""
-        if suggestion >= self._whole_from and self._whole is not None:
-            return self._whole
+        if suggestion >= self.whole_from and self.whole is not None:
+            return self.whole
         if self._at is None or self._at[0] != suggestion:
             self._at = suggestion, self._reach(suggestion)
         return self._at[1]
@@ -145,9 +147,9 @@ class Line:
             bounds.append(bound)
             counts.append(count)
         if whole:
-            self._whole_from = suggestion
-            self._whole = Reach(None, [], _shares(self._all, self.totals), self._flat)
-            return self._whole
+            self.whole_from = suggestion
+            self.whole = Reach(None, [], _shares(self._all, self.totals), self._flat)
+            return self.whole
         order, end = self.order, len(self.order)
         if len(self.sums[0]) < end:
             self._extend(counts)
@@ -166,12 +168,14 @@ class Line:
     def jumps(self, suggestion: float, reach: Reach) -> bool:
         """Whether the pool gets more at this very suggestion than just below it: a bound that rises with the suggestion
         was reached, and those served after that ask for nothing more of it."""
-        if self._smooth == suggestion or suggestion >= self._smooth_from:
+        if self.smooth == suggestion or suggestion >= self.smooth_from:
             return False
         whole = reach.frontier is None
         end = len(self.order) if reach.frontier is None else bisect_left(self.order, reach.frontier)
         last = self.asked[self.order[-1][-1]] if whole else []
         clear = whole
+        if end and suggestion + self._idle < NEAR:
+            return True
         for at, (own, most, total) in enumerate(self._bounds):
             bound = own + suggestion
             if bound < most:
@@ -183,31 +187,28 @@ class Line:
                 if abs(reach.share[at] - bound) < NEAR and reach.slope[at] <= 0 and max(reach.part, default=0.0) > 0:
                     return True
                 clear = clear and bound - reach.share[at] > NEAR
-        self._smooth = suggestion
+        self.smooth = suggestion
         if clear:  # and so it is above that: no bound comes nearer to what is asked for
-            self._smooth_from = suggestion
+            self.smooth_from = suggestion
         return False
 
     def _part(self, number: int, rest: Shares, free: list[bool]) -> tuple[Shares, Shares]:
         """What an operation gets of what is left: what it uses, evenly, then more towards its demand. And how that
         grows with a bound that is `free` to."""
-        used = [one / total if total else 0.0 for one, total in zip(self.used[number], self.totals, strict=True)]
-        asked = [one / total if total else 0.0 for one, total in zip(self.asked[number], self.totals, strict=True)]
-        level, by = min(
-            ((left, at) for at, (own, left) in enumerate(zip(used, rest, strict=True)) if own > left + OVER),
-            default=(0.0, NONE),
-        )
+        used, asked = _shares(self.used[number], self.totals), _shares(self.asked[number], self.totals)
+        level, by = 0.0, NONE
+        for at, own in enumerate(used):
+            if own > rest[at] + OVER and (by == NONE or rest[at] < level):
+                level, by = rest[at], at
         if by != NONE:
             grows = 1.0 if free[by] else 0.0
             return [min(own, level) for own in used], [grows if own > level else 0.0 for own in used]
-        part, by = min(
-            (
-                (max(rest[at] - used[at], 0.0) / (asked[at] - used[at]), at)
-                for at in range(len(used))
-                if asked[at] > rest[at] + OVER and asked[at] > used[at]
-            ),
-            default=(1.0, NONE),
-        )
+        part = 1.0
+        for at, (own, most) in enumerate(zip(used, asked, strict=True)):
+            if most > rest[at] + OVER and most > own:
+                here = max(rest[at] - own, 0.0) / (most - own)
+                if by == NONE or here < part:
+                    part, by = here, at
         if by == NONE:
             return asked, [0.0] * len(asked)
         wide = asked[by] - used[by]
@@ -226,6 +227,11 @@ class FifoShares:
         self.standing, self.plenty = standing, plenty
         pools = standing.pools
         self.lines: dict[int, Line] = {}
+        self._places: dict[int, Place] = {}
+        self._columns: list[int] = []
+        """Resources that somebody asked for; shares and counts in here are of these."""
+        self._unasked = list(range(len(pools.columns)))
+        self._scales: dict[int, float] = {}
         self._roots: dict[int, list[int]] = {}
         self._passing: dict[int, list[int]] = {}
         """Pools between a root and its FIFO pools."""
@@ -237,13 +243,10 @@ class FifoShares:
                 self._passing.setdefault(root, []).append(only)
                 inner = pools.children[only]
             lightest = min((float(weights[pool]) for pool in inner), default=1.0)
-            totals = pools.total[pools.tree_of[root]].tolist()
-            self._most[root] = limits[root].tolist()
             self._roots[root] = [pool for pool in inner if pools.settings[pool].fifo]
-            for pool in self._roots[root]:
-                scale = float(weights[pool]) / lightest
-                self.lines[pool] = Line(guarantee[pool].tolist(), limits[pool].tolist(), totals, scale)
-        self._places: dict[int, Place] = {}
+            self._scales.update({pool: float(weights[pool]) / lightest for pool in self._roots[root]})
+        self._bounds = guarantee.tolist(), limits.tolist()
+        self._draw()
         self._others: set[int] = set()
         """Operations that ask for something elsewhere, or for more than there is."""
         self._stale: set[int] = set(self._roots)
@@ -262,13 +265,16 @@ class FifoShares:
     def follow(self, touched: Iterable[int]) -> bool:
         """After something happened to these operations; whether all shares follow from sums."""
         changed = set(touched)
+        if self._widens(changed):
+            changed.update(self._places)
+            self._draw()
         pools: set[int] = set()
         for number in changed:
             pool = self.standing.operations.pool[number]
             pools.add(pool)
             line = self.lines.get(pool)
             own = self.plenty.own(number)
-            odd = own is not None and (line is None or any(a > b > 0 for a, b in zip(own[1], line.totals, strict=True)))
+            odd = own is not None and (line is None or self._asks_too_much(own[1], line))
             self._others.add(number) if odd else self._others.discard(number)
             if line is None:
                 continue
@@ -276,7 +282,7 @@ class FifoShares:
             used: Counts = []
             asked: Counts = []
             if own is not None:
-                used, asked = own
+                used, asked = self._picked(own[0]), self._picked(own[1])
                 place = self._place(number, pool)
                 self._places[number] = place
             elif before is not None:
@@ -311,13 +317,52 @@ class FifoShares:
         self.changed = changed
         return not self._unsure
 
+    def _draw(self) -> None:
+        """The lines, empty, of the resources that somebody asks for."""
+        pools, columns = self.standing.pools, self._columns
+        guarantee, limits = self._bounds
+        self._places.clear()
+        for root, among in self._roots.items():
+            totals = pools.total[pools.tree_of[root]].tolist()
+            self._most[root] = self._picked(limits[root])
+            for pool in among:
+                idle = [own for at, own in enumerate(guarantee[pool]) if at not in columns and own < limits[pool][at]]
+                bounds = self._picked(guarantee[pool]), self._picked(limits[pool])
+                self.lines[pool] = Line(*bounds, self._picked(totals), self._scales[pool], min(idle, default=1.0))
+        self._stale = set(self._roots)
+        self._lost = True
+
+    def _widens(self, numbers: Iterable[int]) -> bool:
+        """Whether some of these operations ask for what nobody asked for before."""
+        before = len(self._unasked)
+        for number in numbers if before else ():
+            own = self.plenty.own(number)
+            if own is not None:
+                self._unasked = [at for at in self._unasked if not own[1][at]]
+        if len(self._unasked) < before:
+            self._columns = [at for at in range(len(self.standing.pools.columns)) if at not in self._unasked]
+        return len(self._unasked) < before
+
+    def _picked(self, values: list[T]) -> list[T]:
+        return [values[at] for at in self._columns]
+
+    def _asks_too_much(self, asked: Counts, line: Line) -> bool:
+        return any(asked[at] > total > 0 for at, total in zip(self._columns, line.totals, strict=True))
+
+    def _wide(self, shares: Shares) -> Shares:
+        """Of all resources."""
+        found = [0.0] * len(self.standing.pools.columns)
+        for at, share in zip(self._columns, shares, strict=True):
+            found[at] = share
+        return found
+
     def _place(self, number: int, pool: int) -> Place:
         operations, standing = self.standing.operations, self.standing
         weight = operations.settings[number].weight
         values: dict[str, float] = {
             "weight": -(1.0 if weight is None else weight),
             "start_time": float(standing.submitted[number]),
-            "pending_job_count": float(standing.counts[number, WAITS]),
+            "pending_job_count": float(standing.tally[number][WAITS]),
         }
         sort = standing.pools.settings[pool].fifo_sort
         return (*[values[name] for name in sort], operations.names[number], number)
@@ -326,51 +371,67 @@ class FifoShares:
 
     def _solve(self, root: int) -> tuple[set[int], set[int]] | None:
         """The shares of a tree; the operations and pools of which they changed, none where sums do not tell."""
-        lines = {pool: line for pool in self._roots[root] if (line := self.lines[pool]).order}
-        reached = self._crossing(root, lines)
+        among = self._with_work(root)
+        reached = self._crossing(root, among)
         if reached is None:
             return None
         fit = self._fit[root]
-        for pool, line in lines.items():
+        for (_, line), reach in zip(among, reached, strict=True):
             suggested = fit * line.scale
-            if suggested < 1.0 and line.jumps(suggested, reached[pool]):
+            may_jump = suggested < 1.0 and suggested < line.smooth_from and suggested != line.smooth
+            if may_jump and line.jumps(suggested, reach):
                 return None
         self._stale.discard(root)
         moved: set[int] = set()
         pools: set[int] = set()
         for pool in self._roots[root]:
-            line = self.lines[pool]
-            reach = reached.get(pool)
-            if reach is None:
-                line.frontier, line.part, line.share = None, [], [0.0] * len(line.totals)
+            if not self.lines[pool].order:
+                self.lines[pool].reached = self.lines[pool].nothing
+        for (pool, line), reach in zip(among, reached, strict=True):
+            was = line.reached
+            if reach is was:
                 continue
-            before, after, order = line.frontier, reach.frontier, line.order
-            if reach.share != line.share:
+            before, after, order = was.frontier, reach.frontier, line.order
+            if reach.share != was.share:
                 pools.add(pool)
-            if before != after or reach.part != line.part:
+            if before != after or reach.part != was.part:
                 low = len(order) if before is None else bisect_left(order, before)
                 end = len(order) if after is None else bisect_left(order, after)
                 moved.update([one[-1] for one in order[min(low, end) : max(low, end) + 1]])
-            line.frontier, line.part, line.share = after, reach.part, reach.share
+            line.reached = reach
         return moved, pools
 
-    def _crossing(self, root: int, lines: dict[int, Line]) -> dict[int, Reach] | None:
+    def _with_work(self, root: int) -> list[tuple[int, Line]]:
+        """The pools of a tree that anything is asked of."""
+        return [(pool, line) for pool in self._roots[root] if (line := self.lines[pool]).order]
+
+    def _crossing(self, root: int, among: list[tuple[int, Line]]) -> list[Reach] | None:
         """How far pools get with the largest fit factor with which all that they get fits; noted for the next time."""
         most = self._most[root]
+        columns = range(len(most))
+        if not among:
+            self._fit[root] = 1.0
+            return []
         low, high, fit = 0.0, 2.0, self._fit.get(root, 1.0)
         for _ in range(STEPS):
             over = [-one for one in most]
             slopes = [0.0] * len(most)
-            reached: dict[int, Reach] = {}
-            for pool, line in lines.items():
+            reached: list[Reach] = []
+            for _, line in among:
                 suggested = fit * line.scale
-                reach = reached[pool] = line.at(min(1.0, suggested))
-                over = [a + b for a, b in zip(over, reach.share, strict=True)]
-                if suggested < 1.0 and reach.frontier is not None:
-                    slopes = [a + b * line.scale for a, b in zip(slopes, reach.slope, strict=True)]
+                if suggested > 1.0:
+                    suggested = 1.0
+                reach = line.whole if suggested >= line.whole_from and line.whole is not None else line.at(suggested)
+                reached.append(reach)
+                frontier, _, share, slope = reach
+                for at in columns:
+                    over[at] += share[at]
+                if frontier is not None and suggested < 1.0:
+                    for at in columns:
+                        slopes[at] += slope[at] * line.scale
             if max(over) > EXACT:
                 high = fit
-                step = max((a / b if b > 0 else 0.0 for a, b in zip(over, slopes, strict=True) if a > EXACT))
+                step = max([a / b if b > 0 else 0.0 for a, b in zip(over, slopes, strict=True) if a > EXACT])
                 fit = fit - step
                 if step <= 0 or fit <= low:
                     fit = (low + high) / 2
@@ -379,27 +440,35 @@ class FifoShares:
                 self._fit[root] = min(fit, 1.0)
                 return reached
             low = fit
-            fit = min([1.0, *(fit - a / b for a, b in zip(over, slopes, strict=True) if b > 0)])
+            fit = min([1.0, *[fit - a / b for a, b in zip(over, slopes, strict=True) if b > 0]])
             if fit >= high:
                 fit = (low + high) / 2
         return None
 
     def fair(self, number: int) -> Shares:
         """The fair share of an operation."""
-        stands = self.stands(number)
+        return self._wide(self._fair(number, self.stands(number)))
+
+    def _fair(self, number: int, stands: int) -> Shares:
         if stands > 0:
-            return [0.0] * len(self.standing.pools.columns)
+            return [0.0] * len(self._columns)
         line = self.lines[self.standing.operations.pool[number]]
-        found = line.part if stands == 0 else _shares(line.asked[number], line.totals)
+        found = line.reached.part if stands == 0 else _shares(line.asked[number], line.totals)
         return [one if one >= EPSILON else 0.0 for one in found]
+
+    def in_part(self, number: int) -> tuple[list[int], Shares, Shares, Counts]:
+        """Of an operation with a part of what it asks for, by what anybody asks for: columns, fair share, demand, and
+        how much there is in all."""
+        line = self.lines[self.standing.operations.pool[number]]
+        return self._columns, self._fair(number, 0), _shares(line.asked[number], line.totals), line.totals
 
     def frontiers(self) -> set[int]:
         """The operations that have a part of what they ask for."""
-        return {line.frontier[-1] for line in self.lines.values() if line.frontier is not None}
+        return {line.reached.frontier[-1] for line in self.lines.values() if line.reached.frontier is not None}
 
     def has_share(self, number: int) -> bool | None:
         """Whether an operation has any share to speak of; none where that is too near to tell."""
-        most = max(self.fair(number), default=0.0)
+        most = max(self._fair(number, self.stands(number)), default=0.0)
         return None if abs(most - EPSILON) < NEAR else most > EPSILON
 
     def stands(self, number: int) -> int:
@@ -407,7 +476,7 @@ class FifoShares:
         place = self._places.get(number)
         if place is None:
             return 1
-        frontier = self.lines[self.standing.operations.pool[number]].frontier
+        frontier = self.lines[self.standing.operations.pool[number]].reached.frontier
         return -1 if frontier is None or place < frontier else int(place > frontier)
 
     def demand(self, number: int) -> Shares:
@@ -415,7 +484,7 @@ class FifoShares:
         line = self.lines.get(self.standing.operations.pool[number])
         if line is None or number not in line.asked:
             return [0.0] * len(self.standing.pools.columns)
-        return _shares(line.asked[number], line.totals)
+        return self._wide(_shares(line.asked[number], line.totals))
 
     # -- who is below --------------------------------------------------------------------------------------------------
 
@@ -423,14 +492,19 @@ class FifoShares:
         """Whether an operation is below its share."""
         self.short.discard(number)
         self._unsure.discard(number)
-        stands = self.stands(number)
-        if number not in self.plenty.asking or stands > 0:
+        place = self._places.get(number)
+        if place is None or number not in self.plenty.asking:
             return
         line = self.lines[self.standing.operations.pool[number]]
-        used, asked = _shares(line.used[number], line.totals), _shares(line.asked[number], line.totals)
-        fair = asked if stands < 0 else self.fair(number)
+        frontier = line.reached.frontier
+        if frontier is not None and place > frontier:
+            return
+        used, fair = _shares(line.used[number], line.totals), _shares(line.asked[number], line.totals)
+        asked = fair
+        if place == frontier:
+            fair = [one if one >= EPSILON else 0.0 for one in line.reached.part]
         tolerance = float(self.standing.operations.settings[number].tolerance)
-        gap = min(a + LARGE - b for a, b in zip(fair, asked, strict=True))
+        gap = min([a + LARGE - b for a, b in zip(fair, asked, strict=True)])
         if abs(gap) < NEAR:
             self._unsure.add(number)
             return
@@ -446,11 +520,10 @@ class FifoShares:
         line = self.lines.get(pool)
         if line is None or not line.order:
             return
-        asked = _shares(self.plenty.asked[pool], line.totals)
-        used = _shares(self.plenty.used[pool], line.totals)
+        used, asked = self._shares_of(pool, line.totals)
         fair = asked
-        if line.frontier is not None:
-            fair = [one if one >= EPSILON else 0.0 for one in line.share]
+        if line.reached.frontier is not None:
+            fair = [one if one >= EPSILON else 0.0 for one in line.reached.share]
         self._find_low(pool, used, fair, asked)
 
     def _judge_between(self, pool: int, root: int) -> None:
@@ -460,14 +533,21 @@ class FifoShares:
         lines = [line for one in self._roots[root] if (line := self.lines[one]).order]
         if not lines:
             return
-        asked = _shares(self.plenty.asked[pool], lines[0].totals)
-        used = _shares(self.plenty.used[pool], lines[0].totals)
+        used, asked = self._shares_of(pool, lines[0].totals)
         fair = asked
-        if any(line.frontier is not None for line in lines):
-            fair = [
-                one if one >= EPSILON else 0.0 for one in map(sum, zip(*(line.share for line in lines), strict=True))
-            ]
+        if any(line.reached.frontier is not None for line in lines):
+            sums = map(sum, zip(*[line.reached.share for line in lines], strict=True))
+            fair = [one if one >= EPSILON else 0.0 for one in sums]
         self._find_low(pool, used, fair, asked)
+
+    def _shares_of(self, pool: int, totals: Counts) -> tuple[Shares, Shares]:
+        """What a pool uses and asks for."""
+        used, asked = self.plenty.used[pool], self.plenty.asked[pool]
+        among = list(zip(self._columns, totals, strict=True))
+        return (
+            [used[at] / total if total else 0.0 for at, total in among],
+            [asked[at] / total if total else 0.0 for at, total in among],
+        )
 
     def _find_low(self, pool: int, used: Shares, fair: Shares, asked: Shares) -> None:
         below = _below(used, fair, asked, float(self.standing.pools.settings[pool].tolerance))

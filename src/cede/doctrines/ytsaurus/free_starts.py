@@ -29,15 +29,22 @@ def free_starts(candidates: StartCandidates, rows: Collection[int], held: Bools)
     if waiting is None:
         return None
     update = candidates.update
-    state, spare = update.state, list(zip(*(one for one in spare_of(update)), strict=True))
-    worth = np.zeros(state.nodes.size, np.bool_)
+    state, (columns, least) = update.state, spare_of(update)
+    spare = list(zip(columns, least.tolist(), strict=True))
+    worth = np.zeros(len(held), np.bool_)
     for need in {need for need, _, _ in waiting.values()}:
-        worth |= candidates.fitting.nodes(need)
+        if candidates.fitting.any(need):
+            worth |= candidates.fitting.nodes(need)
     worth &= ~held
+    place, owners = update.operations.place, candidates.known
+
+    def turn(row: int) -> Turn:
+        return waiting[row][2], place(owners[row][0])
+
     room, found = state.room(), Starts()
-    nodes = np.flatnonzero(worth)
+    nodes = worth.nonzero()[0]
     if len(nodes) > 1:
-        nodes = nodes[np.argsort(state.node_rank()[nodes], kind="stable")]
+        nodes = nodes[np.argsort(update.room.rank[nodes], kind="stable")]
     for node in nodes.tolist():
         if not waiting:
             break
@@ -46,36 +53,39 @@ def free_starts(candidates: StartCandidates, rows: Collection[int], held: Bools)
             fit = [
                 row
                 for row, (need, partition, _) in waiting.items()
-                if partition == room.partition[node] and all(a <= max(b, 0) for a, b in zip(need, free, strict=True))
+                if partition == room.partition[node] and all(a <= b or a <= 0 for a, b in zip(need, free, strict=True))
             ]
             if not fit:
                 break
-            row = min(fit, key=lambda one: waiting[one][2]) if len(fit) > 1 else fit[0]
+            row = min(fit, key=turn) if len(fit) > 1 else fit[0]
             need = waiting.pop(row)[0]
             free = [a - b for a, b in zip(free, need, strict=True)]
             found.append((row, node))
     return found
 
 
-def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, tuple[Need, int, Turn]] | None:
-    """What each needs, its partition and its turn; none where one is of an operation that has more than this one."""
-    update, work = candidates.update, candidates.update.state.work
-    found: dict[int, tuple[Need, int, Turn]] = {}
+def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, tuple[Need, int, float]] | None:
+    """What each needs, its partition and how satisfied it is; none where one is of an operation that has more than this
+    one."""
+    update, state = candidates.update, candidates.update.state
+    found: dict[int, tuple[Need, int, float]] = {}
     for row in rows:
         number, _, (need, _, odd) = candidates.known[row]
         own = update.plenty.own(number)
         if odd != NONE or own is None or any(own[0]) or len(update.standing.waiters[number]) > 1:
             return None
-        if update.by_fifo:
+        shared: bool | None = True
+        if len(rows) == 1:
+            pass  # nobody else's turn comes before
+        elif update.by_fifo:
             shared = update.fifo.has_share(number)
             if shared is None:
                 return None
-        else:
-            shared = update.short is not None and number in update.short
-            if not shared:
-                return None
-        turn = 0.0 if shared else INFINITE, update.operations.place(number)
-        found[row] = need, int(work.partition[row]), turn
+        elif update.short is None or number not in update.short:
+            return None
+        record = state.records.get(row)
+        partition = int(state.work.partition[row]) if record is None else record.mould.partition
+        found[row] = need, partition, 0.0 if shared else INFINITE
     return found
 
 
@@ -83,5 +93,6 @@ def start(candidates: StartCandidates, row: int, node: int) -> Decision:
     """The decision that this one starts there."""
     state = candidates.update.state
     name = state.node_names[node]
-    nodes = (name,) * int(state.work.members[row])
+    record = state.records.get(row)
+    nodes = (name,) * (int(state.work.members[row]) if record is None else record.mould.members)
     return Decision(state.work_names[row], "start", rules.STARTS.id, rules.STARTS.because(nodes=name), nodes=nodes)

@@ -28,7 +28,7 @@ from cede.doctrines.ytsaurus.status import dominates
 from cede.doctrines.ytsaurus.taking import newest, spare, victims_for
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.rules import Rule
-from cede.state.columns import NONE, RESERVED, Bools, Int64s, Rows
+from cede.state.columns import NONE, Bools, Int64s, Rows
 from cede.state.state import State
 from cede.state.units import WHOLE
 
@@ -92,7 +92,7 @@ class Beats:
         self.started: set[int] = set()
         self.used_up: Bools = np.zeros(self.state.nodes.size, np.bool_)
         """Nodes that preempted for somebody in this cycle."""
-        self.held = held_nodes(self.state)
+        self.held = held_nodes(update)
         """Nodes on which somebody has room held and waits for it."""
         self.discount: Int64s | None = None
         """What could be taken on each node at the most, (columns, nodes), if that is known and is all that counts."""
@@ -381,15 +381,11 @@ class Beats:
         yield from found.values()
 
 
-def held_nodes(state: State) -> Bools:
+def held_nodes(update: Update) -> Bools:
     """Nodes on which somebody has room held and waits for it."""
-    if not state.between:
-        return np.zeros(state.nodes.size, np.bool_)
-    residents = state.residents
-    here = residents.count[: residents.size] > 0
-    reserved = state.work.state[residents.work[: residents.size]] == RESERVED
-    found = np.zeros(state.nodes.size, np.bool_)
-    found[residents.node[: residents.size][here & reserved]] = True
+    found = np.zeros(len(update.state.node_names), np.bool_)
+    for nodes in update.standing.reserved.values():
+        found[list(nodes)] = True
     return found
 
 

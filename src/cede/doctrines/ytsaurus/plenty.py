@@ -44,8 +44,10 @@ class Plenty:
         self._own: dict[int, tuple[Counts, Counts]] = {}
         self._totals: list[Counts] = [pools.total[tree].tolist() for tree in pools.tree_of]
         self._most: list[list[float]] = [[min(most, FULL) for most in row] for row in limits.tolist()]
-        self._tight: set[int] = set()
-        """Pools that are asked for more than they may have."""
+        self._is_tight: set[int] = set()
+        self._changed: set[int] = set()
+        """Pools of which somebody asked for something else since it was looked whether that is more than they may
+        have."""
         self._odd: set[int] = set()
         """Operations whose shares follow from more than their demand."""
         self.asking: set[int] = set()
@@ -53,33 +55,29 @@ class Plenty:
 
     def follow(self, operations: Iterable[int]) -> None:
         """After something happened to these operations."""
-        standing = self.standing
-        changed: set[int] = set()
+        standing, running = self.standing, self.who_runs.running
         for number in operations:
-            runs, used = bool(self.who_runs.running[number]), standing.usage[number].tolist()
-            waits = runs and bool(standing.counts[number, WAITS])
-            asked = [a + b for a, b in zip(used, standing.waiting[number].tolist(), strict=True)] if waits else used
+            used, counts = standing.uses[number], standing.tally[number]
+            waits = bool(counts[WAITS]) and bool(running[number])
+            asked = [a + b for a, b in zip(used, standing.wants[number], strict=True)] if waits else used
             self.asking.add(number) if waits else self.asking.discard(number)
             before = self._own.get(number)
             if before is None or before[0] != used or before[1] != asked:
-                changed.update(self._add(number, before, used, asked))
+                self._changed.update(self._add(number, before, used, asked))
             odd = self._is_odd(number, asked)
             self._odd.add(number) if odd else self._odd.discard(number)
-        for pool in changed:
-            shares = self._shares(pool, self.asked[pool])
-            tight = any(share > most for share, most in zip(shares, self._most[pool], strict=True))
-            self._tight.add(pool) if tight else self._tight.discard(pool)
 
     def _add(self, number: int, before: tuple[Counts, Counts] | None, used: Counts, asked: Counts) -> list[int]:
         path = self.standing.pools.paths[self.standing.operations.pool[number]]
-        for pool in path:
-            sums, more = self.used[pool], self.asked[pool]
-            for at, count in enumerate(used):
-                sums[at] += count
-                more[at] += asked[at]
-                if before is not None:
-                    sums[at] -= before[0][at]
-                    more[at] -= before[1][at]
+        if before is None:
+            more_used, more_asked = used, asked
+        else:
+            more_used = [a - b for a, b in zip(used, before[0], strict=True)]
+            more_asked = [a - b for a, b in zip(asked, before[1], strict=True)]
+        for sums, more in ((self.used, more_used), (self.asked, more_asked)):
+            if any(more):
+                for pool in path:
+                    sums[pool] = [a + b for a, b in zip(sums[pool], more, strict=True)]
         if any(asked):
             self._own[number] = used, asked
         else:
@@ -98,16 +96,36 @@ class Plenty:
     @property
     def is_there(self) -> bool:
         """Whether there is plenty: no pool is asked for more than it may have."""
-        return self.serves_sums and not self._tight
+        if not self.serves_sums or not self._is_tight <= self._changed:
+            return False
+        while self._changed:
+            if self._is_tight_now(self._changed.pop()):
+                return False
+        return not self._is_tight
+
+    def _tight(self) -> set[int]:
+        """Pools that are asked for more than they may have."""
+        while self._changed:
+            self._is_tight_now(self._changed.pop())
+        return self._is_tight
+
+    def _is_tight_now(self, pool: int) -> bool:
+        shares = self._shares(pool, self.asked[pool])
+        tight = any(share > most for share, most in zip(shares, self._most[pool], strict=True))
+        self._is_tight.add(pool) if tight else self._is_tight.discard(pool)
+        return tight
 
     def _is_odd(self, number: int, asked: Counts) -> bool:
         settings = self.standing.operations.settings[number]
         if settings.limits is not None or settings.limits_demand or settings.step or settings.graceful:
             return True
-        if not self.standing.counts[number, HOLDS]:
+        if not self.standing.tally[number][HOLDS]:
             return False
         pool = self.standing.operations.pool[number]
-        return all(share <= EPSILON + NEAR for share in self._shares(pool, asked))
+        for count, total in zip(asked, self._totals[pool], strict=True):
+            if total > 0 and count / total > EPSILON + NEAR:
+                return False
+        return True
 
     def _shares(self, pool: int, counts: Counts) -> list[float]:
         totals = self._totals[pool]
@@ -115,14 +133,14 @@ class Plenty:
 
     def below(self) -> Below | None:
         """Who is below its share; none where that does not follow from sums."""
-        if not self.alone or self._tight or self._odd:
+        if not self.alone or self._odd or self._tight():
             return None
         pools, operations = self.standing.pools, self.standing.operations
         found: set[int] = set()
         asked: set[int] = set()
         for number in self.asking:
             pool = operations.pool[number]
-            missing = max(self._shares(pool, self.standing.waiting[number].tolist()), default=0.0)
+            missing = max(self._shares(pool, self.standing.wants[number]), default=0.0)
             if abs(missing - EPSILON) <= NEAR:
                 return None
             if missing > EPSILON:

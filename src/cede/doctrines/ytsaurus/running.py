@@ -23,16 +23,20 @@ Place = tuple[bool, int, str, str, int]
 class RunningOperations:
     """Who runs, and who is refused, because a pool or the tree has as many operations as it may have.
 
-    Every pool has a line of the operations in it and below it. Where on no path two pools have too many, the first ones
-    of a line run, whatever the other pools hold: only those whose place changed across a limit change, and one that
-    comes or goes moves nobody by more than one place.
+    As long as no pool ever had more than may all run, everybody who is there runs, and it is enough to count. From then
+    on every pool has a line of the operations in it and below it. Where on no path two pools have too many, the first
+    ones of a line run, whatever the other pools hold: only those whose place changed across a limit change, and one
+    that comes or goes moves nobody by more than one place.
     """
 
     def __init__(self, standing: Standing) -> None:
         self.standing = standing
         settings = standing.pools.settings
-        self._lines: list[list[Place]] = [[] for _ in settings]
-        self._places: dict[int, Place] = {}
+        self._counts = [0] * len(settings)
+        """How many operations are in each pool and below it."""
+        self._lines: list[list[Place]] | None = None
+        self._places: dict[int, Place | None] = {}
+        """Of all that are there; without a place as long as there are no lines."""
         self._full: set[int] = set()
         """Pools that have more than they may have."""
         self._most = [min(one.max_running, one.max_operations) for one in settings]
@@ -48,20 +52,47 @@ class RunningOperations:
     def follow(self, touched: Iterable[int]) -> set[int]:
         """After something happened to these operations: whose answer is another now."""
         self._grow()
-        moved: dict[int, int] = {}
         asked = set(touched)
+        if self._lines is None:
+            self._count(asked)
+            if not self._full:
+                return {number for number in asked if self._answer(number)}
+            self._lines = [[] for _ in self._counts]
+            asked.update(self._places)
+            self._places.clear()
+        lines = self._lines
+        moved: dict[int, int] = {}
         for number in asked:
-            self._put(number, moved)
+            self._put(lines, number, moved)
         for pool in moved:
-            self._full.add(pool) if len(self._lines[pool]) > self._most[pool] else self._full.discard(pool)
+            self._full.add(pool) if len(lines[pool]) > self._most[pool] else self._full.discard(pool)
         if self._nested() or self._walked:
             self._walked = self._nested()
             return self._walk()
         for pool, times in moved.items():
             for limit in {self._most[pool], self._known[pool]}:
-                near = self._lines[pool][max(0, limit - times) : limit + times]
+                near = lines[pool][max(0, limit - times) : limit + times]
                 asked.update(place[-1] for place in near)
         return {number for number in asked if self._answer(number)}
+
+    def _count(self, asked: Iterable[int]) -> None:
+        """The same without lines, up to the first pool that has too many."""
+        standing, places, counts = self.standing, self._places, self._counts
+        for number in asked:
+            there = self._is_there(number)
+            if there == (number in places):
+                continue
+            if there:
+                places[number] = None
+            else:
+                del places[number]
+            for pool in standing.pools.paths[standing.operations.pool[number]]:
+                counts[pool] += 1 if there else -1
+                if counts[pool] > self._most[pool]:
+                    self._full.add(pool)
+
+    def _is_there(self, number: int) -> bool:
+        return any(self.standing.tally[number]) or self.standing.operations.is_listed(number)
 
     def _grow(self) -> None:
         size = len(self.standing.operations)
@@ -70,18 +101,18 @@ class RunningOperations:
                 self._room = np.concatenate((self._room, np.zeros((2, size), np.bool_)), axis=1)
             self.running, self.refused = self._room[:, :size]
 
-    def _put(self, number: int, moved: dict[int, int]) -> None:
+    def _put(self, lines: list[list[Place]], number: int, moved: dict[int, int]) -> None:
         standing = self.standing
         before, place = self._places.get(number), None
-        counts = standing.counts[number].tolist()
-        if any(counts) or standing.operations.is_listed(number):
+        if self._is_there(number):
+            counts = standing.tally[number]
             holds = bool(counts[HOLDS] or counts[LEAVES])
             pool = standing.pools.name(standing.operations.pool[number])
             place = (not holds, standing.submitted[number], standing.operations.names[number], pool, number)
         if place == before:
             return
         for one in standing.pools.paths[standing.operations.pool[number]]:
-            line = self._lines[one]
+            line = lines[one]
             if before is not None:
                 del line[bisect_left(line, before)]
             if place is not None:
@@ -98,12 +129,14 @@ class RunningOperations:
 
     def _answer(self, number: int) -> bool:
         """Whether this one runs or is refused; whether that is new."""
-        place = self._places.get(number)
-        runs, refused = place is not None, False
-        if place is not None and self._full:
+        runs, refused = number in self._places, False
+        if runs and self._full:
+            lines, place = self._lines, self._places[number]
+            assert lines is not None
+            assert place is not None
             for pool in self.standing.pools.paths[self.standing.operations.pool[number]]:
                 if pool in self._full:
-                    at = bisect_left(self._lines[pool], place)
+                    at = bisect_left(lines[pool], place)
                     runs, refused = at < self._most[pool], at >= self._known[pool]
         if self._answers.get(number, (False, False)) == (runs, refused):
             return False
@@ -116,7 +149,7 @@ class RunningOperations:
         before = self._room[:, : len(operations)].copy()
         self.running[:], self.refused[:] = False, False
         run, known = [0] * len(pools.settings), [0] * len(pools.settings)
-        for *_, number in sorted(self._places.values()):
+        for *_, number in sorted(place for place in self._places.values() if place is not None):
             path = pools.paths[operations.pool[number]]
             if any(known[pool] >= pools.settings[pool].max_operations for pool in path):
                 self.refused[number] = True

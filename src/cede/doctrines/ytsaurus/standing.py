@@ -9,12 +9,15 @@ import numpy as np
 from cede.doctrines.parts.orders import order_of
 from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
 from cede.state.columns import CHECKPOINTING, GONE, NEVER, NONE, PREEMPTING, RESERVED, SUSPENDED, Int64s, Rows
+from cede.state.moulds import Mould
 from cede.state.state import State
 
 IDLE, HOLDS, WAITS, LEAVES = range(4)
 SMALL = 1024
 NO_TIME = 2**63 - 1
 """When an operation without workloads began."""
+MOST_MOULDS = 1024
+"""So many kinds of workloads are known at once."""
 NOBODY: Rows = np.zeros(0, np.intp)
 
 
@@ -28,7 +31,9 @@ def progress_of(state: State, rows: Rows) -> Int64s:
 class Standing:
     """Sums by operation, in counts: `usage` (n, R), `waiting` (n, R), how many wait and hold, first submission.
 
-    What each workload counts for is kept beside, so that one that is gone can be taken off again.
+    What each workload counts for is kept beside, so that one that is gone can be taken off again. The sums are kept in
+    plain numbers (`uses`, `wants`, `tally`), as one workload after another changes them; the tables of all operations
+    are written when somebody reads them.
     """
 
     def __init__(self, state: State) -> None:
@@ -43,10 +48,19 @@ class Standing:
         self.amount: Int64s = np.zeros((size, resources), np.int64)
         self.before: Int64s = np.zeros((size, resources), np.int64)
         """What its operation uses before each one that holds room, in the order of `lists_of`, once that is known."""
-        self.usage: Int64s = np.zeros((0, resources), np.int64)
-        self.waiting: Int64s = np.zeros((0, resources), np.int64)
-        self.counts: Int64s = np.zeros((0, 4), np.int64)
-        self._room: list[Int64s] = [self.usage, self.waiting, self.counts]
+        self.uses: list[list[int]] = []
+        self.wants: list[list[int]] = []
+        self.tally: list[list[int]] = []
+        """What each operation uses, and waits for, and how many of its workloads do what; lists to look at."""
+        self._tables: list[Int64s] = [np.zeros((0, width), np.int64) for width in (resources, resources, 4)]
+        self._unwritten: set[int] = set()
+        """Operations of which the tables do not say how they stand."""
+        self._moulds: dict[Mould, tuple[int, str | None, bool, list[int]]] = {}
+        """What all of a kind of workloads share: pool, app, whether they have several members, amount."""
+        self._stands: dict[int, tuple[int, ...]] = {}
+        """Nodes of workloads that hold room, once changes are followed."""
+        self.nodes: set[int] = set()
+        """Nodes on which something happened since the update before."""
         self._folds = any(len(columns) > 1 for columns in self.pools.folded)
         self.submitted: dict[int, int] = {}
         self._came: Int64s = np.zeros(size, np.int64)
@@ -66,6 +80,16 @@ class Standing:
         self._lists: dict[int, Rows] = {}
         self._saved = state.journal.saved
         self._take_all()
+        residents = state.residents
+        here = np.flatnonzero(residents.count[: residents.size] > 0)
+        self._stood: tuple[Rows, Rows] | None = (
+            residents.work[here].astype(np.intp),
+            residents.node[here].astype(np.intp),
+        )
+        works, nodes = self._stood
+        held = state.work.state[works] == RESERVED
+        self.reserved = _nodes_by_row(works[held], nodes[held])
+        """Nodes of those who have room held and wait for it."""
 
     # -- all at once -----------------------------------------------------------------------------------------------
 
@@ -88,12 +112,13 @@ class Standing:
         ]
         self.operation[known] = np.array(own, np.intp)[which] if own else NONE
         numbers.enter_listed()
-        self._grow()
+        usage, waiting, counts = (np.zeros((len(numbers), one.shape[1]), np.int64) for one in self._tables)
+        self._tables = [usage, waiting, counts]
         self.several = {*known[work.members[known] > 1].tolist(), *state.parts}
         self.kind[known] = self._kinds(known)
         self.amount[known] = self._amounts(known)
         self.pending = len(state.pending)
-        for kind, table in ((HOLDS, self.usage), (WAITS, self.waiting)):
+        for kind, table in ((HOLDS, usage), (WAITS, waiting)):
             rows = known[self.kind[known] == kind]
             np.add.at(table, self.operation[rows], self.amount[rows])
             by_operation = self._split(rows)
@@ -101,10 +126,11 @@ class Standing:
                 self._holders = by_operation
             else:
                 self.waiters = {operation: set(own) for operation, own in by_operation.items()}
-        kinds = self.counts.shape[1]
+        kinds = counts.shape[1]
         each = np.bincount(self.operation[known] * kinds + self.kind[known], minlength=len(numbers) * kinds)
-        self.counts[:] = each.reshape(-1, kinds)
-        self.alive = int(np.count_nonzero(self.counts[:, HOLDS] + self.counts[:, WAITS]))
+        counts[:] = each.reshape(-1, kinds)
+        self.uses, self.wants, self.tally = usage.tolist(), waiting.tolist(), counts.tolist()
+        self.alive = int(np.count_nonzero(counts[:, HOLDS] + counts[:, WAITS]))
         first = np.full(len(numbers), NO_TIME)
         self._came[known] = work.submitted[known]
         np.minimum.at(first, self.operation[known], work.submitted[known])
@@ -168,24 +194,36 @@ class Standing:
             found[waits & np.isin(rows, asked)] = WAITS
         return found
 
-    def _kind(self, row: int) -> int:
-        code = int(self.state.work.state[row])
-        if RESERVED <= code <= CHECKPOINTING:
-            return HOLDS
-        if code == PREEMPTING:
-            return LEAVES
-        return WAITS if row in self.state.pending else IDLE
+    @property
+    def usage(self) -> Int64s:
+        """What operations use. To look at, not to change."""
+        return self._written()[0]
 
-    def _grow(self) -> None:
-        """Rows for operations and workloads that came; room for as many again, so that it is seldom done."""
-        size, known = len(self.operations), len(self.usage)
-        if size > known:
-            if size > len(self._room[0]):
-                self._room = [np.concatenate((one, np.zeros((size, one.shape[1]), np.int64))) for one in self._room]
-            self.usage, self.waiting, self.counts = (one[:size] for one in self._room)
+    @property
+    def waiting(self) -> Int64s:
+        """What operations wait for."""
+        return self._written()[1]
+
+    @property
+    def counts(self) -> Int64s:
+        """How many workloads of each operation are of each kind."""
+        return self._written()[2]
+
+    def _written(self) -> list[Int64s]:
+        """The tables as things stand; room for as many again, so that it is seldom made."""
+        size = len(self.tally)
+        if size > len(self._tables[0]):
+            more = 2 * size - len(self._tables[0])
+            self._tables = [np.concatenate((one, np.zeros((more, one.shape[1]), np.int64))) for one in self._tables]
+        if self._unwritten:
+            rows = list(self._unwritten)
+            for table, lists in zip(self._tables, (self.uses, self.wants, self.tally), strict=True):
+                table[rows] = [lists[row] for row in rows]
+            self._unwritten.clear()
+        return [one[:size] for one in self._tables]
 
     def _grow_rows(self) -> None:
-        more = self.state.work.size - len(self.kind)
+        more = len(self.state.work_names) - len(self.kind)
         if more > 0:
             more += len(self.kind)
             self.operation = np.concatenate((self.operation, np.full(more, NONE, np.intp)))
@@ -200,14 +238,17 @@ class Standing:
         """Catch up with what happened: the operations it touched; none, if everything must be read anew."""
         state, journal = self.state, self.state.journal
         self.came |= self.newcomers()
-        if journal.reshaped != self.reshaped or not journal.follows or read_pools(state) is not self.pools:
+        if journal.reshaped != self.reshaped or not journal.follows:
             return None
         rows = self.moved = {row if row >= 0 else ~row for row in journal.rows}
         journal.rows.clear()
         self._grow_rows()
+        if self._stood is not None:
+            self._stands, self._stood = _nodes_by_row(*self._stood), None
+        self.nodes = set()
         touched: set[int] = set()
         for row in rows:
-            touched |= self._move(row)
+            self._move(row, touched)
         if len(self.operations) > SMALL + 2 * (self.alive + len(state.static.apps)):
             return None  # most of them ended
         return touched if self.pending == len(state.pending) else None
@@ -225,56 +266,97 @@ class Standing:
         self.came -= ended
         return found
 
-    def _move(self, row: int) -> set[int]:
-        """What this row counts for, as it stands now."""
-        work = self.state.work
-        before = int(self.operation[row])
+    def _move(self, row: int, touched: set[int]) -> None:
+        """What this row counts for, as it stands now; `touched` learns whose it is and was."""
+        state = self.state
+        before = self.operation.item(row)
         if before != NONE:
-            self._count(row, before, int(self.kind[row]), -1)
-        if work.state[row] == GONE:
+            self._count(row, before, self.kind.item(row), -1)
+            touched.add(before)
+        self.nodes.update(self._stands.pop(row, ()))
+        self.reserved.pop(row, None)
+        if not state.work_names[row]:
             self.several.discard(row)
             self.operation[row], self.kind[row] = NONE, IDLE
-            self._begin(before, int(self._came[row]))
-            return {before} - {NONE}
-        if work.members[row] > 1 or row in self.state.parts:
-            self.several.add(row)
+            self._begin(before, self._came.item(row))
+            return
+        record = state.records.get(row)
+        if record is None:
+            pool, app, several = self._read(row)
+            amount = None  # that of somebody who waits may be another
+            code, submitted = state.work.state.item(row), state.work.submitted.item(row)
+            nodes = tuple([state.residents.node.item(resident) for resident in state.residents_of(row)])
         else:
-            self.several.discard(row)
-        pool = self.pools.pool_of(int(work.queue[row]), int(work.partition[row]))
-        app = self.state.apps.name(int(work.app[row])) or self.state.work_names[row]
-        now = self.operations.number(pool, app)
-        self._grow()
-        self.operation[row], self.kind[row] = now, self._kind(row)
-        self.amount[row] = self._amount(row)
-        self._count(row, now, int(self.kind[row]), 1)
-        was, self._came[row] = int(self._came[row]), work.submitted[row]
-        if before != now or was != self._came[row]:
+            shared = self._moulds.get(record.mould)
+            if shared is None:
+                if len(self._moulds) >= MOST_MOULDS:
+                    self._moulds.clear()
+                shared = self._moulds[record.mould] = (*self._read(row), self._amount(row).tolist())
+            pool, app, several, amount = shared
+            code, submitted, nodes = record.code, record.submitted, record.nodes
+        if code >= RESERVED:
+            kind = LEAVES if code == PREEMPTING else HOLDS
+            self._stands[row] = nodes
+            self.nodes.update(nodes)
+            if code == RESERVED:
+                self.reserved[row] = nodes
+        else:
+            kind = WAITS if row in state.pending else IDLE
+        self.several.add(row) if several else self.several.discard(row)
+        now = self.operations.number(pool, state.work_names[row] if app is None else app)
+        if now == len(self.tally):
+            self.uses.append([0] * self.amount.shape[1])
+            self.wants.append([0] * self.amount.shape[1])
+            self.tally.append([0, 0, 0, 0])
+        self.operation[row], self.kind[row] = now, kind
+        self.amount[row] = self._amount(row) if amount is None else amount
+        self._count(row, now, kind, 1)
+        touched.add(now)
+        was, self._came[row] = self._came.item(row), submitted
+        if before != now or was != submitted:
             self._begin(before, was)
-        self.submitted[now] = min(self.submitted.get(now, NO_TIME), int(work.submitted[row]))
-        return {before, now} - {NONE}
+        self.submitted[now] = min(self.submitted.get(now, NO_TIME), submitted)
+
+    def _read(self, row: int) -> tuple[int, str | None, bool]:
+        """Pool and app of a workload by its columns, and whether it has several members."""
+        state, work = self.state, self.state.work
+        pool = self.pools.pool_of(int(work.queue[row]), int(work.partition[row]))
+        several = bool(work.members[row] > 1) or row in state.parts
+        return pool, state.apps.name(int(work.app[row])), several
 
     def _begin(self, operation: int, gone: int) -> None:
         """An operation lost a workload that was submitted then: it starts with the first of those that are left."""
         if operation != NONE and gone <= self.submitted[operation]:
-            if not self.counts[operation].any():
+            if not any(self.tally[operation]):
                 self.submitted[operation] = NO_TIME
                 return
             left = self._came[self.operation == operation]
             self.submitted[operation] = int(left.min(initial=NO_TIME))
 
     def _count(self, row: int, operation: int, kind: int, sign: int) -> None:
-        counts = self.counts[operation]
-        _, holds, waits, _ = counts.tolist()
+        counts = self.tally[operation]
+        self._unwritten.add(operation)
+        alive = bool(counts[HOLDS] or counts[WAITS])
+        counts[kind] += sign
         if kind == HOLDS:
-            self.usage[operation] += sign * self.amount[row]
+            self.uses[operation] = self._sum(self.uses[operation], row, sign)
             others = self._holders.setdefault(operation, [])
             others.append(row) if sign > 0 else others.remove(row)
             self._lists.pop(operation, None)
         elif kind == WAITS:
-            self.waiting[operation] += sign * self.amount[row]
+            self.wants[operation] = self._sum(self.wants[operation], row, sign)
             self.pending += sign
             others_wait = self.waiters.setdefault(operation, set())
             others_wait.add(row) if sign > 0 else others_wait.discard(row)
-        counts[kind] += sign
-        if kind in (HOLDS, WAITS):
-            self.alive += (holds + waits + sign > 0) - (holds + waits > 0)
+        self.alive += bool(counts[HOLDS] or counts[WAITS]) - alive
+
+    def _sum(self, sums: list[int], row: int, sign: int) -> list[int]:
+        """Whoever looked at these sums before may keep them, so that others take their place."""
+        return [one + sign * more for one, more in zip(sums, self.amount[row].tolist(), strict=True)]
+
+
+def _nodes_by_row(works: Rows, nodes: Rows) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {}
+    for row, node in zip(works.tolist(), nodes.tolist(), strict=True):
+        found[row] = (*found.get(row, ()), node)
+    return found

@@ -19,8 +19,8 @@ Kind = tuple[Need, bool, int]
 
 
 MANY = 2**20
-MANY_NODES, MANY_NEEDS = 64, 64
-"""When more of them change, or are asked about, it is worked out anew where somebody fits."""
+MANY_NEEDS = 64
+"""When more of them are asked about, it is worked out anew where somebody fits."""
 
 
 class Alike:
@@ -29,7 +29,7 @@ class Alike:
     __slots__ = ("need", "order", "rows")
 
     def __init__(self, need: Need) -> None:
-        self.need = need
+        self.need = [(column, amount) for column, amount in enumerate(need) if amount > 0]
         self.rows: set[int] = set()
         self.order: list[tuple[str, int, int]] = []
         """Operation by name and number, and row."""
@@ -38,34 +38,42 @@ class Alike:
 class Fitting:
     """Nodes that have as much as each of some needs, kept as what they have changes."""
 
-    def __init__(self) -> None:
-        self.room: Int64s = np.zeros((0, 0), np.int64)
-        self._fit: dict[Need, Bools] = {}
+    def __init__(self, room: Int64s) -> None:
+        """`room`: what nodes have now, by column and node."""
+        self._room = room.copy()
+        self._fit: dict[Need, tuple[Bools, list[int]]] = {}
+        """Nodes by need, and how many they are."""
 
-    def look(self, room: Int64s) -> None:
-        """This is what nodes have now."""
-        before, self.room = self.room, room
-        if room.shape != before.shape:
-            self._fit.clear()
-        elif self._fit:
-            changed = _columns(room != before)
-            if len(changed) > MANY_NODES:
-                self._fit.clear()
-            amounts = room[:, changed].T.tolist() if self._fit else []
-            for need, fit in self._fit.items():
-                for node, has in zip(changed, amounts, strict=True):
-                    fit[node] = all(a <= b for a, b in zip(need, has, strict=True) if a > 0)
+    def put(self, node: int, has: list[int]) -> None:
+        """This node has so much now."""
+        self._room[:, node] = has
+        for need, (fit, count) in self._fit.items():
+            enough = True
+            for most, least in zip(has, need, strict=True):
+                if most < least and least > 0:
+                    enough = False
+                    break
+            if enough != fit.item(node):
+                fit[node] = enough
+                count[0] += 1 if enough else -1
 
     def nodes(self, need: Need) -> Bools:
         """Those that have so much. To look at, not to change."""
+        return self._known(need)[0]
+
+    def any(self, need: Need) -> bool:
+        """Whether there are any."""
+        return self._known(need)[1][0] > 0
+
+    def _known(self, need: Need) -> tuple[Bools, list[int]]:
         found = self._fit.get(need)
         if found is None:
             if len(self._fit) >= MANY_NEEDS:
                 self._fit.clear()
             columns = [column for column, amount in enumerate(need) if amount > 0]
             least = np.array([need[column] for column in columns], np.int64)
-            enough: Bools = np.all(self.room[columns] >= least[:, None], axis=0)
-            found = self._fit[need] = enough
+            enough: Bools = np.all(self._room[columns] >= least[:, None], axis=0)
+            found = self._fit[need] = enough, [int(np.count_nonzero(enough))]
         return found
 
 
@@ -93,17 +101,20 @@ class StartCandidates:
         self._asking: set[int] = set()
         self._fresh: set[int] = set()
         """Those that have not been asked for on every node."""
-        self.fitting = Fitting()
+        self._room = update.room
+        self.fitting = Fitting(self._room.free)
         """Where those who wait fit where nobody must go."""
-        self._reach = Fitting()
+        self._reach = Fitting(self._room.free)
         """The same with what could be taken."""
-        self._looked: tuple[int, int] | None = None
-        """Version and time of the state by which that is known."""
+        self._unlooked: set[int] = set()
+        """Nodes on which that changed since."""
         self._wanting: dict[Need, set[int]] = {}
         """Who may preempt, by what they need."""
-        self._free: Int64s = np.zeros((0, 0), np.int64)
+        self._free: Int64s = self._room.free.copy()
         """What was free on nodes when all of them were gone through, less what was to start there."""
-        self._held: Bools = np.zeros(0, np.bool_)
+        self._changed: set[int] = set()
+        """Nodes on which that may be another than what is free now."""
+        self._held: Bools | None = None
         self._grown: set[int] = set()
         self._decided: set[int] = set()
         """Those that should have started since."""
@@ -119,6 +130,10 @@ class StartCandidates:
             self._drop(row)
         self._follow(update.touched)
         self.takeable.follow()
+        for node in self._room.changed:
+            self.fitting.put(node, self._room.free[:, node].tolist())
+        self._changed |= self._room.changed
+        self._unlooked |= self._room.changed
 
     def _follow(self, touched: Iterable[int]) -> None:
         update = self.update
@@ -136,13 +151,18 @@ class StartCandidates:
 
     def _add(self, row: int, number: int) -> None:
         state, pool = self.update.state, self.update.operations.pool[number]
-        if row in state.parts:
-            need: Need = tuple(np.sum(state.members_of(row), axis=0).tolist())
+        record = state.records.get(row)
+        if record is None:
+            kind = self._kind_in_columns(row, number)
         else:
-            members = int(state.work.members[row])
-            need = tuple([one * members for one in state.work.need[:, row].tolist()])
+            mould = record.mould
+            counts = [0] * len(state.units)
+            for column, count in mould.need:
+                counts[column] = count * mould.members
+            odd = mould.placement != ANY or self._is_odd(row, number)
+            kind = tuple(counts), mould.preempts, row if odd else NONE
+        need = kind[0]
         self._drop(row)
-        kind = need, bool(state.work.preempts[row]), row if self._is_odd(row, number) else NONE
         self.known[row] = number, pool, kind
         self._of.setdefault(number, set()).add(row)
         alike = self._alike.setdefault(pool, {}).setdefault(kind, Alike(need))
@@ -150,19 +170,32 @@ class StartCandidates:
         insort(alike.order, (self.update.operations.names[number], number, row))
         self._fresh.add(row)
 
-    def _is_odd(self, row: int, number: int) -> bool:
-        """Whether more than its need says where it may start, or when."""
+    def _kind_in_columns(self, row: int, number: int) -> Kind:
         state, work = self.update.state, self.update.state.work
-        return (
+        if row in state.parts:
+            need: Need = tuple(np.sum(state.members_of(row), axis=0).tolist())
+        else:
+            members = int(work.members[row])
+            need = tuple([one * members for one in work.need[:, row].tolist()])
+        odd = (
             row in state.parts
             or row in state.constraints
             or row in state.odd_requests
             or work.required_node[row] != NONE
             or work.placement[row] != ANY
-            or bool(state.static.policies)
+            or self._is_odd(row, number)
+        )
+        return need, bool(work.preempts[row]), row if odd else NONE
+
+    def _is_odd(self, row: int, number: int) -> bool:
+        """Whether more than its need says where it may start, or when; of what no entry of a plain kind has, nothing is
+        asked here."""
+        state = self.update.state
+        return (
+            bool(state.static.policies)
             or bool(state.units.flavored)
             or self.update.operations.settings[number].tag_filter is not None
-            or not self.update.standing.amount[row].any()
+            or not any(self.update.standing.amount[row].tolist())
         )
 
     def _drop(self, row: int) -> None:
@@ -192,22 +225,22 @@ class StartCandidates:
         self._look_around()
         found: Bools | None = None
         for need in self._wanting:
-            fits = self._reach.nodes(need)
-            if found is None:
-                found = fits.copy()
-            else:
-                found |= fits
-        if found is not None:
-            found &= ~held
+            if self._reach.any(need):
+                fits = self._reach.nodes(need)
+                found = fits if found is None else found | fits
+        if found is not None and self.update.standing.reserved:
+            found = found & ~held
         return found if found is not None and found.any() else None
 
     def _look_around(self) -> None:
-        state = self.update.state
-        if self._looked == (state.version, state.now):
-            return
-        self._looked = state.version, state.now
-        nodes = state.nodes
-        self._reach.look(nodes.free[:, : nodes.size] + self.takeable.amounts())
+        takeable, changed = self.takeable, self._unlooked
+        takeable.look()
+        changed |= takeable.changed
+        for node in changed:
+            has, more = self._room.free[:, node].tolist(), takeable.amounts.get(node)
+            self._reach.put(node, has if more is None else [a + b for a, b in zip(has, more, strict=True)])
+        takeable.changed.clear()
+        changed.clear()
 
     def wakes_at(self, now: int) -> int | None:
         """When the next operation starves to some effect: where it fits nowhere with all that could be taken, only
@@ -226,7 +259,7 @@ class StartCandidates:
         if update.standing.holders(number) or update.timeouts(number)[1] is not None or number not in self._of:
             return True
         kinds = {self.known[row][2][:2] for row in self._of[number]}
-        return any(preempts and bool(self._reach.nodes(need).any()) for need, preempts in kinds)
+        return any(preempts and self._reach.any(need) for need, preempts in kinds)
 
     def _who_may(self) -> dict[Need, set[int]]:
         update = self.update
@@ -246,30 +279,34 @@ class StartCandidates:
 
     def might_start(self, held: Bools, may_try: Bools | None) -> set[int]:
         """Those that might start where they fit, or by preemption on nodes that may try to."""
-        state = self.update.state
-        free = state.nodes.free[:, : state.nodes.size].copy()
-        self.fitting.look(free)
-        if self.everybody or free.shape != self._free.shape or self._decided & state.pending:
+        state, free = self.update.state, self._room.free
+        if self.everybody or self._decided & state.pending:
             found = set(self.known)
             self._grown = set(range(free.shape[1]))
         else:
-            self._grown.update(_columns(free > self._free))
-            if self._held.any():
+            for node in self._changed:
+                now, before = free[:, node].tolist(), self._free[:, node].tolist()
+                if any(a > b for a, b in zip(now, before, strict=True)):
+                    self._grown.add(node)
+            if self._held is not None:
                 self._grown.update(np.flatnonzero(self._held & ~held).tolist())
-            found = self._that_fit(free)
-        self._free, self._held = free, held
+            found = self._that_fit()
+        for node in self._changed:
+            self._free[:, node] = free[:, node]
+        self._changed.clear()
+        self._held = held if state.between else None
         if may_try is not None:
             found |= self._by_preemption(may_try)
         self._shared = None
         return found
 
-    def _that_fit(self, free: Int64s) -> set[int]:
+    def _that_fit(self) -> set[int]:
         found: set[int] = set()
         for row in self._fresh:
-            if self.fitting.nodes(self.known[row][2][0]).any():
+            if self.fitting.any(self.known[row][2][0]):
                 found.add(row)
         if self._grown:
-            room = free[:, list(self._grown)].T.tolist()
+            room = self._room.free[:, list(self._grown)].T.tolist()
             for kinds in self._alike.values():
                 for alike in kinds.values():
                     found |= self._first(alike, _places(alike.need, room))
@@ -311,34 +348,45 @@ class StartCandidates:
                 found.update(row for row in rows if self.known[row][1] not in raised)
         return found
 
+    def with_victims(self, nodes: Bools) -> Bools | None:
+        """Those of these nodes on which somebody could be taken; none, if that is nowhere.
+
+        On the others a preemptive stage finds nothing to do: without victims it starts whom the node has room for, and
+        all of these that may start did so just before.
+        """
+        found = np.zeros_like(nodes)
+        for node in self.takeable.amounts:
+            found[node] = nodes[node]
+        return found if found.any() else None
+
     def starts(self, row: int, node: int) -> None:
         """The cycle decided that this one starts there, without booking it."""
         self._free[:, node] -= self.known[row][2][0]
+        self._changed.add(node)
 
-    def passed(self, started: set[int], *, complete: bool) -> None:
-        """The cycle decided that these start, as booked now, and went through all nodes, or not."""
+    def passed(self, started: set[int], booked: set[int], *, complete: bool) -> None:
+        """The cycle decided that these start, as it `booked` on some nodes, and went through all nodes, or not."""
         self._decided = started
-        nodes = self.update.state.nodes
-        self._free = np.minimum(self._free, nodes.free[:, : nodes.size])
+        for node in booked:
+            self._free[:, node] = np.minimum(self._free[:, node], self.update.state.nodes.free[:, node])
+        self._changed |= booked
         if complete:
             self._fresh.clear()
             self._grown = set()
             self.everybody = False
 
 
-def _columns(found: Bools) -> list[int]:
-    """The columns of a table in which something is true."""
-    places = found.ravel().nonzero()[0].tolist()
-    return sorted({place % found.shape[1] for place in places}) if places else places
-
-
-def _places(need: Need, nodes: list[list[int]]) -> int:
+def _places(need: list[tuple[int, int]], nodes: list[list[int]]) -> int:
     """How many times so much fits the nodes in all, which have so much free."""
     found = 0
     for free in nodes:
-        found += max(
-            0, min([one // amount for one, amount in zip(free, need, strict=True) if amount > 0], default=MANY)
-        )
+        times = MANY
+        for column, amount in need:
+            fits = free[column] // amount
+            if fits < times:
+                times = fits
+        if times > 0:
+            found += times
     return found
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from cede.doctrines.parts.starter import ROOT, Outline, Starter
+from cede.doctrines.parts.starter import ROOT, Outline, Starter, in_seconds
+from cede.doctrines.ytsaurus.options import TreeSettings
 from cede.model.quantities import NANO, format_quantity
+from cede.model.times import SECOND
 
 OPERATIONS = 10_000
 """How many operations a pool may have and run. A job of a trace is an operation; a pool's own default, 50, is meant for
 operations of thousands of jobs each."""
 TREE = 50_000
+TIMEOUTS = ("allocation_preemption_timeout", "allocation_graceful_preemption_timeout")
+LEAVING = 30 * SECOND
+"""What an allocation has left to end when its checkpoint is written."""
 
 
 def starter(outline: Outline, _edition: str) -> Starter:
@@ -19,11 +24,17 @@ def starter(outline: Outline, _edition: str) -> Starter:
 
     Operations starve for themselves alone. By default a pool that starves lends its right to preempt to all that wait
     in it: while its first operation fits nowhere, two others that have no share take the same room from each other, at
-    every turn, for as long as that lasts. Here an operation has one allocation, so that one that starves for itself has
-    a share, and keeps what it takes.
+    every turn, for as long as that lasts. Here most operations have one allocation, so that one that starves for itself
+    has a share, and keeps what it takes.
+
+    Whoever is preempted has time to save its work and to leave: one that is aborted while it saves, every time, gets
+    nowhere and is given up.
     """
     main = outline.main
     settings: dict[str, Any] = {} if main is None else {"main_resource": main}
+    if outline.longest_save:
+        within = outline.longest_save + LEAVING
+        settings |= {name: in_seconds(within) for name in TIMEOUTS if within > TreeSettings.model_fields[name].default}
     settings |= {
         "scheduling_preemption_priority_scope": "operation_only",
         "max_running_operation_count": TREE,

@@ -22,6 +22,7 @@ from cede.doctrines.ytsaurus.guarantees import (
     weights_of,
 )
 from cede.doctrines.ytsaurus.integral import Integrals
+from cede.doctrines.ytsaurus.node_room import FreeRoom
 from cede.doctrines.ytsaurus.operation_columns import COLUMNS, OperationColumns
 from cede.doctrines.ytsaurus.plenty import Plenty
 from cede.doctrines.ytsaurus.running import RunningOperations, fifo_order, memory_sizes, slots_in_fifo
@@ -29,6 +30,7 @@ from cede.doctrines.ytsaurus.standing import WAITS, Standing
 from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
 from cede.model.quantities import NANO
 from cede.state.columns import UNLIMITED, Bools, Int8s, Int64s, Rows
+from cede.state.moulds import Mould
 from cede.state.state import State
 
 BLOCK = 2**20
@@ -95,6 +97,7 @@ class Update:
         """Whether the shares of this update are those of `fifo`."""
         self.touched: set[int] = set()
         """Operations that something happened to since the update before."""
+        self._room: FreeRoom | None = None
         self._low: set[int] | None = None
         """Pools below their share by the update before, if that was by sums."""
         self.op_clocks = Timers(memory)
@@ -112,6 +115,8 @@ class Update:
         """What a node must have left to be worth a look, by column, if no workload changes that."""
         self.possible: set[Hashable] = set()
         """Kinds of workloads that were found to be able to run some time, as `Waits` describes them."""
+        self.likes: dict[Mould, Hashable] = {}
+        """How `Waits` describes those that are cast in one mould."""
         self.promises = any(pool.promised for pool in self.pools.settings)
         self.short: set[int] | None = None
         """Operations below their share, where that follows from sums."""
@@ -148,6 +153,8 @@ class Update:
         self._again |= touched
         self.plenty.follow(touched)
         self.touched = touched
+        if self._room is not None:
+            self._room.follow(self.standing.nodes)
         self._priority = self._schedulable = None
         if "op_fair" in self.__dict__:
             for name in SHARES:
@@ -163,6 +170,13 @@ class Update:
             self._judge_by_sums(*below)
         memory.updated = self.state.now
         self.version = self.state.version
+
+    @property
+    def room(self) -> FreeRoom:
+        """What is free on nodes, as the cycle found it. Whoever asks for it first does so before the cycle books."""
+        if self._room is None:
+            self._room = FreeRoom(self.state)
+        return self._room
 
     def operation_limits(self) -> dict[int, Int64s]:
         """What operations with limits of their own may use, in counts. To look at, not to change."""
@@ -379,7 +393,7 @@ class Update:
     def timeouts(self, operation: int) -> tuple[float, float | None]:
         """How long this one is below its share until it starves, and starves aggressively, if it may."""
         tree = self.pools.tree
-        part = min(1.0, int(self.standing.counts[operation, WAITS]) / tree.timeout_coefficient)
+        part = min(1.0, self.standing.tally[operation][WAITS] / tree.timeout_coefficient)
         hard = self.pools.settings[self.operations.pool[operation]].aggressive_starvation
         timeout = float(self.operations.settings[operation].timeout)
         return timeout * part, tree.aggressive_timeout * part if hard else None

@@ -32,6 +32,7 @@ from cede.doctrines.ytsaurus.here import (
     others_on,
     shield_of,
 )
+from cede.doctrines.ytsaurus.standing import MOST_MOULDS
 from cede.doctrines.ytsaurus.update import Update
 from cede.doctrines.ytsaurus.words import (
     clock_of,
@@ -61,16 +62,24 @@ def barred(state: State, asks: Asks) -> list[int]:
 
 
 def _like(update: Update, row: int) -> Hashable:
-    """All that is asked here of a plain workload; none of one that is more than that."""
-    state, work = update.state, update.state.work
-    if state.static.policies or row in state.constraints or row in state.parts or row in state.odd_requests:
-        return None
+    """All that is asked here of a plain workload; none of one that is more than that. It is the same for all that are
+    cast in one mould."""
+    state = update.state
     operation = int(update.standing.operation[row])
-    if operation in update.operations.limited or work.required_node[row] != NONE:
+    if state.static.policies or operation in update.operations.limited:
         return None
-    pool = update.operations.pool[operation]
-    where = pool, int(work.partition[row]), int(work.tenant[row]), int(work.placement[row])
-    return *where, int(work.members[row]), work.need[:, row].tobytes(), work.usage[:, row].tobytes()
+    record = state.records.get(row)
+    found: Hashable = None if record is None else update.likes.get(record.mould)
+    if found is None and not (row in state.constraints or row in state.parts or row in state.odd_requests):
+        work = state.work
+        if work.required_node[row] == NONE:
+            where = int(work.partition[row]), int(work.tenant[row]), int(work.placement[row]), int(work.members[row])
+            found = update.operations.pool[operation], where, work.need[:, row].tobytes(), work.usage[:, row].tobytes()
+            if record is not None:
+                if len(update.likes) >= MOST_MOULDS:
+                    update.likes.clear()
+                update.likes[record.mould] = found
+    return found
 
 
 def may_run(update: Update, row: int) -> bool:
