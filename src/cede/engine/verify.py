@@ -36,7 +36,9 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or (doctrine.usable is not None and _restricted(state, doctrine.usable, plan))
     if not apart and _signed(plan, doctrine, choice_of(state).edition) and _has_room(state, plan, whole=whole):
-        if not state.static.flavored_quota and not any([made.victims for made in plan.decisions]):  # noqa: C419
+        # Starts where nothing leaves and nothing is held break no promise of any edition that has no quota by flavor.
+        plain = not (state.between or state.static.flavored_quota)
+        if plain and not any([made.victims for made in plan.decisions]):  # noqa: C419
             return []
         audit = _audit(state, doctrine, plan, whole=whole)
         return [f"{made.workload}: {objection}" for made in plan.decisions for objection in audit(made)]
