@@ -100,7 +100,7 @@ def test_what_a_run_refuses_is_not_counted_in_its_favour(case: Case, capsys: Cap
     assert rows["refused"][1] > 0
     assert rows["refused_share"][1] == pytest.approx(limited["undone"]) != 0
     assert rows["compared"][0] == rows["jobs"][0], "who is not judged narrows nobody's jobs"
-    assert "Not judged, for it refused" in found["judgement"]["verdicts"][1]["sentence"]
+    assert "Not judged: it refused" in found["judgement"]["verdicts"][1]["sentence"]
 
 
 def test_without_contention_nothing_is_ranked(case: Case, capsys: Capture) -> None:
@@ -218,6 +218,21 @@ def test_what_cannot_be_compared_is_named_before_anything_runs(
     assert ran.code == 2
     assert says in ran.err
     assert contents(Path()) == before
+
+
+def test_a_target_of_nobody_is_named_for_jobs_without_priorities_too(case: Case, capsys: Capture) -> None:
+    """Who names none is counted as 0."""
+    rows = [json.loads(line) for line in Path(case[0]).read_text().splitlines()]
+    for row in rows:
+        row.pop("priority", None)
+    Path("plain.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    plain = ("plain.jsonl", case[1])
+
+    assert (
+        "--target 90: no job has this priority (there are 0)"
+        in compared(capsys, plain, *GENTLE, "--target", "90=1m").err
+    )
+    assert compared(capsys, plain, *GENTLE, "--target", "0=1m").code == 0
 
 
 def test_commas_in_brackets_belong_to_a_value(case: Case, capsys: Capture) -> None:

@@ -40,13 +40,13 @@ def test_the_group_that_pays_is_the_one_whose_jobs_pay_most_together() -> None:
     """Three jobs wait 7,000 times as long, and a thousand sixteen times as long."""
     found = judge(table([run("a", contended(10, 16_000, 700_000)), run("b", contended(20, 1_000, 100))]))
 
-    assert costs(found)["wait_mean"] == "queue crowd (1,000 jobs) waits 4.44 h at p95 (b: 0.28 h)"
+    assert costs(found)["wait_mean"] == "queue crowd (1,000 jobs) waits 4.44 h at p95 (b: 16.7 min)"
 
 
 def test_few_jobs_pay_where_nobody_else_does() -> None:
     found = judge(table([run("a", contended(10, 1_000, 700_000)), run("b", contended(20, 1_000, 100))]))
 
-    assert costs(found)["wait_mean"] == "queue corner (3 jobs) waits 8.102 d at p95 (b: 0.001 d)"
+    assert costs(found)["wait_mean"] == "queue corner (3 jobs) waits 8.10 d at p95 (b: 100 s)"
 
 
 def test_waits_of_runs_that_backfill_otherwise_are_not_for_comparing() -> None:
@@ -58,8 +58,31 @@ def test_waits_of_runs_that_backfill_otherwise_are_not_for_comparing() -> None:
     ]))  # fmt: skip
     limits = {one.label: one.not_for for one in found.verdicts}
 
-    assert limits["ytsaurus"][0] == "waits beside those of runs that backfill otherwise (off here, easy there)"
-    assert limits["kueue"][0] == "waits beside those of runs that backfill otherwise (easy here, off there)"
+    told = "comparing waits with those of variants that backfill differently"
+    assert limits["ytsaurus"][0] == f"{told} (off here, easy there)"
+    assert limits["kueue"][0] == f"{told} (easy here, off there)"
+
+
+def test_runs_with_the_same_value_share_the_first_place() -> None:
+    """None of them is ahead of the other, and neither is only as far as can be told no worse."""
+    found = judge(table([run("a", contended(10, 9, 9)), run("b", contended(10, 9, 9)), run("c", contended(20, 9, 9))]))
+    [goal] = [goal for goal in found.goals if goal.winner]
+    sentences = {one.label: one.sentence for one in found.verdicts}
+
+    assert (goal.winner, goal.equal, goal.like) == ("a", ("b",), ())
+    assert goal.sure.endswith("against the others")
+    assert sentences["a"] == sentences["b"] == "Best, with equals, on waits."
+    assert sentences["c"] == "Best on none of the goals below."
+
+
+def test_a_mean_over_seeds_is_called_one() -> None:
+    """0.2 jobs are none that anybody could name."""
+    found = judge(table([run(label, {("all", "all"): {"jobs": 9, "waited_share": 0.5, "thrashing": 0.2}})
+                         for label in "ab"]))  # fmt: skip
+
+    assert (
+        "jobs that must make progress (preempted more than 10 times: 0.2 jobs on average)" in found.verdicts[0].not_for
+    )
 
 
 def test_what_several_runs_state_alike_is_said_once() -> None:

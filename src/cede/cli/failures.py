@@ -45,15 +45,13 @@ def _exit_code(run: Callable[[], object]) -> int:
         _say("\n".join(_problems(error)))
         return WRONG_INPUT
     except CedeError as error:
+        _trace()
         _say(f"error: {printable(str(error))}")
         return WRONG_INPUT
     except OSError:
         raise
     except Exception as error:
-        if os.environ.get("CEDE_DEBUG") == "1":
-            import traceback
-
-            traceback.print_exc()
+        _trace()
         _say(_internal(error))
         return INTERNAL_ERROR
     return 0
@@ -89,6 +87,14 @@ def _problems(error: InputError) -> Iterator[str]:
     yield from (f"  {problem}" for problem in problems[:most])
     if len(problems) > most:
         yield f"  and {len(problems) - most} more (CEDE_ALL_ERRORS=1 lists them all)"
+
+
+def _trace() -> None:
+    """Where the error at hand was raised, if somebody wants to know."""
+    if os.environ.get("CEDE_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exc()
 
 
 def _internal(error: Exception) -> str:

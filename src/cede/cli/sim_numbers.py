@@ -27,19 +27,21 @@ class Scale:
 
 
 def scale_of(values: Sequence[float | None], unit: str) -> Scale:
-    """One scale for numbers that are read side by side."""
-    most = max((abs(value) for value in values if value is not None), default=0.0)
+    """One scale for numbers that are read side by side: the middle one decides, so that one that is a thousand times as
+    large does not make nothing of the others."""
+    sizes = sorted(abs(value) for value in values if value)
+    middle = sizes[len(sizes) // 2] if sizes else 0.0
     if unit == "s":
-        size, unit = next((one for one in reversed(TIMES) if most >= TURNS * one[0]), TIMES[0])
-        return Scale(size, unit, _decimals(most / size))
+        size, unit = next((one for one in reversed(TIMES) if middle >= TURNS * one[0]), TIMES[0])
+        return Scale(size, unit, _decimals(middle / size))
     if unit in COUNTS:
         whole = all(value is None or value == int(value) for value in values)
-        return Scale(1.0, "", 0 if whole else _decimals(most))
+        return Scale(1.0, "", 0 if whole else _decimals(middle))
     if unit == "money":
-        return Scale(1.0, "", _decimals(most))
+        return Scale(1.0, "", _decimals(middle))
     if unit == "share":
-        return Scale(0.01, "%", _decimals(most * 100))
-    return Scale(1.0, SHORT.get(unit, unit), _decimals(most))
+        return Scale(0.01, "%", _decimals(middle * 100))
+    return Scale(1.0, SHORT.get(unit, unit), _decimals(middle))
 
 
 def shown(value: float | None, unit: str) -> str:
@@ -50,6 +52,6 @@ def shown(value: float | None, unit: str) -> str:
     return f"{scale.number(value)} {scale.unit}".rstrip()
 
 
-def _decimals(most: float) -> int:
-    """So that the largest has three digits or more; small ones keep what tells them apart."""
-    return 0 if most >= 1000 else 1 if most >= 100 else 2 if most >= 1 or not most else 3
+def _decimals(size: float) -> int:
+    """So that it has three digits or more; small ones keep what tells them apart."""
+    return 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 or not size else 3

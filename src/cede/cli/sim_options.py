@@ -152,13 +152,14 @@ def check_yard(yard: Yard, trace: Trace, cluster: Loaded) -> None:
     """An InputError if a target or a price is for what there is not: it would be counted as met, or as free."""
     from cede.model.errors import InputError, Problem, did_you_mean
 
-    ranks = set(trace.jobs["priority"].to_list()) | {one.priority for one in cluster.document.workloads}
+    # Who names no priority is counted as 0.
+    ranks = set(trace.jobs["priority"].fill_null(0).to_list()) | {w.priority or 0 for w in cluster.document.workloads}
     resources = {name for shape in trace.shapes for name in shape.requests}
     resources.update(name for node in cluster.document.nodes for name in node.capacity)
     problems = [
         Problem(f"--target {rank}", "no job has this priority", f"there are {_listed(ranks)}")
         for rank in yard.targets
-        if None not in ranks and rank not in ranks
+        if rank not in ranks
     ]
     problems += [
         Problem(

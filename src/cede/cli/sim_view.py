@@ -154,10 +154,11 @@ def _print_judgement(out: Console, judgement: Judgement) -> None:
             out.print(text(f"Not for: {'; '.join(one.not_for)}.", "dim", most=None))
     out.print()
     if judgement.goals:
-        made = table("goal", "variant", "who pays for it", "how sure")
+        made = table("if you want", "take", "who pays", "how sure")
         for goal in judgement.goals:
-            like = f" ({NEAR} {', '.join(goal.like)})" if goal.like else ""
-            who = "-" if goal.winner is None else f"{goal.winner}{like}: {goal.value}"
+            others = [f"{sign} {', '.join(runs)}" for sign, runs in (("=", goal.equal), (NEAR, goal.like)) if runs]
+            like = f" ({'; '.join(others)})" if others else ""
+            who = f"any: {goal.value}" if goal.winner is None else f"{goal.winner}{like}: {goal.value}"
             made.add_row(*(text(one, most=None) for one in (goal.title, who, goal.costs or "-", goal.sure)))
         out.print(made)
         out.print()

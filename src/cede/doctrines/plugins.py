@@ -7,13 +7,17 @@ somebody asks for it by that name, so that one that is broken harms nobody else.
 from __future__ import annotations
 
 import re
+import traceback
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.model.errors import InputError, Problem
+from cede.model.errors import CedeError, DoctrineError, InputError, Problem
 
 GROUP = "cede.doctrines"
 ATTRIBUTE = "DOCTRINE"
@@ -61,10 +65,12 @@ def place_of(name: str) -> str:
     return _place(_installed()[name][0])
 
 
-def checked(found: object, place: str) -> Doctrine:
-    """The doctrine that this is, or that this module has; an InputError says what is wrong with it."""
+def checked(found: object, place: str, file: str | None = None) -> Doctrine:
+    """The doctrine that this is, or that this module has; an InputError says what is wrong with it. What it raises
+    later names it, and the line of its `file`."""
     what = "it"
     if isinstance(found, ModuleType):
+        file = found.__file__
         if not hasattr(found, ATTRIBUTE):
             raise _wrong(place, f"has no {ATTRIBUTE}", f"end it with `{ATTRIBUTE} = ...`")
         found, what = getattr(found, ATTRIBUTE), ATTRIBUTE
@@ -80,8 +86,52 @@ def checked(found: object, place: str) -> Doctrine:
     for edition in found.editions:
         if not _EDITION.fullmatch(edition):
             raise _wrong(place, f"{edition!r} is no name of an edition")
+    calls: dict[str, Any] = {
+        part: _blamed(call, f"the doctrine {name} ({place})", file)
+        for part in ("decide", "fate", "audit", "lint", "question", "shares")
+        if (call := getattr(found, part)) is not None
+    }
     # Its models may be called like somebody else's, and the schema tells models by their names.
-    return replace(found, dialect=replace(found.dialect, described=False))
+    return replace(found, dialect=replace(found.dialect, described=False), **calls)
+
+
+def said(error: BaseException, file: str | None) -> str:
+    """What went wrong, with the line of this file that it happened in."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == file:
+            line = frame.lineno
+    where = "" if line is None else f"line {line}: "
+    what = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{where}{type(error).__name__}{f': {what}' if what else ''}"
+
+
+def _blamed(call: Callable[..., Any], whose: str, file: str | None) -> Callable[..., Any]:
+    """The same call; what it raises, or what it gives raises when it is used, is told of as a fault of the doctrine."""
+
+    def fault(error: Exception) -> DoctrineError:
+        return DoctrineError(f"{whose} failed: {said(error, file)} (CEDE_DEBUG=1 shows where)")
+
+    def followed(steps: Generator[Any, None, None]) -> Iterator[Any]:
+        try:
+            yield from steps
+        except CedeError:
+            raise
+        except Exception as error:
+            raise fault(error) from error
+
+    def made(*given: Any) -> Any:
+        try:
+            found = call(*given)
+        except CedeError:
+            raise
+        except Exception as error:
+            raise fault(error) from error
+        if isinstance(found, Generator):
+            return followed(found)
+        return _blamed(found, whose, file) if callable(found) else found
+
+    return made
 
 
 @cache
@@ -104,7 +154,8 @@ def _imported(name: str) -> Doctrine:
         loaded = first.load()
     except (Exception, SystemExit) as error:  # whatever somebody else's module does
         raise _wrong(place, f"cannot be imported: {type(error).__name__}: {error}") from error
-    doctrine = checked(loaded, place)
+    spec = find_spec(first.module)
+    doctrine = checked(loaded, place, None if spec is None else spec.origin)
     if doctrine.name != name:
         raise _wrong(place, f"the entry point is called {name!r}, and its doctrine {doctrine.name!r}")
     return doctrine

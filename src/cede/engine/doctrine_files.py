@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from cede.doctrines.catalog import find, offer
 from cede.doctrines.parts.doctrine import Doctrine
-from cede.doctrines.plugins import place_of, withdraw
+from cede.doctrines.plugins import place_of, said, withdraw
 from cede.model.errors import InputError, Problem
 
 SUFFIX = ".py"
@@ -46,7 +45,7 @@ def load_doctrine(path: str | PathLike[str]) -> Doctrine:
         _loaded[home] = copy
         return find(copy.name)
     name = f"cede_doctrine_file_{len(_loaded)}_{Path(path).stem}"
-    spec = spec_from_file_location(name, path)
+    spec = spec_from_file_location(name, home)
     if spec is None or spec.loader is None:
         raise InputError([Problem(place, "is no Python file", "its name ends in .py")])
     module = module_from_spec(spec)
@@ -54,7 +53,7 @@ def load_doctrine(path: str | PathLike[str]) -> Doctrine:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # whatever the file does
-        raise InputError([Problem(place, _said(error, place))]) from error
+        raise InputError([Problem(place, said(error, home))]) from error
     found = offer(module, place, home)
     _loaded[home] = Loaded(found.name, source)
     return found
@@ -97,14 +96,3 @@ def load_files(paths: Iterable[str]) -> None:
     for path in paths:
         if path not in _loaded:
             load_doctrine(path)
-
-
-def _said(error: BaseException, place: str) -> str:
-    """What went wrong, with the line of the file it happened in."""
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    for frame in traceback.extract_tb(error.__traceback__):
-        if Path(frame.filename) == Path(place).absolute():
-            line = frame.lineno
-    where = "" if line is None else f"line {line}: "
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{where}{type(error).__name__}{f': {said}' if said else ''}"

@@ -37,6 +37,10 @@ class CedeError(Exception):
     """Anything that may be shown to a user as it stands."""
 
 
+class DoctrineError(CedeError):
+    """A doctrine that is no part of Cede failed; the cause is what it raised."""
+
+
 class InputError(CedeError, ValueError):
     """What was given cannot be used; `problems` says everything that is wrong with it."""
 

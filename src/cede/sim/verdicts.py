@@ -19,17 +19,17 @@ MOST_OF_IT = 0.9
 NOTICED = 1.1
 """A group that fares worse by less than this factor is not told of as the one that pays."""
 GOALS: tuple[tuple[str, str, str], ...] = (
-    ("wait_mean", "Everybody waits least", "waits"),
-    ("slowdown_p95", "Short jobs are not held up", "short jobs"),
-    ("steady_goodput", "Most work gets done", "throughput"),
-    ("wasted", "Least is thrown away", "waste"),
-    ("preempted_share", "Fewest jobs are interrupted", "calm"),
-    ("under_guarantee_hours", "Queues get their guarantees", "guarantees"),
-    ("target_misses", "Target waits are met", "target waits"),
-    ("cost", "Least money", "money"),
+    ("wait_mean", "Short waits for all", "waits"),
+    ("slowdown_p95", "Short jobs not held up", "short jobs"),
+    ("steady_goodput", "Most work done", "throughput"),
+    ("wasted", "Least work thrown away", "waste"),
+    ("preempted_share", "Fewest jobs interrupted", "interruptions"),
+    ("under_guarantee_hours", "Guarantees kept", "guarantees"),
+    ("target_misses", "Target waits met", "target waits"),
+    ("cost", "Lowest cost", "cost"),
 )
-"""The measure that stands for each goal, of all jobs, and what the goal is called in full and in short; before them
-comes the wait of the highest class."""
+"""The measure that stands for each goal, of all jobs; what the goal is called after "If you want", and after "Best on".
+Before them comes the wait of the highest class."""
 URGENT = "wait_p95"
 PAYS = (
     ("wait_p95", "waits {} at p95", 60.0),
@@ -49,6 +49,8 @@ class Goal:
     by: str
     group: str
     winner: str | None
+    equal: tuple[str, ...]
+    """Runs that have the same value as the winner, which only comes first among them."""
     like: tuple[str, ...]
     """Runs that chance may have put behind the winner."""
     value: str
@@ -102,6 +104,7 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
                 "by": one.by,
                 "group": one.group,
                 "run": one.winner,
+                "equal": list(one.equal),
                 "like": list(one.like),
                 "value": one.value,
                 "costs": one.costs,
@@ -149,7 +152,7 @@ def _calm(runs: Sequence[Run]) -> str | None:
 def _goals(compared: Compared) -> Iterator[Goal]:
     ranks = [row.group for row in compared.rows if row.by == "priority" and row.measure.key == URGENT]
     if len(ranks) > 1:
-        title = f"Priority {ranks[0]} starts soonest"
+        title = f"Priority {ranks[0]} to start soonest"
         yield from _goal(compared, title, f"priority {ranks[0]}", URGENT, "priority", ranks[0])
     for key, title, short in GOALS:
         yield from _goal(compared, title, short, key, "all", "all")
@@ -163,27 +166,24 @@ def _goal(compared: Compared, title: str, short: str, key: str, by: str, group: 
     known = {label: cell.value for label, cell in cells.items() if cell.value is not None}
     if not known:
         return
-    tell = _teller(row)
     first = (min if row.measure.better == "low" else max)(known, key=lambda label: known[label])
-    told = f"{row.measure.title} {tell(known[first])}"
+    told = f"{row.measure.title} {_told(known[first], row.measure.unit)}"
     if all(cell.difference is None for cell in cells.values()):
-        yield Goal(title, short, key, by, group, None, (), told, "", "no difference")
+        yield Goal(title, short, key, by, group, None, (), (), told, "", "no difference")
         return
     equal = tuple(label for label in known if label != first and cells[label].difference is None)
-    like = (*equal, *(label for label, cell in cells.items() if cell.within_noise))
-    price, sure = _price(compared, first), _sure(compared, cells, like)
-    yield Goal(title, short, key, by, group, first, like, told, price, sure)
+    like = tuple(label for label, cell in cells.items() if cell.within_noise)
+    price, sure = _price(compared, first), _sure(compared, cells, equal, like)
+    yield Goal(title, short, key, by, group, first, equal, like, told, price, sure)
 
 
-def _sure(compared: Compared, cells: dict[str, Cell], like: Sequence[str]) -> str:
+def _sure(compared: Compared, cells: dict[str, Cell], equal: Sequence[str], like: Sequence[str]) -> str:
     if compared.repeats < LEAST:
-        return (
-            f"not tested, for {'one replay tells' if compared.repeats == 1 else 'so few seeds tell'} nothing of chance"
-        )
+        return f"not tested: {'one replay says' if compared.repeats == 1 else 'so few seeds say'} nothing about chance"
     clear = [cell.chance for label, cell in cells.items() if cell.chance is not None and label not in like]
     if not clear:
-        return "chance explains it" if like else "not tested"
-    return f"p \u2264 {_p(max(clear))} against {'the others' if like else 'all others'}"
+        return "it may be chance" if like else "not tested"
+    return f"p \u2264 {_p(max(clear))} against {'the others' if equal or like else 'all others'}"
 
 
 def _price(compared: Compared, winner: str) -> str:
@@ -191,7 +191,7 @@ def _price(compared: Compared, winner: str) -> str:
     jobs are interrupted. Each of its jobs counts, by the logarithm of the factor: neither a few jobs that wait a
     thousand times as long, nor many that wait a little longer, stand for all."""
     place = next(place for place, run in enumerate(compared.runs) if run.label == winner)
-    for key, title, least in PAYS:
+    for key, words, least in PAYS:
         worst: tuple[float, str] | None = None
         for row in compared.rows:
             cell, best = row.cells[place], _best(compared, row)
@@ -203,9 +203,10 @@ def _price(compared: Compared, winner: str) -> str:
             jobs = _jobs(compared, row, place)
             weight = jobs * log(factor) if factor >= NOTICED else 0.0
             if weight > (worst[0] if worst is not None else 0.0):
-                tell = _teller(row)
                 group = f"{row.by} {row.group} ({jobs:,.0f} {'job' if jobs == 1 else 'jobs'})"
-                worst = (weight, f"{group} {title.format(tell(cell.value))} ({best[0]}: {tell(best[1])})")
+                # Each in a unit of its own: minutes beside months.
+                own, other = (_told(value, row.measure.unit) for value in (cell.value, best[1]))
+                worst = (weight, f"{group} {words.format(own)} ({best[0]}: {other})")
         if worst is not None:
             return worst[1]
     return NOBODY
@@ -234,14 +235,18 @@ def _verdict(run: Run, compared: Compared, goals: Sequence[Goal], calm: str | No
     if not run.judged:
         return Verdict(run.label, False, _unfit(run), ("comparing its waits, goodput or fairness",))
     if calm:
-        return Verdict(run.label, True, "Did all the work without anybody waiting.", ("choosing a policy",))
-    best = [goal.short for goal in goals if goal.winner == run.label]
-    like = [goal.short for goal in goals if goal.winner not in (None, run.label) and run.label in goal.like]
+        who = "hardly anybody" if _mean(run, "waited_share") else "nobody"
+        return Verdict(run.label, True, f"Did all the work, and {who} waited.", ("choosing a policy",))
     first = "Best" if compared.repeats >= LEAST else "Ahead (untested)"
-    parts = [f"{first} for {_listed(best)}"] if best else []
-    if like:
-        parts.append(f"{'no' if parts else 'No'} worse, as far as can be told, for {_listed(like)}")
-    parts = parts or ["Best for nothing below"]
+    parts: list[str] = []
+    for words, won in (
+        (f"{first} on", [goal.short for goal in goals if goal.winner == run.label and not goal.equal]),
+        (f"{first}, with equals, on", [goal.short for goal in goals if goal.equal and run.label in _best_of(goal)]),
+        ("No worse, as far as can be told, on", [goal.short for goal in goals if run.label in goal.like]),
+    ):
+        if won:
+            parts.append(f"{words[0].lower() if parts else words[0]}{words[1:]} {_listed(won)}")
+    parts = parts or ["Best on none of the goals below"]
     costs = _price(compared, run.label)
     return Verdict(
         run.label,
@@ -249,6 +254,10 @@ def _verdict(run: Run, compared: Compared, goals: Sequence[Goal], calm: str | No
         f"{'; '.join(parts)}." + ("" if costs == NOBODY else f" Who pays: {costs}."),
         tuple(_limits(run, compared)),
     )
+
+
+def _best_of(goal: Goal) -> tuple[str | None, ...]:
+    return goal.winner, *goal.equal
 
 
 def _unfit(run: Run) -> str:
@@ -264,28 +273,29 @@ def _unfit(run: Run) -> str:
         if count:
             unit = f"{first.resource}-hours"
             parts.append(f"{word} {round(count, 4):,.10g} jobs, {hours:,.0f} {unit}, {share:.1%} of the work")
-    return f"Not judged, for it {_listed(parts)}: the rest was an easier task than the others had."
+    return f"Not judged: it {_listed(parts)}, and what it did was easier than the task of the others."
 
 
 def _limits(run: Run, compared: Compared) -> Iterator[str]:
     """What the numbers of this run must not be used for."""
     others = {_way(other) for other in compared.runs if other.judged} - {_way(run)}
     if others:
-        yield f"waits beside those of runs that backfill otherwise ({_way(run)} here, {_listed(sorted(others))} there)"
+        there = _listed(sorted(others))
+        yield f"comparing waits with those of variants that backfill differently ({_way(run)} here, {there} there)"
     if compared.repeats < LEAST:
-        yield f"a ranking, for chance is not ruled out with fewer than {LEAST} seeds"
+        yield f"a ranking (fewer than {LEAST} seeds do not rule out chance)"
     groups = {group for by, group in run.results[0].values if by == "priority"}
     if len(groups) < 2:
-        yield "what it does for urgent work, for all jobs have one priority"
-    if waiting := _mean(run, "never_started"):
-        yield f"the waits of {waiting:,.10g} jobs that never started before the replay ended"
+        yield "judging urgent work (all jobs have the same priority)"
+    if _mean(run, "never_started"):
+        yield f"the waits of jobs that had not started when the replay ended ({_each(run, 'never_started', 'job')})"
     jobs, common = (_mean(run, key) for key in ("jobs", "compared"))
     if jobs and common / jobs < MOST_OF_IT:
         yield f"the {jobs - common:,.0f} jobs that not every variant finished"
-    if thrashing := _mean(run, "thrashing"):
-        yield f"a promise of progress: {thrashing:,.10g} jobs were preempted more than {MANY} times"
-    if loops := _mean(run, "loops"):
-        yield f"production as it is: workloads preempted each other in turn ({loops:,.10g} loops found)"
+    if _mean(run, "thrashing"):
+        yield f"jobs that must make progress (preempted more than {MANY} times: {_each(run, 'thrashing', 'job')})"
+    if _mean(run, "loops"):
+        yield f"production as it is (workloads preempted each other in turn: {_each(run, 'loops', 'loop')})"
 
 
 def _way(run: Run) -> str:
@@ -299,11 +309,16 @@ def _mean(run: Run, key: str) -> float:
     return round(fmean(one.value(key) or 0.0 for one in run.results), 4)
 
 
-def _teller(row: Row) -> Any:
-    """Writes numbers of this row, all in one unit."""
-    scale = scale_of(row.measure.unit, [cell.value for cell in row.cells])
-    unit = scale.unit.replace("resource", "unit") if scale.unit else ""
-    return lambda value: f"{scale.number(value)} {unit}".rstrip().replace("\u202f", ",")
+def _each(run: Run, key: str, unit: str) -> str:
+    """How many, and that it is the mean of several replays if it is."""
+    number = _mean(run, key)
+    return f"{number:,.10g} {unit if number == 1 else f'{unit}s'}" + (" on average" if len(run.results) > 1 else "")
+
+
+def _told(value: float, unit: str) -> str:
+    """A number in the unit that suits it."""
+    scale = scale_of(unit, [value])
+    return f"{scale.number(value)} {scale.unit.replace('resource', 'unit')}".rstrip().replace("\u202f", ",")
 
 
 def _p(chance: float) -> str:

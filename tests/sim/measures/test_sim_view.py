@@ -42,6 +42,15 @@ def test_numbers_side_by_side_share_a_unit() -> None:
     assert (scale.unit, scale.number(30.0), scale.number(7200.0)) == ("h", "0.01", "2.00")
 
 
+def test_one_that_is_far_off_does_not_make_nothing_of_the_others() -> None:
+    """A variant that is starved for months, beside others that wait for minutes."""
+    minutes, months = [90.0, 300.0, 600.0], 90 * 86_400.0
+    scale = scale_of([*minutes, months], "s")
+
+    assert [scale.number(one) for one in minutes] == ["1.50", "5.00", "10.00"]
+    assert (scale.unit, scale.number(months)) == ("min", "129,600.00")
+
+
 def test_one_run_fits_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 

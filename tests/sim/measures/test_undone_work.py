@@ -38,7 +38,7 @@ def test_work_that_waits_though_nothing_comes_any_more_is_undone() -> None:
     assert undone([stopped]) == 0
     told = judge(table([Run("a", "a", {}, [ended], judged=False), Run("b", "b", {}, [ended])]))
     assert told.verdicts[0].sentence.startswith(
-        "Not judged, for it left waiting for ever 2 jobs, 7 gpu-hours, 87.5% of the work:"
+        "Not judged: it left waiting for ever 2 jobs, 7 gpu-hours, 87.5% of the work, and"
     )
 
 

@@ -265,3 +265,52 @@ def test_a_server_of_no_cluster_file_is_told_to_have_one(capsys: Capture) -> Non
     err = refused(capsys, "serve", "--doctrine", "kueue").err
 
     assert err == "error: --doctrine kueue: is for a cluster file (name the file too)\n"
+
+
+MASK = "    yield PAST_MIDDLE, (walltime"
+FAULTS = {
+    "in a mask": ("plan", MASK, "    raise RuntimeError('no mask')\n" + MASK, "line {}: RuntimeError: no mask"),
+    "in lint": ("lint", "    endless = np", "    raise ValueError\n    endless = np", "line {}: ValueError"),
+    "of a wrong shape": ("plan", MASK, "    yield PAST_MIDDLE, np.zeros(99, bool)  # (", "ValueError: operands"),
+}
+
+
+@pytest.mark.parametrize(("what", "old", "new", "said"), FAULTS.values(), ids=FAULTS.keys())
+def test_what_a_doctrine_of_ones_own_raises_is_its_fault_and_not_cedes(
+    capsys: Capture, tmp_path: Path, what: str, old: str, new: str, said: str
+) -> None:
+    source = (EXAMPLES / "doctrines" / "short_first.py").read_text(encoding="utf-8")
+    mine, broken = tmp_path / "mine.py", source.replace(old, new)
+    mine.write_text(broken, encoding="utf-8")
+    raises = broken.partition("raise ")[0].count("\n") + 1
+    ran = called(capsys, what, str(EXAMPLES / "doctrines" / "cluster.yaml"), "--doctrine", str(mine))
+
+    assert old in source
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: the doctrine short-first ({mine}) failed: {said.format(raises)}")
+    assert "please report it" not in ran.err
+
+
+def test_a_fault_in_a_process_of_a_comparison_is_told_alike(capsys: Capture, tmp_path: Path) -> None:
+    source = (EXAMPLES / "doctrines" / "short_first.py").read_text(encoding="utf-8")
+    mine, replay = tmp_path / "mine.py", EXAMPLES / "replay"
+    mine.write_text(source.replace("    walltime, ran =", "    raise RuntimeError('no mask')\n    walltime, ran ="))
+    ran = called(
+        capsys, "compare", str(replay / "jobs.sacct"), "--mapping", str(replay / "mapping.yaml"), "--take", "60",
+        "--cluster", str(replay / "cluster.yaml"), "--doctrines", f"backendai,{mine}", "--no-progress", "--jobs", "2",
+    )  # fmt: skip
+
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: the doctrine short-first ({mine}) failed: line ")
+
+
+def test_sentences_may_name_settings(capsys: Capture, tmp_path: Path) -> None:
+    source = (EXAMPLES / "doctrines" / "short_first.py").read_text(encoding="utf-8")
+    mine = tmp_path / "mine.py"
+    mine.write_text(source.replace("not many times {claimant_walltime}", "not {times} times {claimant_walltime}"))
+    cluster = str(EXAMPLES / "doctrines" / "cluster.yaml")
+    asked = ("--doctrine", str(mine), "--set", "doctrine.times=30", "--explain", "--json")
+    made = called(capsys, "plan", cluster, *asked).data
+
+    told = [one["why"] for decision in made["decisions"] for one in decision["candidates"]]
+    assert any("not 30 times" in why for why in told)

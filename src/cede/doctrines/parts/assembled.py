@@ -110,7 +110,7 @@ class Recipe(Generic[S]):
     edition: str = EDITION
     facts: Callable[[State, int, int], Mapping[str, object]] = _no_facts
     """What sentences may name of a candidate, by the rows of the claimant and of the candidate; beside its `name`,
-    `priority`, `state` and `nodes`, and the `claimant` and its `claimant_priority`."""
+    `priority`, `state` and `nodes`, the `claimant` and its `claimant_priority`, and the settings by their names."""
     turn: Callable[[State, Rows, S], tuple[Key, ...]] = highest_first
     """Keys of these waiting workloads, ascending: who is decided first."""
     first: Callable[[State, S], Order] = by_priority
@@ -189,7 +189,7 @@ def audit_of(recipe: Recipe[S], state: State) -> Audit:
             yield f"{made.workload} preempts though it may not ({cannot.id})"
         claim = claim_of(state, claimant)
         found = _candidates(recipe, state, claim, settings)
-        facts = _facts(recipe, state, claimant)
+        facts = _facts(recipe, state, claimant, settings)
         for victim in made.victims:
             row = state.work_index[victim.workload]
             rule = found.rule_of(row)
@@ -232,11 +232,12 @@ def _candidates(recipe: Recipe[S], state: State, claim: Claim, settings: S) -> C
     return found.protect(*recipe.protects(state, claim, settings))
 
 
-def _facts(recipe: Recipe[S], state: State, claimant: int) -> Callable[[int], dict[str, object]]:
+def _facts(recipe: Recipe[S], state: State, claimant: int, settings: S) -> Callable[[int], dict[str, object]]:
     work = state.work
 
     def facts(row: int) -> dict[str, object]:
         return {
+            **dict(settings),
             "name": state.work_names[row],
             "priority": int(work.priority[row]),
             "state": STATES[int(work.state[row])],
@@ -366,7 +367,7 @@ class _Pass(Generic[S]):
             shown = self._explained(claim, found, dict.fromkeys(victims, because), self.common.not_needed, None)
         before = free_before(state, choice.victims)
         limit = self.common.quota.because(**short[0].facts(state), more="") if short else ""
-        about_one = _facts(self.recipe, state, claim.row)
+        about_one = _facts(self.recipe, state, claim.row, self.settings)
         who = [state.work_names[row] for row in choice.victims]
         for at, row in enumerate(choice.victims[:MOST_REASONS]):
             who[at] += f" ({because.because(**about_one(row))})"
@@ -415,7 +416,7 @@ class _Pass(Generic[S]):
             "matching": int(claim.matching.sum()),
             "more": "".join(f"; {common.quota.because(**limit.facts(state), more='')}" for limit in short[1:]),
         }
-        facts = _facts(self.recipe, state, claim.row)
+        facts = _facts(self.recipe, state, claim.row, self.settings)
         missed: tuple[Miss, ...] = ()
         if cycle.misses:
             missed = tuple(self._miss(row, found, cannot, numbers, facts) for row in nearest_miss(state, claim, short))
@@ -446,7 +447,7 @@ class _Pass(Generic[S]):
         numbers: Mapping[str, object] | None = None,
     ) -> tuple[Candidate, ...]:
         self._exclude_elsewhere(claim, found)
-        facts = _facts(self.recipe, self.state, claim.row)
+        facts = _facts(self.recipe, self.state, claim.row, self.settings)
         return found.explain(self.state, lambda row: {**(numbers or {}), **facts(row)}, victims, spare, cannot)
 
     def _exclude_elsewhere(self, claim: Claim, found: Candidates) -> None:

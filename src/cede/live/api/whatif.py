@@ -29,7 +29,7 @@ from cede.live.api.sight import Sight
 from cede.live.api.waiting import in_time
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
-from cede.model.errors import CedeError, InputError, Problem
+from cede.model.errors import CedeError, DoctrineError, InputError, Problem
 
 router = APIRouter(tags=["what-if"])
 
@@ -80,8 +80,8 @@ async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:
         found: dict[str, Any] = await server.trials.run(caller.name, work)
     except InputError as error:
         raise invalid(Problem(_place(one.path), one.message, one.hint) for one in error.problems) from None
-    except RefusedError:
-        raise
+    except (RefusedError, DoctrineError):
+        raise  # the fault of a doctrine is none of the caller's
     except CedeError as error:  # amounts that come to more than can be counted
         raise invalid([Problem("", str(error))]) from None
     return found

@@ -56,7 +56,11 @@ def _goal(goal: Goal, places: dict[str, int]) -> Markup:
     taken = (
         element("span", "any of them", class_="under")
         if goal.winner is None
-        else join(_named(goal.winner, places), *(_named(label, places, like=True) for label in goal.like))
+        else join(
+            _named(goal.winner, places),
+            *(_named(label, places, "=", "the same value") for label in goal.equal),
+            *(_named(label, places, "\u2248", "not told apart from it") for label in goal.like),
+        )
     )
     return element(
         "tr",
@@ -69,7 +73,7 @@ def _goal(goal: Goal, places: dict[str, int]) -> Markup:
     )
 
 
-def _named(label: str, places: dict[str, int], *, like: bool = False) -> Markup:
-    sign = element("i", class_=f"dot run-{places[label] % 6}", aria_hidden="true")
-    before = element("span", "\u2248\u202f", title="not told apart from it") if like else ""
-    return element("span", before, sign, label, class_="named like" if like else "named")
+def _named(label: str, places: dict[str, int], sign: str = "", means: str = "") -> Markup:
+    dot = element("i", class_=f"dot run-{places[label] % 6}", aria_hidden="true")
+    before = element("span", f"{sign}\u202f", title=means) if sign else ""
+    return element("span", before, dot, label, class_="named like" if sign else "named")
