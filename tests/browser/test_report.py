@@ -36,6 +36,12 @@ def numbers(
     }
 
 
+def rest(page: Page) -> None:
+    """The pointer lies where nothing is, and the browser has told of all that this and scrolling brought about."""
+    page.mouse.move(1, 1)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def test_every_number_of_the_comparison_is_on_the_page_to_the_last_digit(page: Page, shown: Scene) -> None:
     expected = {
         (row.by, row.group, row.measure.key, run.label): cell.value
@@ -97,21 +103,23 @@ def test_the_page_begins_with_a_sentence_for_each_run_and_a_row_for_each_goal(pa
 
 def test_values_are_told_under_the_pointer_and_a_stretch_is_looked_at_closer(page: Page) -> None:
     page.locator("#plot-preemptions").scroll_into_view_if_needed()
+    rest(page)
+    ticks = page.locator("#plot-preemptions .xtick").all_text_contents()
+    are = """([ticks, wanted]) => wanted === (ticks.join() ===
+        [...document.querySelectorAll("#plot-preemptions .xtick")].map((one) => one.textContent).join())"""
     box = page.locator("#plot-preemptions svg").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 200, middle)
-    told = page.inner_text("#plot-preemptions .values")
-    ticks = page.locator("#plot-preemptions .xtick").all_text_contents()
+    told = page.locator("#plot-preemptions .values:not([hidden])").inner_text()
     page.mouse.down()
     page.mouse.move(box["x"] + 260, middle)
     page.mouse.up()
-    closer = page.locator("#plot-preemptions .xtick").all_text_contents()
+    page.wait_for_function(are, arg=[ticks, False])
     page.locator("#plot-preemptions svg").dblclick()
+    page.wait_for_function(are, arg=[ticks, True])
 
     assert all(run in told for run in RUNS)
-    assert closer != ticks
-    assert page.locator("#plot-preemptions .xtick").all_text_contents() == ticks
 
 
 def test_choosing_a_group_swaps_the_table(page: Page, shown: Scene) -> None:
@@ -211,24 +219,28 @@ def test_every_measure_is_defined_and_its_definition_shows_on_focus(page: Page) 
             ".definitions > div", "all => all.map(one => [one.id, one.querySelector('dd').textContent])"
         )
     )
+    rest(page)
     page.focus(".measures a[href='#measure-goodput']")
     tip = page.text_content("#tip:not([hidden])")
+    rest(page)
+    still = page.is_visible("#tip")
     page.keyboard.press("Escape")
 
     assert defined == {f"measure-{measure.key}": measure.says for measure in MEASURES}
     assert tip == defined["measure-goodput"]
+    assert still, "going to a term scrolls to it, and its definition goes along"
     assert not page.is_visible("#tip")
 
 
 def test_a_dismissed_definition_stays_away_when_the_page_moves_below_a_resting_pointer(page: Page) -> None:
     term = page.locator(".measures a[href='#measure-goodput']").first
-    page.mouse.move(1, 1)
     term.evaluate("(term) => term.scrollIntoView({ block: 'center' })")
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    rest(page)
     page.evaluate("document.addEventListener('mousemove', (event) => { window.rests = event; })")
     term.hover()
-    shown = page.is_visible("#tip")
+    page.wait_for_selector("#tip:not([hidden])")
     page.keyboard.press("Escape")
+    page.wait_for_selector("#tip", state="hidden")
     # What a browser tells when something else comes to lie below the pointer: the same place on the screen. It does so
     # in its own time, or never on a busy machine.
     term.evaluate(
@@ -236,12 +248,11 @@ def test_a_dismissed_definition_stays_away_when_the_page_moves_below_a_resting_p
             new MouseEvent("mouseover", { bubbles: true, screenX: rests.screenX, screenY: rests.screenY }))"""
     )
     came_back = page.is_visible("#tip")
-    page.mouse.move(1, 1)
+    rest(page)
     term.hover()
+    page.wait_for_selector("#tip:not([hidden])")
 
-    assert shown
     assert not came_back
-    assert page.is_visible("#tip")
 
 
 def test_markup_in_names_is_text(page: Page) -> None:
