@@ -273,7 +273,7 @@ def _unfit(run: Run) -> str:
         if count:
             unit = f"{first.resource}-hours"
             parts.append(f"{word} {round(count, 4):,.10g} jobs, {hours:,.0f} {unit}, {share:.1%} of the work")
-    return f"Not judged: it {_listed(parts)}, and what it did was easier than the task of the others."
+    return f"Not judged: it {_listed(parts)}, so the rest was an easier task than the others had."
 
 
 def _limits(run: Run, compared: Compared) -> Iterator[str]:

@@ -38,7 +38,7 @@ def test_work_that_waits_though_nothing_comes_any_more_is_undone() -> None:
     assert undone([stopped]) == 0
     told = judge(table([Run("a", "a", {}, [ended], judged=False), Run("b", "b", {}, [ended])]))
     assert told.verdicts[0].sentence.startswith(
-        "Not judged: it left waiting for ever 2 jobs, 7 gpu-hours, 87.5% of the work, and"
+        "Not judged: it left waiting for ever 2 jobs, 7 gpu-hours, 87.5% of the work, so"
     )
 
 
@@ -49,6 +49,13 @@ def test_measures_of_jobs_are_over_the_common_ones_and_counts_over_all() -> None
 
     assert (found["jobs"], found["compared"], found["completed"]) == (2, 1, 2)
     assert (found["wait_mean"], found["waited_share"]) == (10, 1)
+
+
+def test_a_run_that_is_not_judged_is_compared_over_no_more_jobs_than_it_finished() -> None:
+    some = result_of(Job("a", [Ran(10, 20)], size=1), Job("b", size=1, duration=5, state="refused", rule="d.r"))
+
+    assert measure(some, common={"a", "b"}).value("compared") == 1
+    assert measure(some).value("compared") == 2
 
 
 def test_who_is_preempted_more_than_ten_times_thrashes() -> None:
@@ -107,6 +114,4 @@ def test_only_of_jobs_that_no_policy_could_run_it_is_said_that_the_cluster_could
     assert (
         said(large) == "1 of 1 jobs were refused and did not run (by d.too-big 1): this cluster could never take them."
     )
-    assert "of 1 of them this cluster could never take them, of the others only this policy says so" in said(
-        large, gang
-    )
+    assert "1 of them this cluster could never take, and the others only this policy refuses" in said(large, gang)

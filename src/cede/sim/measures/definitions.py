@@ -105,7 +105,7 @@ MEASURES: tuple[Measure, ...] = (
         "jobs",
         None,
         "How many counted jobs the measures below are over where they are of jobs: in a comparison those that every "
-        "run finished, else all.",
+        "judged run finished, and this one too; else all.",
     ),
     *_spread("wait", "wait", "s", "From submission to the first start, of counted jobs that started."),
     Measure(

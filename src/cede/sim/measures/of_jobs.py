@@ -59,7 +59,8 @@ def _counts(table: Columns, window: Window, groups: Groups) -> Found:
     completed = np.bincount(groups.code[finished], minlength=len(groups))
     return {
         "jobs": count(window.counted),
-        "compared": count(window.like),
+        # Of the jobs that the judged runs finished, one that is not judged may have finished fewer.
+        "compared": count(window.like if window.common is None else window.like & table.state_is("completed")),
         "completed": count(table.state_is("completed")),
         "never_started": count(table.state_is("waiting")),
         "unfinished": count(table.state_is("running", "requeued")),

@@ -75,7 +75,7 @@ def _refused(table: Columns) -> tuple[str, ...]:
     by = ", ".join(f"{rule} {count:,}" for rule, count in rules.rows())
     never = int(_never(table, refused).sum())
     proven = {0: "that does not mean that no policy could run them", len(refused): NEVER_TAKEN}.get(
-        never, f"of {never:,} of them {NEVER_TAKEN}, of the others only this policy says so"
+        never, f"{never:,} of them this cluster could never take, and the others only this policy refuses"
     )
     return (f"{len(refused):,} of {len(table.jobs):,} jobs were refused and did not run (by {by}): {proven}.",)
 
