@@ -24,11 +24,11 @@ ENDING = (
 """The same, but once it resumes it ends well."""
 SILENT = "trap '' USR1; echo ready; exec sleep 300"
 DEAF = "trap '' USR1 TERM; echo ready; exec sleep 300"
-POLITE = "trap 'echo bye; exit 3' TERM; echo ready; sleep 300 & wait"
+POLITE = "trap 'echo bye; exit 3' TERM; sleep 300 & echo ready; wait"
 SLEEPS = "echo ready; exec sleep 300"
 LET_GO = 'until [ -e "$CEDE_CHECKPOINT_DIR/go" ]; do sleep 0.02; done'
 """Waits until the test lets it go."""
 SLOWLY = answering(f'put progress "$hint 0.1"; {LET_GO}; put done "$hint"')
 """Answers a hint, and has saved when it is let go."""
-SLOW_TO_GO = f"trap '{LET_GO}; exit 0' TERM; echo ready; sleep 300 & wait"
+SLOW_TO_GO = f"trap '{LET_GO}; exit 0' TERM; sleep 300 & echo ready; wait"
 """When it is told to go, it goes when it is let go."""

@@ -40,7 +40,7 @@ def test_a_victim_that_saves_and_goes_is_suspended_whatever_it_ends_with(live: L
 
 
 def test_a_victim_that_is_told_to_go_and_ends_well_by_then_queues_again(live: Live) -> None:
-    live.runs("obeys", "trap 'exit 0' TERM; echo ready; sleep 300 & wait")
+    live.runs("obeys", "trap 'exit 0' TERM; sleep 300 & echo ready; wait")
     live.preempt("obeys")
 
     left = live.wait("obeys", "pending")

@@ -10,7 +10,7 @@ from tests.live.serving import Live, cluster_of, until
 pytestmark = pytest.mark.slow
 
 NODES = ("n1", "n2", "n3", "n4")
-REST = "trap 'exit 0' TERM; echo ready; sleep 300 & wait"
+REST = "trap 'exit 0' TERM; sleep 300 & echo ready; wait"
 
 
 @pytest.fixture(scope="module")
