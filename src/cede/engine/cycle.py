@@ -106,28 +106,34 @@ def plan_state(
     )
 
 
-def plan_acts(
+def wordless(
     trial: Trial, doctrine: Doctrine, memory: dict[str, Any], backfill: str = "off", *, reasons: bool = True
-) -> tuple[bool, Plan | None]:
-    """What a plan decides that acts, up to the first preemption, with refusals of those that just came, nobody passing
-    a head but as `backfill` says; none if that is nothing, now and later. First whether that could be told: only where
-    the edition decides without words. Of the `trial` nothing stays, and the plan does not say its time. With `reasons`
-    what acts is told why.
-    """
-    state = trial.state
-    edition = choice_of(state).edition
+) -> Cycle | None:
+    """The cycle for `plan_acts`, again and again, nobody passing a head but as `backfill` says; none where the edition
+    does not decide without words. With `reasons` what acts is told why."""
+    edition = choice_of(trial.state).edition
     if edition not in (doctrine.incremental if backfill == "off" else doctrine.traits.backfills):
-        return False, None
-    made = Cycle(state, trial, edition, None, False, False, memory, True, backfill, BRISK, False, reasons)
+        return None
+    return Cycle(trial.state, trial, edition, None, False, False, memory, True, backfill, BRISK, False, reasons)
+
+
+def plan_acts(cycle: Cycle, doctrine: Doctrine) -> Plan | None:
+    """What a plan decides that acts, up to the first preemption, with refusals of those that just came; none if that is
+    nothing, now and later. Of the trial nothing stays, and the plan does not say its time.
+    """
+    cycle.wakes_at, cycle.again = None, False
+    if cycle.missed:
+        cycle.missed = {}
+    trial = cycle.trial
     try:
-        decisions = tuple(doctrine.decide(made))
+        decisions = tuple(doctrine.decide(cycle))
     finally:
         if trial.log:
             trial.undo()
-    if not decisions and made.wakes_at is None:
-        return True, None
+    if not decisions and cycle.wakes_at is None:
+        return None
     name = doctrine.dialect.name
-    return True, Plan(name, edition, "", decisions, state.version, made.wakes_at, None, made.again)
+    return Plan(name, cycle.edition, "", decisions, cycle.state.version, cycle.wakes_at, None, cycle.again)
 
 
 def recalled_of(state: State, doctrine: Doctrine, kept: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -12,12 +12,15 @@ from cede.state.state import State
 from cede.state.write_behind import Record
 
 Amounts = list[int]
+Need = tuple[tuple[int, int], ...]
+"""Column, and what one member takes of it."""
 
 
-def lawful_moves(state: State, plan: Plan, *, whole: bool) -> bool:
+def lawful_moves(state: State, plan: Plan, *, whole: bool, exact: bool) -> bool:
     """True if nothing can be wrong with any start or preemption of this plan but what its doctrine says of victims;
     False says nothing. What is free is what the state counts by what happened, which the search neither writes nor
-    asks; of the `whole` check it is summed anew, and whether a victim was needed is left to `verify`.
+    asks; of the `whole` check it is summed anew, and whoever is preempted must be needed: of preemptions under editions
+    that are not `exact` the rest of that check is left to `verify`.
     """
     nodes = _Nodes(state, whole=whole)
     decided: set[str] = set()
@@ -28,7 +31,9 @@ def lawful_moves(state: State, plan: Plan, *, whole: bool) -> bool:
             return False
         decided.add(name)
         if made.victims:
-            if whole or made.action != "preempt" or not _leave(state, nodes, made, evicted):
+            if made.action != "preempt" or (whole and (not exact or _spares(state, nodes, made, name))):
+                return False
+            if not _leave(state, nodes, made, evicted):
                 return False
         elif made.action != "start":
             return False
@@ -62,6 +67,10 @@ class _Nodes:
         self.apart[node] = parts[0].copy(), parts[1].copy(), parts[2].copy()
         return None
 
+    def there(self, node: int) -> Amounts:
+        """What is free on a node where nothing overlaps."""
+        return self.free.get(node) or (self._sum(node) if self.whole else self.room.free[node])
+
     def _sum(self, node: int) -> Amounts:
         """What is free on a node beside all that stand there."""
         left = self.room.capacity[node].copy()
@@ -79,6 +88,52 @@ class _Nodes:
             free = self.apart[node][part]
         for column, count in record.mould.need:
             free[column] += -count if part else count
+
+
+def _spares(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
+    """Whether the claimant of a decision may fit though one of its victims stays; where it is not plain that not, too.
+
+    Of the nodes that none of its victims stands on it is counted once how many members they take.
+    """
+    claimant = state.records.get(state.work_index.get(name, NONE))
+    if claimant is None or nodes.apart or nodes.room.apart:
+        return True
+    mould = claimant.mould
+    victims = [state.records.get(state.work_index.get(victim.workload, NONE)) for victim in made.victims]
+    left: dict[int, Amounts] = {}
+    """What is free on each node that some victim stands on with all of them gone."""
+    for record in victims:
+        if record is None:
+            return True
+        for node in record.nodes:
+            free = left.get(node)
+            if free is None:
+                free = left[node] = nodes.there(node).copy()
+            for column, count in record.mould.need:
+                free[column] += count
+    partition = nodes.partition
+    elsewhere = 0
+    for node in range(len(partition)):
+        if partition[node] == mould.partition and node not in left:
+            elsewhere += _takes(nodes.there(node), mould.need)
+    for record in victims:
+        if record is None:
+            return True
+        room = elsewhere
+        for node, free in left.items():
+            if partition[node] == mould.partition:
+                stays, members = free.copy(), record.nodes.count(node)
+                for column, count in record.mould.need:
+                    stays[column] -= count * members
+                room += _takes(stays, mould.need)
+        if room >= mould.members:
+            return True
+    return False
+
+
+def _takes(free: Amounts, need: Need) -> int:
+    """How many such members a node takes with so much free."""
+    return max(0, min([free[column] // count for column, count in need]))
 
 
 def _leave(state: State, nodes: _Nodes, made: Decision, evicted: set[str]) -> bool:

@@ -29,6 +29,10 @@ class Phase(StrEnum):
     PREEMPTED = "preempted"
 
 
+HELD, SUSPENDED = Phase.HELD, Phase.SUSPENDED
+"""By names of their own for what every move asks: reading a member of an Enum takes as long as a call."""
+
+
 class Signal(StrEnum):
     """What may happen to a workload, or be decided about it."""
 
@@ -83,6 +87,9 @@ SENTENCES: dict[Signal, str] = {
     Signal.REQUEUE: "it left, or lost its hold, and begins anew",
     Signal.END: "it has left, and is not to come back",
 }
+
+START, BEGAN, COMPLETE = Signal.START, Signal.BEGAN, Signal.COMPLETE
+"""The signals of a plain life, by names of their own for the same reason."""
 
 WAITING = frozenset({Phase.PENDING, Phase.SUSPENDED})
 PRESENT = frozenset({Phase.STARTING, Phase.RUNNING, Phase.CHECKPOINTING, Phase.PREEMPTING, Phase.CANCELLING})

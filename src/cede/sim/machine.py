@@ -68,7 +68,10 @@ class Machine:
         self.agenda: list[tuple[int, int, int, int]] = []
         """When, what, which job, and which turn of its attempt."""
         self.attempts: dict[int, Attempt] = {}
-        self._written: list[Attempt] = []
+        self.written: list[Attempt] = []
+        """Those that wrote a checkpoint that they were asked for, and were not seen to since (`settle`)."""
+        self.departed: list[str] = []
+        """Names of those that left because they were told to, or lost their node; whoever looks empties it."""
         self.tells_saves = False
         """Whether somebody asks for `saves`."""
         self._saving: list[tuple[int, int, int]] = []
@@ -116,19 +119,20 @@ class Machine:
                 self.attempts[job].lost_node = True
 
     def _launch(self, order: Launch, job: int, now: int) -> None:
-        records = self.records
+        records, delay = self.records, self.habits.start_delay
         restore = records.restart_time[job] if order.resume else 0
-        begins = now + self.habits.start_delay
-        attempt = Attempt(job, order.attempt, now, records.kept[job], begins + restore, restore)
-        attempt.overhead = self.habits.start_delay + restore
+        kept, works_from = records.kept[job], now + delay + restore
+        attempt = Attempt(job, order.attempt, now, kept, works_from, restore)
         self.attempts[job] = attempt
         attempt.place = self._turns
         if self.tells_saves:
             self._save_later(attempt)
         records.began(job, now)
-        if self.habits.start_delay:
-            heapq.heappush(self.agenda, (begins, BEGIN, job, order.attempt))
-        self._plan(attempt, attempt.works_from + records.duration[job] - attempt.kept, END)
+        if delay or restore:
+            attempt.overhead = delay + restore
+        if delay:
+            heapq.heappush(self.agenda, (now + delay, BEGIN, job, order.attempt))
+        self._plan(attempt, works_from + records.duration[job] - kept, END)
 
     def _hint(self, attempt: Attempt, order: Hint, now: int) -> None:
         """It stops working and writes; asked again about the same hint it only learns whether it is to leave."""
@@ -168,22 +172,24 @@ class Machine:
     def due(self, now: int) -> list[Fact]:
         """What happens at this moment, in order: ends, checkpoints, departures, beginnings; each by job number."""
         facts: list[Fact] = []
-        while self.agenda and self.agenda[0][0] <= now:
-            _, what, job, turn = heapq.heappop(self.agenda)
-            attempt = self.attempts.get(job)
+        agenda, attempts, names = self.agenda, self.attempts, self.records.names
+        while agenda and agenda[0][0] <= now:
+            _, what, job, turn = heapq.heappop(agenda)
+            attempt = attempts.get(job)
             if attempt is None or turn != (attempt.number if what == BEGIN else attempt.turn):
                 continue
-            name = self.records.names[job]
+            name = names[job]
             if what == END:
                 attempt.worked += now - attempt.works_from
-                self._gone(attempt, now, "completed")
+                del attempts[job]
+                self.records.completed(attempt, now)
                 facts.append(Exited(name, attempt.number, 0))
             elif what == BEGIN:
                 facts.append(Began(name, attempt.number))
             elif what == WRITTEN:
                 attempt.kept = self.records.kept[job] + attempt.worked
                 attempt.saved = True
-                self._written.append(attempt)
+                self.written.append(attempt)
                 facts.append(Checkpointed(name, attempt.number, attempt.hint))
             else:
                 facts.extend(self._leave(attempt, name, now))
@@ -216,11 +222,11 @@ class Machine:
 
     def settle(self, now: int) -> None:
         """Those that wrote a checkpoint and were not told to go work on."""
-        for attempt in self._written:
+        for attempt in self.written:
             if not attempt.leaving and self.attempts.get(attempt.job) is attempt:
                 attempt.saved = False
                 self._go_on(attempt, now)
-        self._written.clear()
+        self.written.clear()
 
     def _leave(self, attempt: Attempt, name: str, now: int) -> list[Fact]:
         facts: list[Fact] = []
@@ -233,6 +239,7 @@ class Machine:
                 when = attempt.stopped - (attempt.worked - since)
                 facts.append(Checkpointed(name, attempt.number, at=when + self._origin))
         self._gone(attempt, now, HOW.get(attempt.cause, "failed") if not attempt.lost_node else "node")
+        self.departed.append(name)
         facts.append(
             Exited(
                 name,

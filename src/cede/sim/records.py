@@ -24,6 +24,7 @@ Row = list[Any]
 NOT_YET = -(1 << 62)
 HOWS = ("completed", "preempted", "node", "drained", "failed", "cancelled", "open")
 PLACE = {how: place for place, how in enumerate(HOWS)}
+COMPLETED = PLACE["completed"]
 
 
 def _times(times: array[int]) -> pl.Series:
@@ -94,36 +95,47 @@ class Records:
         if self.first_start[job] == NOT_YET:
             self.first_start[job] = now
         self.state[job] = "running"
-        hold = self.holding.pop(job, None)
-        if hold is not None:
+        if job in self.holding:
+            hold = self.holding.pop(job)
             self.holds[hold][3:] = [now, "started"]
             self.decisions[hold][8] = now
 
-    def left(self, attempt: Attempt, now: int, how: str) -> None:
-        """An attempt's room is free; its time is divided."""
+    def completed(self, attempt: Attempt, now: int) -> None:
+        """An attempt did all the work there was."""
         job = attempt.job
-        useful = attempt.worked if how == "completed" else attempt.kept - self.kept[job]
+        useful = attempt.worked
+        self.kept[job] += useful
+        if job in self._victim_of:
+            self._victims_left(attempt, now, 0)
+        self.state[job], self.ended[job] = "completed", now
+        self._finish(job)
+        self._attempt(attempt, now, COMPLETED, useful, 0, NOT_YET)
+
+    def left(self, attempt: Attempt, now: int, how: str) -> None:
+        """An attempt's room is free though its job is not done; its time is divided."""
+        job = attempt.job
+        useful = attempt.kept - self.kept[job]
         self.kept[job] += useful
         lost = attempt.worked - useful
-        decision = None
-        victims = self._victim_of.pop(job, None)
-        if victims is not None:
-            for row in victims:
-                self._victim_left(row, now, lost, attempt.overhead, attempt.saved)
-                decision = self.victims[row][0]
-        if how == "completed":
-            self.state[job], self.ended[job] = "completed", now
-            self._finish(job)
-            decision = None
-        else:
-            self.state[job] = "requeued"
-            if how == "preempted":
-                self.preemptions[job] += 1
-            elif how in ("node", "drained"):
-                self.evictions[job] += 1
-        ended = (job, attempt.number, attempt.start, now, PLACE[how], attempt.restored, useful, lost, attempt.overhead)
-        self.attempts.extend(ended)
-        self.attempts.append(NOT_YET if decision is None else decision)
+        decision = self._victims_left(attempt, now, lost) if job in self._victim_of else NOT_YET
+        self.state[job] = "requeued"
+        if how == "preempted":
+            self.preemptions[job] += 1
+        elif how in ("node", "drained"):
+            self.evictions[job] += 1
+        self._attempt(attempt, now, PLACE[how], useful, lost, decision)
+
+    def _attempt(self, attempt: Attempt, now: int, how: int, useful: int, lost: int, decision: int) -> None:
+        times = (attempt.start, now, how, attempt.restored, useful, lost, attempt.overhead)
+        self.attempts.extend((attempt.job, attempt.number, *times, decision))
+
+    def _victims_left(self, attempt: Attempt, now: int, lost: int) -> int:
+        """The last of the decisions that this job was a victim of."""
+        decision = NOT_YET
+        for row in self._victim_of.pop(attempt.job):
+            self._victim_left(row, now, lost, attempt.overhead, attempt.saved)
+            decision = self.victims[row][0]
+        return decision
 
     def over(self, job: int, now: int, state: str, rule: str, why: str) -> None:
         """A job that will not run again, though it did not complete."""
@@ -237,8 +249,7 @@ class Records:
                 attempt.restored = max(0, attempt.restored - unused)
             else:
                 attempt.overhead += end - attempt.stopped
-            times = (attempt.start, end, HOWS.index("open"), attempt.restored, attempt.worked, 0, attempt.overhead)
-            self.attempts.extend((job, attempt.number, *times, NOT_YET))
+            self._attempt(attempt, end, PLACE["open"], attempt.worked, 0, NOT_YET)
         for row in self.holds:
             if row[3] is None:
                 row[3] = end

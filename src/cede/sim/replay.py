@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 
 from cede.doctrines.catalog import doctrine_of
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.facts import Exited, Fact, SetNode, Submit
+from cede.engine.drive.facts import Fact, SetNode, Submit
 from cede.engine.drive.step import Step
 from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import ClusterFile
+from cede.model.garbage import collecting_garbage_seldom
 from cede.model.lifecycle import Phase
 from cede.model.plan import Decision
 from cede.sim.entries import Entries
@@ -84,21 +85,21 @@ class Replay:
     def run(self, watch: Watch | None = None) -> None:
         """To the end of everything, to the time asked for, or until the watch says stop."""
         steps = 0
-        records, machine = self.records, self.machine
         until = self.wishes.until
-        while True:
-            at = self._next_moment()
-            if at is None:
-                self.complete = True
-                break
-            if until is not None and at > until:
-                self.now = until
-                break
-            self._step(at)
-            steps += 1
-            if watch is not None and steps % BETWEEN == 0 and not self._goes_on(watch):
-                break
-        records.close(machine.attempts, self.now)
+        with collecting_garbage_seldom():
+            while True:
+                at = self._next_moment()
+                if at is None:
+                    self.complete = True
+                    break
+                if until is not None and at > until:
+                    self.now = until
+                    break
+                self._step(at)
+                steps += 1
+                if watch is not None and steps % BETWEEN == 0 and not self._goes_on(watch):
+                    break
+        self.records.close(self.machine.attempts, self.now)
 
     def _goes_on(self, watch: Watch) -> bool:
         """Whether the watch says so. Who counts the jobs of the trace knows nothing of those of the cluster file."""
@@ -127,19 +128,16 @@ class Replay:
     def _step(self, at: int) -> None:
         self.now = at
         machine, records = self.machine, self.records
-        facts: list[Fact] = machine.due(at) if machine.agenda and machine.agenda[0][0] <= at else []
+        agenda = machine.agenda
+        facts: list[Fact] = machine.due(at) if agenda and agenda[0][0] <= at else []
         if self._saves:
             facts += machine.saves(at)
         if self.wishes.faults:
             self._faults_of(at, facts)
         first = len(facts)
-        submitted = records.submitted
-        begin = number = self._next
-        total = self._total
-        while number < total and submitted[number] <= at:
-            facts.append(Submit(self._entries.entry(number), self._entries.terms(number)))
-            number += 1
-        self._next = number
+        begin = self._next
+        if begin < self._total and records.submitted[begin] <= at:
+            self._submit(at, facts)
         self.events += len(facts)
         step = self.driver.feed(at + self.origin, facts)
         self._wakes_at = step.wakes_at
@@ -157,9 +155,18 @@ class Replay:
             self._holds_lost(step, at)
         if step.orders:
             machine.obey(step.orders, at)
-        if first:
+        if machine.written:
             machine.settle(at)
-            self._ended(facts, first, step, at)
+        if machine.departed:
+            self._ended(step, at)
+
+    def _submit(self, at: int, facts: list[Fact]) -> None:
+        submitted, entries = self.records.submitted, self._entries
+        number = self._next
+        while number < self._total and submitted[number] <= at:
+            facts.append(Submit(entries.entry(number), entries.terms(number)))
+            number += 1
+        self._next = number
 
     def _decided(self, step: Step, at: int) -> None:
         for made in step.decisions:
@@ -175,12 +182,13 @@ class Replay:
             if job is None or job.phase not in (Phase.HELD, Phase.STARTING, Phase.RUNNING):
                 records.hold_lost(records.index[name], at)
 
-    def _ended(self, facts: Sequence[Fact], first: int, step: Step, at: int) -> None:
+    def _ended(self, step: Step, at: int) -> None:
         """Of those that left, some do not come back."""
-        for fact in facts[:first]:
-            if type(fact) is Exited and (fact.told or fact.lost) and fact.name not in self.driver.jobs:
-                job = step.changed[fact.name]
-                self.records.over(self.records.index[fact.name], at, str(job.phase), job.rule, job.why)
+        for name in self.machine.departed:
+            if name not in self.driver.jobs:
+                job = step.changed[name]
+                self.records.over(self.records.index[name], at, str(job.phase), job.rule, job.why)
+        self.machine.departed.clear()
 
     def _faults_of(self, at: int, facts: list[Fact]) -> None:
         faults = self.wishes.faults

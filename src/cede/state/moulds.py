@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cede.model.cluster import Checkpoint, Workload
 from cede.model.workloads import PodSet
 from cede.state.columns import CHECKPOINTS, Int64s
+from cede.state.units import Counted
 
 if TYPE_CHECKING:
     from cede.state.admission import Ask
@@ -31,6 +32,8 @@ class Mould:
 
     image: list[Any]
     load: Mapping[str, int]
+    counted: Counted
+    """The load by column."""
     need: tuple[tuple[int, int], ...]
     members: int
     queue: int
@@ -51,6 +54,7 @@ def mould_of(state: State, row: int, load: Mapping[str, int]) -> Mould:
     return Mould(
         work.image(row),
         load,
+        state.units.columns_of(load),
         tuple((column, count) for column, count in enumerate(need) if count),
         int(work.members[row]),
         int(work.queue[row]),

@@ -195,7 +195,8 @@ class State:
         before = record.code
         if self._room is not None and record.nodes:
             self._room.move(row, record, code)
-        self.between += (code in OVERLAPPING) - (before in OVERLAPPING)
+        if code in OVERLAPPING or before in OVERLAPPING:
+            self.between += (code in OVERLAPPING) - (before in OVERLAPPING)
         record.code = code
         self._unwritten[row] = None
 
@@ -241,7 +242,7 @@ class State:
         known = mould is not None and name not in self.work_index
         if known:
             assert mould is not None
-            self.units.count_within(mould.load)
+            self.units.count_columns(mould.counted)
             unused = self._work.unused
             row = unused.pop() if unused else self._work.add()
         else:
@@ -435,7 +436,7 @@ class State:
         if record is None:
             self._leave_columns(row)
         else:
-            self.units.uncount(record.mould.load)
+            self.units.uncount_columns(record.mould.counted)
             if record.code >= RESERVED:
                 self.journal.grown += 1
             self._moved(row, record, GONE)

@@ -23,6 +23,10 @@ MOST_KEPT = 4096
 """Distinct requests whose counts are remembered: kinds of work are few, and a row each would cost too much."""
 
 
+Counted = tuple[tuple[int, int, int], ...]
+"""Column, amount in nano-units, and less than how much of that can be counted exactly."""
+
+
 class Units:
     """Names of the resource columns, how many nano-units one count of each is worth, and how many are known in all.
 
@@ -90,19 +94,30 @@ class Units:
         for name, nano in more.items():
             self.total[self.index[name]] += nano
 
-    def count_within(self, more: Mapping[str, int]) -> None:
-        """The same of amounts that were learned before, as far as that can be counted exactly; else an error."""
-        index, total, nano = self.index, self.total, self.nano
-        for name, amount in more.items():
-            column = index[name]
-            if total[column] + amount >= LIMIT * nano[column]:
-                raise CedeError(_too_much(name, total[column] + amount, nano[column]))
-        for name, amount in more.items():
-            total[index[name]] += amount
-
     def uncount(self, less: Mapping[str, int]) -> None:
         for name, nano in less.items():
             self.total[self.index[name]] -= nano
+
+    def columns_of(self, amounts: Mapping[str, int]) -> Counted:
+        """For `count_columns`: column, amount, and less than how much of it can be counted exactly. It holds as long as
+        no unit becomes finer."""
+        columns = ((self.index[name], nano) for name, nano in amounts.items())
+        return tuple((column, nano, LIMIT * self.nano[column]) for column, nano in columns)
+
+    def count_columns(self, more: Counted) -> None:
+        """So much more is known of each resource in all, as far as that can be counted exactly; else an error."""
+        total = self.total
+        for column, amount, below in more:
+            known = total[column] = total[column] + amount
+            if known >= below:
+                for before in more[: more.index((column, amount, below)) + 1]:
+                    total[before[0]] -= before[1]
+                raise CedeError(_too_much(self.names[column], known, self.nano[column]))
+
+    def uncount_columns(self, less: Counted) -> None:
+        total = self.total
+        for column, amount, _ in less:
+            total[column] -= amount
 
     def _share(self, units: dict[str, int]) -> None:
         """Let a resource and its flavors have the finest unit of any of them."""

@@ -208,23 +208,25 @@ class NodeRoom:
     def move(self, row: int, record: Record, after: int) -> None:
         """Members that stand on some nodes go on to another state."""
         before, need = record.code, record.mould.need
+        changed, standing = self.changed, self.standing
+        overlaps = before in OVERLAPPING or after in OVERLAPPING
         for node in record.nodes:
             free = self.free[node]
-            self.changed[node] = None
+            changed[node] = None
             if before < RESERVED:
-                there = self.standing[node]
+                there = standing[node]
                 there[row] = there.get(row, 0) + 1
             elif after < RESERVED:
-                self.standing[node].pop(row, None)
-            apart = self.apart.get(node)
-            if apart is None and before not in OVERLAPPING and after not in OVERLAPPING:
-                if before < RESERVED <= after:
+                standing[node].pop(row, None)
+            if not overlaps and node not in self.apart:
+                if before < RESERVED:
                     for column, count in need:
                         free[column] -= count
-                elif after < RESERVED <= before:
+                elif after < RESERVED:
                     for column, count in need:
                         free[column] += count
                 continue
+            apart = self.apart.get(node)
             if apart is None:
                 apart = self.apart[node] = (list(free), [0] * len(free), [0] * len(free))
             rest, leaving, held = apart

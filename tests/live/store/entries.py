@@ -40,7 +40,8 @@ def submitted(
     store: Store, *jobs: Job, owner: str = "ann", at: int = START, asked: Sequence[Asked] = (), **keys: Any
 ) -> int:
     """The version after these were submitted, with an event each."""
-    step = Step(at, [Transition(at, one.name, 0, "submit", None, Phase.PENDING) for one in jobs])
+    step = Step(at)
+    step.transitions = [Transition(at, one.name, 0, "submit", None, Phase.PENDING) for one in jobs]
     step.changed = {one.name: one for one in jobs}
     facts = [Submit(one.workload, one.terms) for one in jobs]
     tasks = {one.name: task(owner) for one in jobs}
@@ -59,8 +60,9 @@ def stepped(
     **keys: Any,
 ) -> int:
     """The version after one step."""
-    step = Step(at, list(transitions), list(decisions), changed={one.name: one for one in changed})
-    step.refusals.extend(refusals)
+    step = Step(at)
+    step.transitions, step.decisions, step.refusals = list(transitions), list(decisions), list(refusals)
+    step.changed = {one.name: one for one in changed}
     return store.commit(Entry(store.load().version, step, facts, asked=asked, **keys))
 
 

@@ -60,9 +60,35 @@ def preemption() -> tuple[State, Plan]:
 def test_a_lawful_preemption_is_found_lawful_without_the_columns() -> None:
     state, made = preemption()
 
-    assert lawful_moves(state, made, whole=False)
+    assert lawful_moves(state, made, whole=False, exact=True)
     assert verify_state(state, find("backendai"), made, whole=False) == []
     assert verify_state(state, find("backendai"), made) == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "complaint"),
+    [
+        (("low", "higher"), "urgent would fit without the eviction of higher"),
+        (("higher",), ""),
+        (("small",), "urgent would fit without any eviction"),
+    ],
+)
+def test_whoever_is_preempted_is_needed(taken: tuple[str, ...], complaint: str) -> None:
+    """Seen in plain numbers where nobody is superfluous, and said by the whole check where somebody is."""
+    name, cpu = ("small", 1) if taken == ("small",) else ("higher", 4)
+    state = state_of(
+        {"name": "low", "cpu": 4, "priority": 1},
+        {"name": name, "cpu": cpu, "priority": 2},
+        waiting={"name": "urgent", "cpu": 3, "priority": 9},
+    )
+    node = "n1" if taken[0] == "low" else "n2"
+    victims = tuple(Victim(name, "backendai.lower-priority", "requeued") for name in taken)
+    decision = Decision("urgent", "preempt", "backendai.lower-priority", "for a test", victims, (node,))
+    made = Plan("backendai", "bep-1014", 0, (decision,), state.version)
+
+    assert lawful_moves(state, made, whole=True, exact=True) == (not complaint)
+    assert complaint in [*verify_state(state, find("backendai"), made), ""]
+    assert lawful_moves(state, made, whole=False, exact=True)
 
 
 CHANGES: dict[str, tuple[Change, str]] = {

@@ -5,11 +5,19 @@ from typing import Any
 import pytest
 
 from cede.doctrines.kueue.doctrine import DOCTRINE as KUEUE
-from cede.engine.cycle import plan_acts, plan_state
+from cede.engine.cycle import plan_acts, plan_state, wordless
 from cede.engine.events import Ended, apply
+from cede.model.plan import Plan
 from cede.state.state import State
 from cede.state.trial import Trial
 from tests.builders import kueue, node, pending, queue, running
+
+
+def acts(state: State, memory: dict[str, Any]) -> Plan | None:
+    """What one more plan decides that acts."""
+    cycle = wordless(Trial(state), KUEUE, memory)
+    assert cycle is not None
+    return plan_acts(cycle, KUEUE)
 
 
 def planned(state: State, memory: dict[str, Any], *, words: bool) -> set[str]:
@@ -17,7 +25,7 @@ def planned(state: State, memory: dict[str, Any], *, words: bool) -> set[str]:
     if words:
         plan_state(state, KUEUE, memory=memory)
     else:
-        plan_acts(Trial(state), KUEUE, memory)
+        acts(state, memory)
     return set(memory["kueue"].sticky)
 
 
@@ -40,9 +48,9 @@ def test_work_of_no_queue_wakes_those_that_waited_for_its_nodes_when_it_ends() -
     state = kueue(node("n1", cpu=4), *queues, running("stray", cpu=4), pending("next", cpu=3, queue="q")).state
     memory: dict[str, Any] = {}
 
-    assert plan_acts(Trial(state), KUEUE, memory) == (True, None)
-    assert plan_acts(Trial(state), KUEUE, memory) == (True, None)
+    assert acts(state, memory) is None
+    assert acts(state, memory) is None
     apply(state, Ended("stray"))
-    _, made = plan_acts(Trial(state), KUEUE, memory)
+    made = acts(state, memory)
     assert made is not None
     assert [(decision.workload, decision.action) for decision in made.decisions] == [("next", "start")]

@@ -9,7 +9,7 @@ import pytest
 import cede
 from cede.doctrines.catalog import find
 from cede.doctrines.lattice.lines import LINES, Lines
-from cede.engine.cycle import plan_acts
+from cede.engine.cycle import plan_acts, wordless
 from cede.model.times import SECOND
 from cede.state.trial import Trial
 from tests.unit.lattice.small import NONE, core, node, nodes, part, policy, shares, vcluster, wants, whole
@@ -20,7 +20,9 @@ LONG_AGO = {"checkpoint": NONE, "started": -36_000}
 
 def acting(cluster: cede.Cluster, memory: dict[str, Any]) -> list[str]:
     """Who acts, as it is decided without words."""
-    _, made = plan_acts(Trial(cluster.state), find("lattice"), memory)
+    cycle = wordless(Trial(cluster.state), find("lattice"), memory)
+    assert cycle is not None
+    made = plan_acts(cycle, find("lattice"))
     return [] if made is None else [decision.workload or "" for decision in made.decisions]
 
 

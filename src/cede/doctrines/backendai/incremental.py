@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from heapq import heapify, heappop, heapreplace
 
 from cede.doctrines.backendai import rules
 from cede.doctrines.backendai.answers import preempting
@@ -43,24 +44,53 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     fronts: Fronts | None = cycle.memory.get(FRONTS)
     if fronts is None or not fronts.follow(state):
         fronts = cycle.memory[FRONTS] = Fronts(state, order)
-    partitions = list(fronts.by_partition)
-    if len(partitions) > 1:
-        partitions.sort(key=state.partitions.names.__getitem__)
-    now = (state.journal.grown, state.journal.reshaped)
+    grown = state.journal.grown
     made: list[Decision] = []
-    for partition in partitions:
-        front = fronts.by_partition[partition]
+    for front in fronts.in_order:
         if not front.line:
             continue
-        everything = front.seen != now
+        everything = front.seen != grown
         if not everything and cycle.backfill == "easy" and front.ends and front.ends[0][0] <= state.now:
             everything = True  # what is overdue is expected to end at once: as time goes on, more is
         if everything or front.fresh:
-            if _Pass(cycle, fronts, front, made).decide(everything=everything):
+            if not _all_wait(front, fronts.rows, cycle.backfill) and _Pass(cycle, fronts, front, made).decide(
+                everything=everything
+            ):
                 break
-            front.seen = now
+            front.seen = grown
             front.fresh.clear()
     return iter(made)
+
+
+def _all_wait(front: Front, rows: dict[int, Row], backfill: str) -> bool:
+    """Whether it is plain that nobody starts, is preempted or is refused, as mostly where somebody came or went.
+
+    The first in line finds no room since its form was shut, and no priority below its own may be preempted. Behind it
+    nobody may pass, or nobody fits either.
+    """
+    for head in front.line:
+        form = rows[head[4]].form
+        if form.answer is None:
+            return False
+        if form.answer[1] is None:
+            break
+    else:
+        return False
+    if not form.shut or form.limited:
+        return False
+    for level in front.levels:
+        if level < -head[0]:
+            return False
+    for key in front.fresh:
+        answer = rows[key[4]].form.answer
+        if answer is None or answer[1] is not None:
+            return False
+    if backfill != "strict":
+        for other in front.live:
+            if not other.shut:
+                return False
+    front.heads = (head,)
+    return True
 
 
 class _Pass:
@@ -124,8 +154,9 @@ class _Pass:
             everything = True
             if then is None:
                 return False
-            head = then
-        front.heads = (*front.heads, head)
+            if then != head:
+                head = then
+                front.heads = (*front.heads, head)
         if self.backfill != "strict":
             self._behind(head, line if everything else fresh, everything=everything)
         return False
@@ -185,23 +216,22 @@ class _Pass:
 
     def _by_form(self, head: Key) -> None:
         """Of all forms that may fit the first in line, again and again, until none does."""
-        open_forms = [(form, bisect_right(form.entries, head)) for form in self.front.live if not form.shut]
-        taken = self.taken
-        while open_forms:
-            best: Key | None = None
-            for number, (form, since) in enumerate(open_forms):
-                entries, at = form.entries, since
-                while at < len(entries) and entries[at][4] in taken:
-                    at += 1
-                if at != since:
-                    open_forms[number] = (form, at)
-                if at < len(entries) and (best is None or entries[at] < best):
-                    best = entries[at]
-            if best is None:
-                return
-            row = self.rows[best[4]]
-            if not self._start(best, row):
-                open_forms = [one for one in open_forms if one[0] is not row.form]
+        rows, taken = self.rows, self.taken
+        firsts: list[tuple[Key, int, Form]] = []
+        for form in self.front.live:
+            if not form.shut:
+                at = bisect_right(form.entries, head)
+                if at < len(form.entries):
+                    firsts.append((form.entries[at], at, form))
+        heapify(firsts)  # no two keys are the same, so that nothing behind them is compared
+        while firsts:
+            key, at, form = firsts[0]
+            if key[4] not in taken and not self._start(key, rows[key[4]]):
+                heappop(firsts)
+            elif at + 1 < len(form.entries):
+                heapreplace(firsts, (form.entries[at + 1], at + 1, form))
+            else:
+                heappop(firsts)
 
     def _reserve_on_the_node(self, form: Form) -> tuple[int, list[int]] | None:
         """As `reserve` where there is but one node: when the form has room, and what is left beside it then."""
@@ -289,7 +319,7 @@ class _Pass:
         lower = [level for level in front.levels if level < priority and level <= threshold]
         if not lower:
             return None
-        front.take_news()
+        front.take_news(state)
         question: tuple[object, ...]
         if form.shape is None or form.limited:
             question = (row, head, front.changes, state.journal.grown, state.journal.reshaped, len(self.taken))

@@ -46,6 +46,8 @@ class Form:
     """Column, and what all members need of it."""
     shape: Shape | None
     """Of members that are alike and may use every node of the partition that takes work: what one takes."""
+    columns: int
+    """How many resource columns there are."""
     entries: list[Key] = field(default_factory=list)
     answer: Any = None
     """What a doctrine has worked out of it once and for all."""
@@ -57,6 +59,7 @@ class Front:
     """One partition's waiting workloads, and its running ones that no rule but their priority protects."""
 
     __slots__ = (
+        "by_need",
         "changes",
         "doubt",
         "ends",
@@ -81,6 +84,8 @@ class Front:
         """By what makes them alike, and by the mould that their records share."""
         self.live: list[Form] = []
         """Those forms that somebody waits with."""
+        self.by_need: dict[Need, list[Form]] = {}
+        """The same by what one of their members takes; those without a shape by an empty need."""
         self.fresh: list[Key] = []
         """Those that joined since the last pass that was completed."""
         self.levels: dict[int, int] = {}
@@ -94,8 +99,8 @@ class Front:
         self.changes = 0
         """Counts those that may be preempted since now, and those that may not any more."""
         self.ends: list[End] = []
-        self.seen: tuple[int, int] | None = None
-        """`grown` and `reshaped` of the journal at the last pass that was completed."""
+        self.seen: int | None = None
+        """`grown` of the journal at the last pass that was completed."""
         self.heads: tuple[Key, ...] = ()
         """Who did not start at the last pass and bound those behind; when one goes, everybody is looked at again."""
         self.doubt: set[int] = set()
@@ -107,26 +112,32 @@ class Front:
     def wake(self, node: int) -> None:
         """Room grew on this node."""
         kind = self.index.free[node]
-        for form in self.live:
-            if not form.shut:
-                continue
-            if form.shape is not None:
-                for column, count in form.shape.need:
-                    if kind[column + 1] < count:
-                        break
-                else:
-                    form.shut = False
+        for need, forms in self.by_need.items():
+            for column, count in need:
+                if kind[column + 1] < count:
+                    break
             else:
-                form.shut = False
+                for form in forms:
+                    form.shut = False
 
     def wake_all(self) -> None:
         for form in self.live:
             form.shut = False
 
-    def take_news(self) -> None:
+    def take_news(self, state: State) -> None:
         """`standing` and `standing_on` are as they should be. Most workloads come and go before anybody looks there."""
         for known in self.news:
             known.told = True
+            key = known.key
+            row = key[4]
+            record = state.records.get(row)
+            if record is not None:
+                need = record.mould.need
+                known.start = (record.started, key[2], key[3], row)
+                known.stands = [(node, need) for node in record.nodes]
+            else:
+                known.start = (int(state.work.started[row]), key[2], key[3], row)
+                known.stands = _stands(state, row)
             _add(known, 1)
         self.news.clear()
 
@@ -158,6 +169,8 @@ class Fronts:
     def __init__(self, state: State, order: Order) -> None:
         self.order = order
         self.by_partition: dict[int, Front] = {}
+        self.in_order: list[Front] = []
+        """By the names of their partitions."""
         self.rows: dict[int, Row] = {}
         self._reshaped = state.journal.reshaped
         self._room: NodeRoom = state.room()
@@ -183,14 +196,15 @@ class Fronts:
                     self._look(state, row)
             rows.clear()
         changed = room.changed
-        for front in self.by_partition.values():
-            if front.index.booked:
-                changed.update(front.index.booked)
-                front.index.booked.clear()
+        for front in self.in_order:
+            index = front.index
+            if index.booked:
+                changed.update(index.booked)
+                index.booked.clear()
         if changed:
             for node in changed:
                 free = room.free[node]
-                for front in self.by_partition.values():
+                for front in self.in_order:
                     if front.index.update(node, free):
                         front.doubt.add(node)
                         front.wake(node)
@@ -234,6 +248,8 @@ class Fronts:
         front = self.by_partition.get(partition)
         if front is None:
             front = self.by_partition[partition] = Front(NodeIndex(state, partition))
+            names = state.partitions.names
+            self.in_order = [self.by_partition[one] for one in sorted(self.by_partition, key=names.__getitem__)]
         return front
 
     def _row(self, state: State, row: int, record: Record | None) -> Row:
@@ -287,6 +303,8 @@ class Fronts:
         front, form = known.front, known.form
         if not form.entries:
             front.live.append(form)
+            need = () if form.shape is None else form.shape.need
+            front.by_need.setdefault(need, []).append(form)
             form.shut = False
         insort(form.entries, known.key)
         insort(front.line, known.key)
@@ -300,6 +318,11 @@ class Fronts:
         del form.entries[bisect_left(form.entries, key)]
         if not form.entries:
             front.live.remove(form)
+            need = () if form.shape is None else form.shape.need
+            alike = front.by_need[need]
+            alike.remove(form)
+            if not alike:
+                del front.by_need[need]
         del front.line[bisect_left(front.line, key)]
         if front.fresh and key in front.fresh:
             front.fresh.remove(key)
@@ -316,13 +339,6 @@ class Fronts:
             started = int(work.started[row])
         if may_go:
             known.open = True
-            key = known.key
-            known.start = (started, key[2], key[3], row)
-            if record is not None:
-                need = record.mould.need
-                known.stands = [(node, need) for node in record.nodes]
-            else:
-                known.stands = _stands(state, row)
             front.changes += 1
             front.levels[known.priority] = front.levels.get(known.priority, 0) + 1
             front.news[known] = None
@@ -363,7 +379,7 @@ def _add(known: Row, sign: int) -> None:
             del front.standing[priority]
         else:
             del began[bisect_left(began, known.start)]
-    columns = len(known.form.claim.vectors[0])
+    columns = known.form.columns
     for node, need in known.stands:
         there = front.standing_on.get(node)
         if there is None:
@@ -407,4 +423,4 @@ def form_of(state: State, row: int) -> Form:
         needs = tuple((c, int(claim.need[c]), int(claim.need[c]) * claim.members) for c in claim.columns)
     every = np.sum(claim.vectors, axis=0)
     totals = tuple((c, int(every[c])) for c in np.flatnonzero(every).tolist())
-    return Form(claim, bool(limits_of(state, row)), needs, totals, None)
+    return Form(claim, bool(limits_of(state, row)), needs, totals, None, len(every))

@@ -66,7 +66,7 @@ def submit(roll: Roll, fact: Submit) -> None:
         raise RefusedError(rules.IMPOSSIBLE, why=str(error)) from None
     roll.jobs[job.name] = job
     roll.count(job, None, job.phase)
-    if roll.ways.reasons:
+    if roll.reasons:
         why = rules.SUBMITTED.because(by=entry.user or "somebody")
         roll.tell(job, "submit", rules.SUBMITTED.id, why, before=None)
     else:

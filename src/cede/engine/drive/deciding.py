@@ -19,7 +19,7 @@ from cede.engine.drive.roll import Roll, makes_way
 from cede.engine.drive.slowing import held_back
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
-from cede.model.lifecycle import WAITING, Signal
+from cede.model.lifecycle import START, WAITING
 from cede.model.plan import ENDED, Decision, Plan, Victim
 from cede.model.times import about
 from cede.state.admission import admitted_parts
@@ -33,15 +33,23 @@ again and again, and the others cost what they touch."""
 
 def decide(roll: Roll) -> int | None:
     """Carry out plans until one changes nothing; when the doctrine wants to be asked again."""
+    roll.decided_at = roll.now
     if roll.for_claimants and not roll.state.pending and not roll.ways.words:
-        roll.dirty, roll.untold, roll.decided_at = False, True, roll.now
+        roll.dirty, roll.untold = False, True
         return None
+    cycle = roll.cycle
+    roll.untold = cycle is not None
     wakes_at = None
+    again = False
+    made: Plan | None
     heads: Heads = {}
     for _ in range(MOST_PLANS):
-        made, again = _plan(roll, heads)
         roll.step.plans += 1
-        if made is None:
+        if cycle is None:
+            made, again = _whole_plan(roll, heads, roll.memory)
+        else:
+            made = plan_acts(cycle, roll.doctrine)
+        if made is None:  # nothing acts, now and later
             roll.dirty = False
             return None
         wakes_at = made.wakes_at
@@ -58,10 +66,9 @@ def decide(roll: Roll) -> int | None:
             return wakes_at
         if preempts:
             heads.clear()
-        again = again or made.again
         before = roll.state.version
         more = _carry_out(roll, made) if preempts else _start_all(roll, made)
-        if not more and (not again or roll.state.version == before):
+        if not more and (not (again or made.again) or roll.state.version == before):
             roll.dirty = False  # nothing changed, where room is still being left: another plan would be the same
             return wakes_at
     return roll.now
@@ -71,19 +78,6 @@ def _problems(roll: Roll, made: Plan) -> list[str]:
     """What is wrong with a plan that acts; what costs as much as the cluster is large is asked now and then."""
     roll.verified += 1
     return verify_state(roll.state, roll.doctrine, made, whole=roll.verified % WHOLE_EVERY == 1)
-
-
-def _plan(roll: Roll, heads: Heads) -> tuple[Plan | None, bool]:
-    """The next plan, and whether another must follow; none if it is only asked for what acts, and nothing does."""
-    roll.untold, roll.decided_at = not roll.ways.words, roll.now
-    if roll.untold:
-        trial = roll.trial
-        trial.state = roll.state
-        done, made = plan_acts(trial, roll.doctrine, roll.memory, roll.ways.backfill, reasons=roll.ways.reasons)
-        if done:
-            return made, False
-        roll.untold = False
-    return _whole_plan(roll, heads, roll.memory)
 
 
 def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan, bool]:
@@ -195,12 +189,12 @@ def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
         job.rule, job.why = rules.STILL_LEFT.id, rules.STILL_LEFT.because(nodes=nodes, who=who)
         roll.touch(job)
         return
-    if roll.ways.reasons:
+    if roll.reasons:
         _record(roll, made, decision, number)
     else:
         roll.next_decision = number + 1
     job.rule, job.why = decision.rule, decision.why
-    roll.move(job, Signal.START)
+    roll.move(job, START)
     roll.settle_in(job, held=False)
     launch(roll, job)
 
@@ -260,10 +254,10 @@ def _place(job: Job, decision: Decision, number: int) -> None:
 
 
 def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: Moment | None = None) -> None:
-    if roll.ways.reasons and decision.victims:
+    if roll.reasons and decision.victims:
         (decision,) = priced(roll.state, (decision,))
         decision = replace(decision, victims=tuple(_with_saving(roll, victim) for victim in decision.victims))
-    if decision.victims or roll.ways.reasons:
+    if decision.victims or roll.reasons:
         at_that_time = () if moment is None else moment
         roll.made(Made(number, roll.now, made.doctrine, made.edition, decision, *at_that_time))
     roll.next_decision = number + 1

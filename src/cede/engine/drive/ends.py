@@ -12,7 +12,7 @@ from cede.engine.drive.leaving import CAUSES
 from cede.engine.drive.losses import lost_gpu_hours
 from cede.engine.drive.roll import Roll
 from cede.engine.drive.slowing import back_off
-from cede.model.lifecycle import WAITING, Phase, Signal
+from cede.model.lifecycle import COMPLETE, WAITING, Phase, Signal
 from cede.model.plan import ENDED
 from cede.model.rules import Rule
 from cede.model.times import about, show_duration, to_the_second
@@ -41,22 +41,28 @@ def _end_of(roll: Roll, job: Job, at: int) -> int:
 
 def _end(roll: Roll, job: Job, fact: Exited) -> bool:
     """Whether it had to make way."""
+    job.exit_code, job.exit_signal = fact.code, fact.signal
     if job.leaving is None and job.leaves_until is None and not (fact.told or fact.cause or fact.gave_way):
         leaving = None
     else:
         leaving = _leaving(roll, job, fact)
     told = len(roll.step.transitions)
-    job.exit_code, job.exit_signal = fact.code, fact.signal
-    if job.deadline is not None or roll.ways.reasons:
+    if job.deadline is not None or roll.reasons:
         roll.due_at(job, None)
     by_itself = not fact.told and not fact.lost
+    if leaving is None and by_itself and fact.code == 0 and not fact.error:  # the plain end, of most
+        roll.move(job, COMPLETE, rules.COMPLETED)
+        job.ended = roll.when
+        if roll.reasons:
+            roll.released(job)
+        return False
     cause = "" if leaving is None else leaving.cause
     saved = leaving is not None and leaving.saved
     # Who saved for later, and ended by itself before it was told to go, had no reason to end but its own.
     left = saved and (job.asked_to_leave or not by_itself)
     evicted = leaving is not None and cause in EVICTIONS and (saved or leaving.stage != "hinted")
     if by_itself and fact.code == 0 and not fact.error and not left:
-        roll.move(job, Signal.COMPLETE, rules.COMPLETED)
+        roll.move(job, COMPLETE, rules.COMPLETED)
         evicted = False
     elif fact.walltime and cause != "cancel" and not saved:
         _over_walltime(roll, job)
@@ -67,7 +73,7 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
     else:
         _failed(roll, job, *_failure(fact), forced=fact.lost)
         evicted = evicted and not by_itself
-    if evicted and leaving is not None and roll.ways.reasons:
+    if evicted and leaving is not None and roll.reasons:
         _tell_loss(roll, job, leaving, told)
     job.ended = roll.when
     job.preempted += evicted
@@ -75,7 +81,7 @@ def _end(roll: Roll, job: Job, fact: Exited) -> bool:
         job.thrashes = True
         roll.note(job, "thrash", rules.THRASHING, count=job.preempted)
     job.leaving = None
-    if roll.ways.reasons:
+    if roll.reasons:
         roll.released(job)
     if job.phase in WAITING:
         job.nodes, job.decision = (), None

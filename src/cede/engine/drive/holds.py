@@ -88,14 +88,15 @@ def enter_if_free(roll: Roll, job: Job) -> None:
 def launch(roll: Roll, job: Job) -> None:
     """Order the next attempt of a workload that has its room."""
     begin_attempt(job, roll.now)
-    if roll.ways.at_once:
+    ways = roll.ways
+    if ways.at_once:
         job.deadline = None
         if roll.awaits_start:
             roll.runs_since(job, roll.now)
         else:
             job.began = roll.now
         roll.began(job)
-        if roll.ways.walltimes:
+        if ways.walltimes:
             roll.watch(job)
     else:
         roll.due_at(job, roll.now + job.terms.start_timeout)

@@ -7,20 +7,20 @@ from typing import Any
 
 from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.cost import assumed_by
-from cede.doctrines.parts.doctrine import Doctrine
-from cede.engine.cycle import choice_of
+from cede.doctrines.parts.doctrine import Cycle, Doctrine
+from cede.engine.cycle import choice_of, wordless
+from cede.engine.drive import rules
 from cede.engine.drive.breaker import Breaker
 from cede.engine.drive.caps import Tally
 from cede.engine.drive.checkpoint_times import CheckpointTimes, saves
 from cede.engine.drive.facts import Found, Occupied
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Order
-from cede.engine.drive.rules import BEGAN
 from cede.engine.drive.step import Made, Step, Transition
 from cede.engine.drive.ways import LIVE, Ways
 from cede.engine.events import Ended, Entered, Event, Marked, Requeued, Saved, apply
 from cede.model.cluster import Checkpoint, ClusterFile, Workload
-from cede.model.lifecycle import FINAL, TABLE, WAITING, Phase, Signal, after
+from cede.model.lifecycle import BEGAN, FINAL, HELD, SUSPENDED, TABLE, Phase, Signal, after
 from cede.model.rules import Rule
 from cede.model.times import Instant
 from cede.state.admission import admitted_parts
@@ -41,6 +41,7 @@ class Roll:
 
     def __init__(self, document: ClusterFile, now: int, ways: Ways = LIVE) -> None:
         self.ways = ways
+        self.reasons = ways.reasons
         self.doctrine: Doctrine = doctrine_of(document.doctrine)
         bare = document.model_copy(update={"workloads": [], "now": Instant(now) if ways.instants else now})
         self.state: State = build(bare)
@@ -51,13 +52,17 @@ class Roll:
         self.transactional = self.edition in self.doctrine.traits.transactional
         """Whether a plan is one transaction."""
         self.awaits_start = self.edition in self.doctrine.traits.awaits_start
-        self.trial = Trial(self.state)
         self.nodes = {node.name: node for node in bare.nodes}
         self.occupied: dict[str, Occupied] = {}
         """By node, what work without a record fills of it."""
         self.found: dict[str, Found] = {}
         """By workload, the attempt of it that runs and that its record does not know."""
         self.memory: dict[str, Any] = {}
+        self.cycle: Cycle | None = None
+        """In which what acts is decided, wherever the edition does so without words."""
+        if not ways.words:
+            trial = Trial(self.state)
+            self.cycle = wordless(trial, self.doctrine, self.memory, ways.backfill, reasons=ways.reasons)
         self.entries = EntryCache()
         self.checkpoint_times = CheckpointTimes(assumed_by(self.state.static.doctrine))
         self.breaker = Breaker(ways.breaker)
@@ -78,9 +83,12 @@ class Roll:
 
     def begin(self, at: int) -> Step:
         """The next step, at this time; before that of the last one time does not go back."""
-        self.now = self.when = self.state.now = at = max(at, self.state.now)
-        self.step = Step(at)
-        return self.step
+        state = self.state
+        if at < state.now:
+            at = state.now
+        self.now = self.when = state.now = at
+        step = self.step = Step(at)
+        return step
 
     @property
     def tally(self) -> Tally:
@@ -102,13 +110,13 @@ class Roll:
         phase = job.phase = TABLE.get((before, signal)) or after(before, signal)
         job.since = self.when
         job.version += 1
-        if before is Phase.HELD:
+        if before is HELD:
             self.held.pop(job.name, None)
-        if phase is Phase.HELD:
+        elif phase is HELD:
             self.held[job.name] = job
         if self._tally is not None:
             self._tally.moved(job, before, phase)
-        if self.ways.reasons or job.phase in TOLD:
+        if self.reasons or phase in TOLD:
             self._say(job, rule, facts)
             self.tell(job, signal, job.rule, job.why, before=before)
         else:
@@ -116,14 +124,14 @@ class Roll:
 
     def began(self, job: Job) -> None:
         """Its processes run."""
-        if self.ways.reasons:
-            self.move(job, Signal.BEGAN, BEGAN, nodes=", ".join(sorted(set(job.nodes))) or "this cluster")
+        if self.reasons:
+            self.move(job, BEGAN, rules.BEGAN, nodes=", ".join(sorted(set(job.nodes))) or "this cluster")
         else:
-            self.move(job, Signal.BEGAN)
+            self.move(job, BEGAN)
 
     def note(self, job: Job, signal: str, rule: Rule, /, **facts: object) -> None:
         """Something happened to the workload that is worth telling, though it stays in its phase."""
-        if self.ways.reasons:
+        if self.reasons:
             self._say(job, rule, facts)
             self.tell(job, signal, job.rule, job.why, before=job.phase)
         else:
@@ -168,7 +176,7 @@ class Roll:
 
     def released(self, job: Job) -> None:
         """It gives its nodes back, or what was held for it there."""
-        if self.ways.reasons:
+        if self.reasons:
             self.step.released[job.name] = job.nodes
 
     def order(self, order: Order) -> None:
@@ -181,7 +189,7 @@ class Roll:
 
     def due_at(self, job: Job, deadline: int | None) -> None:
         """When this workload must be looked at again; none: only when something happens to it."""
-        if deadline is None and job.deadline is None and not self.ways.reasons:
+        if deadline is None and job.deadline is None and not self.reasons:
             return
         job.deadline = deadline
         self.touch(job)
@@ -219,9 +227,10 @@ class Roll:
 
     def enter(self, job: Job) -> None:
         """A workload waits for room from now on."""
-        if self.state.away:
-            self.state.away.discard(job.name)
-        self.state.submit(self._as_entered(job))
+        state = self.state
+        if state.away:
+            state.away.discard(job.name)
+        state.submit(self._as_entered(job))
         self.dirty = True
 
     def _as_entered(self, job: Job) -> Workload:
@@ -241,13 +250,16 @@ class Roll:
         """A waiting workload takes the room its record names, or has it held."""
         state = self.state
         row = state.work_index[job.name]
-        parts = admitted_parts(state, row, job.flavors, job.counts) if state.static.flavored_quota else None
         places = tuple(map(state.node_index.__getitem__, job.nodes))
-        state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         self.dirty = True
+        if held or state.static.flavored_quota:
+            parts = admitted_parts(state, row, job.flavors, job.counts) if state.static.flavored_quota else None
+            state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
+        else:
+            state.start(row, places)
         state.protect(row, preemptible=job.workload.preemptible and not held)
         if not held and self.awaits_start:
-            self.state.begin(row, None)
+            state.begin(row, None)
 
     def seat_aside(self, job: Job) -> None:
         """Its room is full, and that is all the columns know of a workload that is set aside."""
@@ -316,24 +328,26 @@ class Roll:
 
     def leave(self, job: Job, *, preempted: bool) -> None:
         """The workload's room is free, and it waits again, unless it ended or is to stay out of the line for now."""
-        if job.phase in FINAL:
+        state, name = self.state, job.name
+        over = job.phase in FINAL
+        if over:
             if job.workload.checkpoint is not None:
                 self.checkpoint_times.forget(job)
-            if self.state.away:
-                self.state.away.discard(job.name)
-        row = self.state.work_index.get(job.name)
+            if state.away:
+                state.away.discard(name)
+        row = state.work_index.get(name)
         if row is None:
             return
-        if job.phase in WAITING and not job.out_of_line:
-            self._apply(Requeued(job.name, preempted, job.phase is Phase.SUSPENDED))
-            self._guard(job)
-        else:
-            self.state.forget(row)
-            if job.phase in WAITING:
-                self.state.away.add(job.name)
+        if over or job.out_of_line:
+            state.forget(row)
+            if not over:
+                state.away.add(name)
             self.dirty = True
-        if job.phase in FINAL:
-            self.jobs.pop(job.name, None)
+        else:
+            self._apply(Requeued(name, preempted, job.phase is SUSPENDED))
+            self._guard(job)
+        if over:
+            self.jobs.pop(name, None)
 
     def _guard(self, job: Job) -> None:
         """Nobody takes room away that is held: no doctrine may choose a claimant whose victims leave as a victim."""
@@ -365,12 +379,13 @@ def as_entered(job: Job, takes: int | None) -> Workload:
     if job.evicts_after is not None:
         entry = entry.like(preempts=False)
     same = takes is None or (entry.checkpoint is not None and entry.checkpoint.time == takes)
-    if job.phase is not Phase.SUSPENDED and job.checkpoint is None and same and entry.state == "pending":
+    suspended = job.phase is SUSPENDED
+    if not suspended and job.checkpoint is None and same and entry.state == "pending":
         return entry if entry.preempted == job.preempted else entry.like(preempted=job.preempted)
     asked = entry.checkpoint or Checkpoint()
     known = {"last": job.checkpoint, "time": takes}
     checkpoint = asked.model_copy(update={key: value for key, value in known.items() if value is not None})
-    word = "suspended" if job.phase is Phase.SUSPENDED else "pending"
+    word = "suspended" if suspended else "pending"
     return entry.model_copy(update={"state": word, "preempted": job.preempted, "checkpoint": checkpoint})
 
 

@@ -60,29 +60,48 @@ class Refusal:
     """There is no such workload or node."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Step:
     """`at` and `facts` in give the same step out, on the same driver."""
 
     at: int
-    transitions: list[Transition] = field(default_factory=list)
-    decisions: list[Made] = field(default_factory=list)
-    orders: list[Order] = field(default_factory=list)
-    changed: dict[str, Job] = field(default_factory=dict)
+    transitions: list[Transition]
+    decisions: list[Made]
+    orders: list[Order]
+    changed: dict[str, Job]
     """Every workload whose record changed; those that ended too."""
-    refusals: list[Refusal] = field(default_factory=list)
-    refused: dict[str, Decision] = field(default_factory=dict)
+    refusals: list[Refusal]
+    refused: dict[str, Decision]
     """Workloads that are refused: for now, or because they can never run as things are."""
-    released: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    released: dict[str, tuple[str, ...]]
     """The nodes of those that gave their room, or what was held for them, back."""
-    granted: dict[str, int] = field(default_factory=dict)
+    granted: dict[str, int]
     """Deferrals asked for in this step: microseconds granted, by workload."""
-    slowed: dict[str, str] = field(default_factory=dict)
+    slowed: dict[str, str]
     """Workloads that backoff or breaker keep waiting, or would if they acted: the rule, by name."""
-    problems: list[str] = field(default_factory=list)
+    problems: list[str]
     """What was wrong with a plan that was therefore not carried out."""
-    plans: int = 0
-    wakes_at: int | None = None
+    plans: int
+    wakes_at: int | None
     """When the driver wants to be called again though nothing happened."""
-    kept: Mapping[str, Any] | None = None
+    kept: Mapping[str, Any] | None
     """What the doctrine remembers that must outlive a restart, as plain JSON; none: the same as after the last step."""
+
+    def __init__(
+        self, at: int, *, changed: dict[str, Job] | None = None, kept: Mapping[str, Any] | None = None
+    ) -> None:
+        # By hand: one is made at every moment of a replay, and a dataclass asks a factory for each list.
+        self.at = at
+        self.transitions = []
+        self.decisions = []
+        self.orders = []
+        self.changed = {} if changed is None else changed
+        self.refusals = []
+        self.refused = {}
+        self.released = {}
+        self.granted = {}
+        self.slowed = {}
+        self.problems = []
+        self.plans = 0
+        self.wakes_at = None
+        self.kept = kept
