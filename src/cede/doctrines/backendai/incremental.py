@@ -68,6 +68,10 @@ def _all_wait(front: Front, rows: dict[int, Row], backfill: str) -> bool:
     The first in line finds no room since its form was shut, and no priority below its own may be preempted. Behind it
     nobody may pass, or nobody fits either.
     """
+    if backfill != "strict":
+        for other in front.live:
+            if not other.shut:
+                return False
     for head in front.line:
         form = rows[head[4]].form
         if form.answer is None:
@@ -85,10 +89,6 @@ def _all_wait(front: Front, rows: dict[int, Row], backfill: str) -> bool:
         answer = rows[key[4]].form.answer
         if answer is None or answer[1] is not None:
             return False
-    if backfill != "strict":
-        for other in front.live:
-            if not other.shut:
-                return False
     front.heads = (head,)
     return True
 

@@ -123,6 +123,12 @@ class NodeIndex:
 
     def place(self, shape: Shape) -> list[int] | None:
         """A node for each member, best fit first; none if they do not all fit."""
+        if shape.members == 1 and len(self.kinds) == 1:  # all are equally good: there is nothing to weigh
+            ((kind, ranks),) = self.kinds.items()
+            for column, count in shape.need:
+                if kind[column + 1] < count:
+                    return None
+            return [self._by_rank[ranks[0]]]
         scores = shape.scores
         if len(scores) > MOST_SCORES:
             scores.clear()
