@@ -35,9 +35,8 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     and what queues hold is taken from the state: what the plan does to those it names is checked all the same."""
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or (doctrine.usable is not None and _restricted(state, doctrine.usable, plan))
-    exact = plan.edition in doctrine.traits.exact
     signed = not apart and _signed(plan, doctrine, choice_of(state).edition)
-    if signed and _has_room(state, plan, whole=whole, exact=exact):
+    if signed and _has_room(state, doctrine, plan, whole=whole):
         # Where nothing leaves and nothing is held, starts are audited by the whole check alone.
         plain = not (whole or state.between or state.static.flavored_quota)
         if plain and not any([made.victims for made in plan.decisions]):  # noqa: C419
@@ -47,14 +46,15 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     return list(_complaints(state, doctrine, plan, whole))
 
 
-def _has_room(state: State, plan: Plan, *, whole: bool, exact: bool) -> bool:
-    """Whether it only decides what is plain, and of that all has its room; False says nothing."""
+def _has_room(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool) -> bool:
+    """Whether it only decides what is plain, and of that all has its room that must; False says nothing."""
     if state.static.tenants or state.static.policies or not state.node_names or state.reservations:
         return False
     if plan.version != state.version:
         return False
     if len(state.records) == len(state.work_index) and not state.units.flavored:
-        return lawful_moves(state, plan, whole=whole, exact=exact)
+        exact, falls_short = plan.edition in doctrine.traits.exact, doctrine.traits.falls_short
+        return lawful_moves(state, plan, whole=whole, exact=exact, falls_short=falls_short)
     return lawful_starts(state, plan, whole=whole)
 
 

@@ -16,20 +16,28 @@ Need = tuple[tuple[int, int], ...]
 """Column, and what one member takes of it."""
 
 
-def lawful_moves(state: State, plan: Plan, *, whole: bool, exact: bool) -> bool:
+def lawful_moves(state: State, plan: Plan, *, whole: bool, exact: bool, falls_short: str | None = None) -> bool:
     """True if nothing can be wrong with any start or preemption of this plan but what its doctrine says of victims;
     False says nothing. What is free is what the state counts by what happened, which the search neither writes nor
     asks; of the `whole` check it is summed anew, and whoever is preempted must be needed: of preemptions under editions
     that are not `exact` the rest of that check is left to `verify`.
+
+    Who preempts with the warning `falls_short` is not asked for room: the last decision may be such a one, for behind
+    it nobody has to be placed.
     """
     nodes = _Nodes(state, whole=whole)
     decided: set[str] = set()
     evicted: set[str] = set()
     for made in plan.decisions:
         name = made.workload
-        if name is None or name in decided or made.counts or made.warnings:
+        if name is None or name in decided or made.counts:
             return False
         decided.add(name)
+        if made.warnings:
+            if whole or made is not plan.decisions[-1] or not _falls_short(made, falls_short):
+                return False
+            known = all([node in state.node_index for node in made.nodes])  # noqa: C419
+            return known and _leave(state, nodes, made, evicted) and _waiting(state, name) is not None
         if made.victims:
             if made.action != "preempt" or (whole and (not exact or _spares(state, nodes, made, name))):
                 return False
@@ -136,6 +144,17 @@ def _takes(free: Amounts, need: Need) -> int:
     return max(0, min([free[column] // count for column, count in need]))
 
 
+def _falls_short(made: Decision, rule: str | None) -> bool:
+    """Whether it preempts, and warns of nothing but that it will not fit all the same."""
+    return made.action == "preempt" and bool(made.victims) and all(warning.rule == rule for warning in made.warnings)
+
+
+def _waiting(state: State, name: str) -> Record | None:
+    """The record of one that waits."""
+    record = state.records.get(state.work_index.get(name, NONE))
+    return record if record is not None and GONE < record.code <= SUSPENDED else None
+
+
 def _leave(state: State, nodes: _Nodes, made: Decision, evicted: set[str]) -> bool:
     """The victims of a decision leave, each once; whether they are there and could."""
     for victim in made.victims:
@@ -153,8 +172,8 @@ def _leave(state: State, nodes: _Nodes, made: Decision, evicted: set[str]) -> bo
 
 def _enter(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
     """The claimant of a decision takes its room; whether it waits, may, and has it."""
-    record = state.records.get(state.work_index.get(name, NONE))
-    if record is None or not GONE < record.code <= SUSPENDED:
+    record = _waiting(state, name)
+    if record is None:
         return False
     mould = record.mould
     if mould.placement != ANY or len(made.nodes) != mould.members:

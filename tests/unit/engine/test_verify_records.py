@@ -23,14 +23,17 @@ from cede.state.state import State
 Change = Callable[[Decision], Decision]
 
 
-def state_of(*running: dict[str, Any], waiting: dict[str, Any]) -> State:
+BACKENDAI = {
+    "doctrine": "backendai",
+    "queues": [{"name": "q", "settings": {"preemptible_priority": 5, "preemption_mode": "suspend"}}],
+}
+LIBRARY = {"doctrine": {"name": "lattice", "edition": "core"}, "queues": [{"name": "q"}]}
+
+
+def state_of(*running: dict[str, Any], waiting: dict[str, Any], under: dict[str, Any] = BACKENDAI) -> State:
     """Two nodes with four cpus; of all workloads the state has a record."""
-    data = {
-        "cede": 1,
-        "doctrine": "backendai",
-        "nodes": [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")],
-        "queues": [{"name": "q", "settings": {"preemptible_priority": 5, "preemption_mode": "suspend"}}],
-    }
+    nodes = [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")]
+    data = {"cede": 1, "nodes": nodes, **under}
     driver = Driver(cede.load(data).document, 0, Ways(at_once=True, walltimes=False, keeps=False))
     for number, keys in enumerate(running):
         driver.feed(number, [Submit(entry(**keys))])
@@ -155,3 +158,50 @@ def test_two_starts_that_do_not_fit_together_are_found() -> None:
 
     for whole in (False, True):
         assert "b oversubscribes cpu of n1" in verify_state(state, find("backendai"), made, whole=whole)
+
+
+def falling_short() -> tuple[State, Plan]:
+    """`wide` wants a whole node, and `low`, which leaves one, is not alone there."""
+    state = state_of(
+        {"name": "low", "cpu": 2, "priority": 1},
+        {"name": "high", "cpu": 2, "priority": 9},
+        {"name": "other", "cpu": 3, "priority": 9},
+        waiting={"name": "wide", "cpu": 4, "priority": 5},
+        under=LIBRARY,
+    )
+    made = plan_state(state, find("lattice"), memory={})
+    (decision,) = made.decisions
+    assert [victim.workload for victim in decision.victims] == ["low"]
+    assert [warning.rule for warning in decision.warnings] == ["lattice.falls-short"]
+    return state, made
+
+
+def test_who_falls_short_by_the_library_needs_no_room() -> None:
+    state, made = falling_short()
+
+    assert lawful_moves(state, made, whole=False, falls_short="lattice.falls-short")
+    assert not lawful_moves(state, made, whole=False)
+    for whole in (False, True):
+        assert verify_state(state, find("lattice"), made, whole=whole) == []
+
+
+SHORT_CHANGES: dict[str, tuple[Change, str]] = {
+    "without the warning": (lambda made: replace(made, warnings=()), "wide oversubscribes cpu of n1"),
+    "the same one leaves twice": (lambda made: replace(made, victims=made.victims * 2), "low is evicted twice"),
+    "it runs": (lambda made: replace(made, workload="high"), "high is running, not waiting"),
+    "no node is called so": (lambda made: replace(made, nodes=("n3",)), "no node is called n3"),
+    "the victim is no lower": (
+        lambda made: replace(made, victims=(replace(made.victims[0], workload="high"),)),
+        "wide: high has class 9, not below 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHORT_CHANGES)
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_else_is_wrong_with_it_is_said(case: str, whole: bool) -> None:
+    change, complaint = SHORT_CHANGES[case]
+    state, made = falling_short()
+    wrong = replace(made, decisions=(change(made.decisions[0]),))
+
+    assert complaint in verify_state(state, find("lattice"), wrong, whole=whole)
