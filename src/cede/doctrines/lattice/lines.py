@@ -117,13 +117,16 @@ class Lines:
             sum(amounts[node] * nano for amounts, nano in capacity) or NANO for node in range(state.nodes.size)
         ]
         """What each node has of GPUs, in nano-units; one GPU where it has none."""
-        self._classes = Classes(state, NOT_READ, OWNERS)
+        self._policies = bool(state.static.policies)
+        self._by_queue = not self.policy or self.homes is not None or self.limits or self._policies
+        """Whether its vCluster tells one that waits from another; else only the type of that does: the policy has one
+        line for all, and reads a queue's name for homes, limits and policies alone."""
+        self._classes = Classes(state, NOT_READ if self._by_queue else NOT_READ | {"queue"}, OWNERS)
         self._floors: dict[tuple[Reach, int], Floor] = {}
         self._kinds: dict[tuple[Form, int, tuple[str, ...], str], Kind] = {}
         self._of_queue: dict[int, dict[Form, None]] = {}
         self.rows: dict[int, Waiting | Holding] = {}
         self._likes: dict[tuple[object, ...], Like] = {}
-        self._policies = bool(state.static.policies)
         self._indexes: dict[int, NodeIndex] = {}
         """By partition, its nodes by what is free on them."""
         self.plain = self.homes is None and not state.static.tenants and not state.units.flavored
@@ -494,7 +497,9 @@ class Lines:
                 form.shut = form.dozes = False
 
     def _form(self, row: int, like: Like) -> Form:
-        which = self._classes.of(self.state, row)
+        which: object = self._classes.of(self.state, row)
+        if not self._by_queue:
+            which = which, self._types[like.queue]
         found = self.forms.get(which)
         if found is None:
             if len(self.forms) + len(self._kinds) > MOST_FORMS:
