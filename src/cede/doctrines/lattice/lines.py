@@ -98,7 +98,7 @@ class Lines:
         """How many hold room and say for how long."""
         self.ground = Ground(state, self.settings.max_victims)
         self.open: dict[tuple[int, int], dict[str, int]] = {}
-        """By partition and class, who could be taken, and how many nodes each holds."""
+        """Under the library, by partition and class: who could be taken, and how many nodes each holds."""
         self._sizes: dict[tuple[int, int], dict[int, int]] = {}
         """Of the same, how many hold so many nodes."""
         self.homes = self.ground.homes
@@ -107,6 +107,8 @@ class Lines:
         self.prices = Prices(state)
         self._came = 0
         """Counts those that may be taken since now."""
+        self._number: dict[str, int] = {}
+        """Of each of them that still may, the how manieth it was."""
         self.limits = bool(state.static.tenants) or bool((state.tree.max[:, : state.tree.size] != UNSET).any())
         self.shares = any(tenant.share for tenant in state.static.tenants.values())
         self._weights = factors.weights(normalized=self.policy).tolist()
@@ -668,20 +670,21 @@ class Lines:
             self.prices.shut(row)
         elif self._priced_rows and held.price is not None and not (self.policy and held.shielded):
             self.prices.set(row, held.priority, held.partition, held.price, held.nodes, held.amounts)
+        if self.policy:
+            self.ground.take(row, held, sign)
+            return
         at = held.partition, held.priority
         if sign > 0:
             self._came += 1
+            self._number[held.name] = self._came
             self.open.setdefault(at, {})[held.name] = held.size
             sizes = self._sizes.setdefault(at, {})
             sizes[held.size] = sizes.get(held.size, 0) + 1
-            if not self.policy:
-                self._opened[held.name] = at
+            self._opened[held.name] = at
         else:
-            del self.open[at][held.name]
+            del self.open[at][held.name], self._number[held.name]
             self._sizes[at][held.size] -= 1
             self._opened.pop(held.name, None)
-        if self.policy:
-            self.ground.take(row, held, sign)
 
     def _price(self, like: Like, takes: int, began: int, last: int, walltime: int, size: float) -> Price:
         """What the policy says that it costs; the library, which looks at no checkpoint, has its own numbers."""
@@ -725,21 +728,38 @@ class Lines:
         return kind.too_few_at != self._came and self._victims(kind)
 
     def _victims(self, kind: Kind) -> bool:
-        form, in_vain, most = kind.form, kind.in_vain, self.settings.max_victims
+        form, most = kind.form, self.settings.max_victims
         below = [at for at in self.open if at[0] == form.partition and at[1] < form.priority]
-        all_sizes: dict[int, int] = {}
-        for at in below:
-            for size, count in self._sizes[at].items():
-                all_sizes[size] = all_sizes.get(size, 0) + count
-        enough = _free(sorted(all_sizes.items(), reverse=True), most, form.members)
-        if enough and in_vain:
-            enough = self._victims_left(kind, below)
+        if form.members == 1:
+            enough = most > 0 and self._came_for(kind, below)
+        else:
+            sizes: dict[int, int] = {}
+            for at in below:
+                for size, count in self._sizes[at].items():
+                    sizes[size] = sizes.get(size, 0) + count
+            enough = _free(sorted(sizes.items(), reverse=True), most, form.members)
+            if enough and kind.in_vain:
+                enough = self._victims_left(kind, below)
         if not enough:
             kind.too_few_at = self._came
         return enough
 
+    def _came_for(self, kind: Kind, below: list[tuple[int, int]]) -> bool:
+        """Whether one who came since nobody was found may be taken: all who were there before were taken in vain, and
+        are no others now. Who came last was not."""
+        in_vain, number, before = kind.in_vain, self._number, kind.too_few_at
+        for at in below:
+            there = self.open[at]
+            for name in reversed(there):
+                if number[name] <= before:
+                    break
+                if name not in in_vain and there[name]:
+                    kind.enough = at, name
+                    return True
+        return False
+
     def _victims_left(self, kind: Kind, below: list[tuple[int, int]]) -> bool:
-        """The same of those who were not taken for it in vain; who came last was not."""
+        """As many of several members who were not taken for it in vain; who came last was not."""
         members, in_vain, most = kind.form.members, kind.in_vain, self.settings.max_victims
         sizes: dict[int, int] = {}
         for at in below:

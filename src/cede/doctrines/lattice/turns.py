@@ -103,7 +103,7 @@ class LineScores:
         """What all of a line have of their scores but for the wait: the terms of `factors.added`, as far as that adds
         them up before the wait comes in, so that it comes out the same to the last bit."""
         form, weights, lines = line.kind.form, line.weights, self.lines
-        share, backlog, conformance = factors.UNKNOWN, factors.of_backlog(0.0, 0.0), factors.UNKNOWN
+        share, backlog, conformance = factors.UNKNOWN, 0.0, factors.UNKNOWN
         if not line.plain:
             backlog = self.backlog
             if lines.shares:
