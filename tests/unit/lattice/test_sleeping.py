@@ -12,6 +12,7 @@ from cede.doctrines.lattice.lines import LINES, Lines
 from cede.engine.cycle import plan_acts, wordless
 from cede.model.times import SECOND
 from cede.state.trial import Trial
+from tests.builders import Entry
 from tests.unit.lattice.small import NONE, core, node, nodes, part, policy, shares, vcluster, wants, whole
 
 A = vcluster("a", "hpc_batch")
@@ -82,3 +83,36 @@ def test_who_was_taken_in_vain_frees_nothing_any_more() -> None:
         lines = Lines(cluster.state, "core", {"fell_short": {"in": taken}})
 
         assert lines.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
+
+
+def test_who_took_all_in_vain_has_a_victim_again_when_one_more_runs() -> None:
+    late, claimant = shares("late", gpu=1, priority=2), shares("in", gpu=4, priority=8)
+    cluster = core(*nodes("n1 n2"), A, part("old", "n1", gpu=4, priority=2), late, claimant)
+    state = cluster.state
+    lines = Lines(state, "core", {"fell_short": {"in": {"old"}}})
+    kind = lines.kind_of(state.work_index["in"])
+    assert not lines.victims(kind)
+
+    state.start(state.work_index["late"], [state.node_index["n2"]])
+    lines.follow()
+
+    assert lines.victims(kind)
+
+
+@pytest.mark.parametrize(
+    ("other", "home", "forms"),
+    [
+        (vcluster("b", "hpc_batch"), None, 1),
+        (vcluster("b", "interactive"), None, 2),
+        (vcluster("b", "hpc_batch", max={"gpu": 4}), None, 2),
+        (vcluster("b", "hpc_batch"), "a", 2),
+    ],
+    ids=["alike", "of another type", "with a limit", "where nodes have homes"],
+)
+def test_the_policy_tells_work_apart_by_its_vcluster_only_where_that_decides(
+    other: Entry, home: str | None, forms: int
+) -> None:
+    waiting = [shares(f"in-{name}", gpu=1, priority=5, queue=name) for name in "ab"]
+    lines = Lines(policy(node("n1", home), A, other, *waiting).state, "policy", {})
+
+    assert len(lines.live) == forms
