@@ -85,6 +85,7 @@ class Nodes:
         """Which state of things it was last tried on, as a number."""
         self.trying: Bools = np.zeros(0, np.bool_)
         """Nodes that tried at the moment of the last plan, `at`."""
+        self._trying_before = self.trying
         self.at = UNSET_CLOCK
         self.meant: dict[int, tuple[str, str]] = {}
         """The claimant that a node preempts for by that plan, and one of its victims."""
@@ -177,8 +178,12 @@ class Nodes:
     def attempt(self, nodes: Bools, now: int) -> None:
         """These try to preempt now, by a plan."""
         self.at = now
-        self.trying |= nodes
+        self._trying_before, self.trying = self.trying, self.trying | nodes
         self.seen[nodes] = self.number
+
+    def did_not_attempt(self, nodes: Bools) -> None:
+        """Of what these were to try by that plan nothing is carried out."""
+        self.trying[nodes] = self._trying_before[nodes]
 
     def ready(self, now: int, backoff: int) -> Bools:
         """Nodes that may try again."""

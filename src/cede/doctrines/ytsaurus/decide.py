@@ -113,9 +113,10 @@ class _Plan:
         waits = Waits(self.cycle, self.beats, self.clocks) if self.cycle.words else None
         if self.state.node_names:
             for made in self._heartbeats(waits):
-                if self.cycle.words or not self.preempts:
-                    yield made
+                yield made
                 self.preempts |= bool(made.victims)
+                if self.preempts and not self.cycle.words:
+                    break  # the others are asked again in the next cycle, which counts on what is held by then
             if self.rows is not None and self.memory.candidates is not None:
                 self.memory.candidates.passed(self.started, self._booked(), complete=not self.preempts)
         else:
@@ -188,9 +189,17 @@ class _Plan:
                     self.clocks.meant[node] = state.work_names[taken.row], state.work_names[victim]
                 elif taken.row != NONE and not self.preempts:
                     self.started.add(taken.row)
+                if taken.victims:
+                    self._goes_on(node)
                 yield self.answers.about(taken)
             if over is not None and over[node]:
                 yield from self._abort(node)
+
+    def _goes_on(self, node: int) -> None:
+        """Somebody goes from this node: where a plan is carried out up to there, nodes behind it have not tried yet."""
+        if not self.preempts and not (self.cycle.words and self.cycle.carried_out):
+            rank = self.update.room.rank
+            self.clocks.did_not_attempt(rank > rank[node])
 
     def _candidates(self, over: Bools | None, *, only_starts: bool) -> StartCandidates | None:
         """Who might start follows from what changed, where nothing but room and shares counts; else none."""
@@ -263,6 +272,7 @@ class _Plan:
             else:
                 gone.append(at)
         if gone:
+            self._goes_on(node)
             rule = rules.NO_SLOTS if all_go else rules.ABORT
             taken = Taken(node=node, rule=rule, victims=gone, here=here)
             yield self.answers.about(taken, since=since)
