@@ -153,6 +153,11 @@ class State:
         return self._tree
 
     @property
+    def derived(self) -> dict[str, Any]:
+        """What was worked out of queues as they stand in the file, beside the tree: no row need be written for that."""
+        return self._tree.derived
+
+    @property
     def node_residents(self) -> list[list[int]]:
         if self._unwritten:
             self.write()

@@ -18,13 +18,16 @@ from cede.doctrines.ytsaurus.words import (
     amounts,
     clock_of,
     facts_of,
+    missing_words,
     operation_name,
     owner_name,
     percent,
     pool_words,
+    preempts_words,
     quantity,
     resource_name,
     shown,
+    superfluous,
     usage_words,
 )
 from cede.model.plan import Candidate, Decision, Victim, Warning
@@ -111,9 +114,10 @@ class Answers:
         nodes = [taken.node] * int(state.work.members[taken.row])
         names = [state.work_names[int(here.rows[at])] for at in taken.victims]
         who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, taken.victims, strict=True))
-        why = f"{self._short(taken)}; {operation_name(update, operation)} may preempt: {clock_of(update, operation)}"
         used, fair = usage_words(self.beats.numbers, operation, self._moved(taken, operation=operation))
-        why += f" (usage share {used}, fair share {fair}); it takes {who}"
+        assert taken.free is not None
+        lacking = missing_words(update, taken.node, taken.free.tolist(), self.beats.asks.need[:, taken.kind].tolist())
+        why = preempts_words(update, operation, lacking, used, fair, who)
         return Decision(
             state.work_names[taken.row],
             "preempt",
@@ -126,18 +130,6 @@ class Answers:
             candidates=self._candidates(taken) if self.cycle.explain else None,
             account=self._account(taken) if self.cycle.explain else None,
         )
-
-    def _short(self, taken: Taken) -> str:
-        """What the node lacked before."""
-        assert taken.free is not None
-        need = self.beats.asks.need[:, taken.kind]
-        free = np.maximum(taken.free, 0)
-        missing = np.where(need > free, need, 0)
-        name = self.state.node_names[taken.node]
-        if not missing.any():
-            return f"{name} has room, but less than it should keep"
-        left = np.where(missing > 0, free, 0)
-        return f"{name} has {amounts(self.update, left)} free of the {amounts(self.update, missing)} asked for"
 
     def _place(self, here: Here, at: int) -> str:
         facts = facts_of(self.beats.numbers, here, at)
@@ -152,8 +144,7 @@ class Answers:
             return ()
         names = [self.state.work_names[int(here.rows[at])] for at in needless]
         others = [self.state.work_names[int(here.rows[at])] for at in taken.victims if at not in needless]
-        sentence = rules.SUPERFLUOUS.because(who=" and ".join(names), others=" and ".join(others))
-        return (Warning(rules.SUPERFLUOUS.id, sentence),)
+        return (superfluous(names, others),)
 
     # -- without one -------------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ class Audit:
         allowed = UNCLAIMED if made.workload is None else REASONS
         for victim in made.victims:
             row = state.work_index[victim.workload]
-            word = STATES[state.work.state[row]]
+            word = self._word(row)
             if word not in ("running", "checkpointing"):
                 yield f"{victim.workload} is {word}, not running"
             if victim.reason not in allowed:
@@ -66,7 +66,7 @@ class Audit:
                 yield f"{node} preempts twice in one heartbeat"
             self.used.add(node)
             for victim in made.victims:
-                if node not in state.nodes_of(state.work_index[victim.workload]):
+                if node not in self._nodes_of(state.work_index[victim.workload]):
                     yield f"{victim.workload} does not stand on {node}"
             if self.edition == DOCS:
                 yield from self._superfluous(made, node)
@@ -75,7 +75,9 @@ class Audit:
 
     def _protected(self, victim: Victim, row: int) -> Iterator[str]:
         """An allocation that its operation's share protects; of operations that changed before, nothing is said."""
-        if victim.reason == "overcommit" or self.state.work.preemptible[row] == 0:
+        record = self.state.records.get(row)
+        preemptible = self.state.work.preemptible[row] != 0 if record is None else record.preemptible
+        if victim.reason == "overcommit" or not preemptible:
             if victim.reason != "overcommit":
                 yield f"{victim.workload} asks not to be preempted"
             return
@@ -109,7 +111,7 @@ class Audit:
         before = [
             other
             for other in others
-            if STATES[state.work.state[other]] in ("running", "checkpointing", "reserved")
+            if self._word(other) in ("running", "checkpointing", "reserved")
             and state.work_names[other] not in self.gone
             and self._age(other) < key
         ]
@@ -117,17 +119,36 @@ class Audit:
         open_ = [at for at in range(len(fair)) if fair[at] < demand[at] - SLACK]
         shares = []
         for at, columns in enumerate(update.pools.folded):
-            used = sum(int(state.work.usage[column, other]) for other in before for column in columns)
+            used = sum(self._uses(other, column) for other in before for column in columns)
             shares.append(float(Fraction(used) / Fraction(int(total[at]))) if total[at] else 0.0)
         if open_:
             return all(part * fair[at] > shares[at] + SLACK for at in open_)
         return any(part * fair[at] > shares[at] + SLACK for at in range(len(fair)))
 
     def _age(self, row: int) -> tuple[int, str, str]:
-        work = self.state.work
-        started, saved = int(work.started[row]), int(work.checkpoint_last[row])
+        record = self.state.records.get(row)
+        if record is None:
+            started, saved = int(self.state.work.started[row]), int(self.state.work.checkpoint_last[row])
+        else:
+            started, saved = record.started, record.checkpoint_last if record.saved else record.mould.checkpoint_last
         since = started if NEVER in (started, saved) else max(started, saved)
         return since, self.state.uids[row], self.state.work_names[row]
+
+    def _nodes_of(self, row: int) -> list[str]:
+        record = self.state.records.get(row)
+        if record is None:
+            return self.state.nodes_of(row)
+        return [self.state.node_names[node] for node in record.nodes]
+
+    def _word(self, row: int) -> str:
+        record = self.state.records.get(row)
+        return STATES[self.state.work.state[row] if record is None else record.code]
+
+    def _uses(self, row: int, column: int) -> int:
+        record = self.state.records.get(row)
+        if record is None:
+            return int(self.state.work.usage[column, row])
+        return sum(count for at, count in record.mould.need if at == column) * record.mould.members
 
     # -- whether it was needed -----------------------------------------------------------------------------------------
 
@@ -135,6 +156,9 @@ class Audit:
         assert made.workload is not None
         state = self.state
         index = state.node_index[node]
+        if len(state.records) == len(state.work_index):
+            yield from self._superfluous_records(made, node, index)
+            return
         free = [int(amount) for amount in state.nodes.capacity[:, index] - state.nodes.occupied[:, index]]
         leaving = {victim.workload for victim in made.victims}
         for resident in state.node_residents[index]:
@@ -152,6 +176,33 @@ class Audit:
             if min(left) >= 0:
                 yield f"would fit without the eviction of {victim.workload}"
 
+    def _superfluous_records(self, made: Decision, node: str, index: int) -> Iterator[str]:
+        """The same where all workloads are records: nobody reads a column then."""
+        state, room = self.state, self.state.room()
+        free = room.capacity[index].copy()
+        leaving = {victim.workload for victim in made.victims}
+        held: dict[str, dict[int, int]] = {}
+        for row, members in room.standing[index].items():
+            name = state.work_names[row]
+            amount = {column: count * members for column, count in state.records[row].mould.need}
+            if name in leaving:
+                held[name] = amount
+            elif name not in self.gone - self.asked:
+                for column, count in amount.items():
+                    free[column] -= count
+        need: dict[int, int] = {}
+        for name in (*self.came.get(node, ()), made.workload or ""):
+            mould = state.records[state.work_index[name]].mould
+            need = {column: count * mould.members for column, count in mould.need}
+            for column, count in need.items():
+                free[column] -= count
+        for victim in made.victims:
+            own = held.get(victim.workload, {})
+            alone = need.get(WHOLE, 0) > 1 or own.get(WHOLE, 0) > 1
+            left = [has - own.get(at, 0) for at, has in enumerate(free) if at != WHOLE or alone]
+            if min(left) >= 0:
+                yield f"would fit without the eviction of {victim.workload}"
+
     def _held(self, name: str, node: int) -> list[int]:
         state = self.state
         total = [0] * len(state.units)
@@ -164,7 +215,7 @@ class Audit:
 def audit_touched(state: State, edition: str) -> Audit:
     """The same at the cost of what a plan touches: with the shares that it was made by, if they are of this state. What
     is used of a share is summed up anew all the same."""
-    update = state.tree.derived.get(UPDATE)
+    update = state.derived.get(UPDATE)
     return Audit(state, edition, update if update is not None and update.version == state.version else None)
 
 

@@ -12,8 +12,8 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.answers import Answers
 from cede.doctrines.ytsaurus.clocks import NOT, Memory, Nodes, memory_of
-from cede.doctrines.ytsaurus.free_starts import free_starts, start
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken, held_nodes, spare_of
+from cede.doctrines.ytsaurus.plain_beats import Going, Starts, plain_beats, preempt, start
 from cede.doctrines.ytsaurus.prospects import nobody_goes, worth_a_beat
 from cede.doctrines.ytsaurus.start_candidates import StartCandidates, plain, plain_shares
 from cede.doctrines.ytsaurus.update import UPDATE, Priorities, Update
@@ -30,7 +30,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     plan = _Plan(cycle, memory, update)
     for made in plan.decisions():
         if cycle.whole and made.victims:
-            cycle.state.tree.derived[UPDATE] = update
+            cycle.state.derived[UPDATE] = update
         if cycle.only is None or (made.workload is not None and cycle.state.work_index[made.workload] == cycle.only):
             yield made
 
@@ -166,13 +166,10 @@ class _Plan:
             self.rows = candidates.might_start(self.held, may_try)
             if not self.rows:
                 return
-            if may_try is None:
-                starts = free_starts(candidates, self.rows, self.blocked)
-                if starts is not None:
-                    for row, node in starts:
-                        candidates.starts(row, node)
-                        self.started.add(row)
-                        yield start(candidates, row, node)
+            if may_try is None or not self.cycle.optimal:
+                found = plain_beats(candidates, self.rows, self.blocked, may_try, self.cycle.edition)
+                if found is not None:
+                    yield from self._plainly(candidates, *found)
                     return
         if only_starts and not (self.concerned and self.beats.asks.open.any()):
             return
@@ -194,6 +191,17 @@ class _Plan:
                 yield self.answers.about(taken)
             if over is not None and over[node]:
                 yield from self._abort(node)
+
+    def _plainly(self, candidates: StartCandidates, starts: Starts, going: Going | None) -> Iterator[Decision]:
+        for row, node in starts:
+            candidates.starts(row, node)
+            self.started.add(row)
+            yield start(candidates, row, node)
+        if going is not None:
+            names = self.state.work_names
+            self.clocks.meant[going.node] = names[going.row], names[going.victims[0][0]]
+            self._goes_on(going.node)
+            yield preempt(candidates, going, self.cycle.edition)
 
     def _goes_on(self, node: int) -> None:
         """Somebody goes from this node: where a plan is carried out up to there, nodes behind it have not tried yet."""

@@ -459,6 +459,15 @@ class Update:
         roots = [(partition, "", "") for partition in self.state.partitions.names]
         return [*((self.pools.name(pool),) for pool in range(self.pools.size)), *roots]
 
+    def starves(self, operation: int, pool: int) -> bool:
+        """Whether an operation of this pool may preempt once it waits: it starves, or a pool above it does for it."""
+        if operation in self.op_clocks.raised:
+            return True
+        raised = self.pool_clocks.raised
+        if not raised or self.pools.tree.scope_only_operation:
+            return False
+        return any(above in raised for above in self.pools.paths[pool])
+
     @property
     def op_priority(self) -> Int8s:
         """What each operation may use: nothing, preemption, or aggressive preemption, for itself or for its pools."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.clocks import STARVATION, UNSET_CLOCK
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
 from cede.doctrines.ytsaurus.groups import GROUPS
@@ -13,6 +14,7 @@ from cede.doctrines.ytsaurus.guarantees import shares_of
 from cede.doctrines.ytsaurus.here import Here
 from cede.doctrines.ytsaurus.numbers import Numbers
 from cede.doctrines.ytsaurus.update import Update
+from cede.model.plan import Warning
 from cede.model.quantities import show_quantity
 from cede.model.times import show_duration
 from cede.state.columns import NONE, Int64s
@@ -23,12 +25,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
-def shown(update: Update, share: Floats, beside: Floats | None = None) -> str:
+def shown(update: Update, share: Iterable[float], beside: Sequence[float] | Floats | None = None) -> str:
     """A share vector; resources of which neither it nor the one it is compared with has anything are left out."""
     names = update.state.units.names
     parts = [
         f"{names[column]} {percent(value)}"
-        for at, (column, value) in enumerate(zip(update.pools.columns.tolist(), share.tolist(), strict=True))
+        for at, (column, value) in enumerate(zip(update.pools.columns.tolist(), share, strict=True))
         if value > 0 or (beside is not None and beside[at] > 0)
     ]
     return ", ".join(parts) or "nothing"
@@ -40,13 +42,13 @@ def quantity(update: Update, resource: int, count: int) -> str:
     return show_quantity(units.names[column], units.limit(column, count))
 
 
-def amounts(update: Update, counts: Int64s) -> str:
+def amounts(update: Update, counts: Iterable[int]) -> str:
     """Amounts of the columns of nodes."""
     units = update.state.units
     parts = [
-        f"{units.names[column]} {show_quantity(units.names[column], units.limit(column, int(counts[column])))}"
-        for column in np.flatnonzero(counts > 0).tolist()
-        if column and "@" not in units.names[column]
+        f"{units.names[column]} {show_quantity(units.names[column], units.limit(column, int(count)))}"
+        for column, count in enumerate(counts)
+        if count > 0 and column and "@" not in units.names[column]
     ]
     return ", ".join(parts) or "nothing"
 
@@ -59,15 +61,52 @@ def operation_name(update: Update, operation: int) -> str:
     return f"operation {update.operations.names[operation]}"
 
 
-def clock_of(update: Update, operation: int) -> str:
-    """Whose starvation an operation's right to preempt comes from, and since when."""
-    pools, now, level = update.pools, update.state.now, update.op_priority[operation]
+def clock_of(update: Update, operation: int, level: int | None = None) -> str:
+    """Whose starvation an operation's right to preempt comes from, and since when; `level`: that right, if known."""
+    pools, now = update.pools, update.state.now
+    if level is None:
+        level = int(update.op_priority[operation])
     if update.op_starvation[operation] < level:
         for pool in pools.paths[update.operations.pool[operation]]:
             if update.pool_starvation[pool] == level:
                 since = show_duration(now - int(update.pool_since[pool]))
                 return f"its pool {pools.name(pool)} is below its fair share for {since}"
     return f"below its fair share for {show_duration(now - int(update.op_since[operation]))}"
+
+
+def preempts_words(
+    update: Update, operation: int, lacking: str, used: str, fair: str, who: str, level: int | None = None
+) -> str:
+    """Why others go for a workload of this operation."""
+    why = f"{lacking}; {operation_name(update, operation)} may preempt: {clock_of(update, operation, level)}"
+    return f"{why} (usage share {used}, fair share {fair}); it takes {who}"
+
+
+def missing_words(update: Update, node: int, free: Iterable[int], need: Iterable[int]) -> str:
+    """What a node lacks of what is asked for."""
+    name = update.state.node_names[node]
+    pairs = [(max(has, 0), asked) for has, asked in zip(free, need, strict=True)]
+    missing = [asked if asked > has else 0 for has, asked in pairs]
+    if not any(missing):
+        return f"{name} has room, but less than it should keep"
+    left = [has if asked > has else 0 for has, asked in pairs]
+    return f"{name} has {amounts(update, left)} free of the {amounts(update, missing)} asked for"
+
+
+def superfluous(needless: Sequence[str], others: Sequence[str]) -> Warning:
+    """That the document would have spared some of the victims."""
+    sentence = rules.SUPERFLUOUS.because(who=" and ".join(needless), others=" and ".join(others))
+    return Warning(rules.SUPERFLUOUS.id, sentence)
+
+
+def victim_words(update: Update, operation: int, counted: Sequence[float], fair: Sequence[float], group: int) -> str:
+    """How the operation of an allocation stands before it, or with it, where that counts; and its group."""
+    return f"{_counted(update, operation, counted, fair)}, fair share {shown(update, fair)}: {GROUPS[group]}"
+
+
+def _counted(update: Update, operation: int, counted: Sequence[float] | Floats, fair: Sequence[float] | Floats) -> str:
+    when = "with" if update.pools.tree.bound_is_preemptible else "before"
+    return f"{when} it {operation_name(update, operation)} uses {shown(update, counted, fair)}"
 
 
 def standing_of(numbers: Numbers, operation: int) -> str:
@@ -103,7 +142,7 @@ def facts_of(numbers: Numbers, here: Here, at: int) -> Mapping[str, object]:
     return {
         "who": state.work_names[row],
         "operation": name,
-        "counted": f"{'with' if tree.bound_is_preemptible else 'before'} it {name} uses {shown(update, counted, fair)}",
+        "counted": _counted(update, operation, counted, fair),
         "fair": shown(update, fair),
         "low": percent(tree.aggressive_satisfaction),
         "between": _between(update, operation),
