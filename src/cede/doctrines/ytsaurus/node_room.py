@@ -12,14 +12,15 @@ from cede.state.units import WHOLE
 
 
 class FreeRoom:
-    """What is free by column and node, and on which nodes that is less than nothing; as of the last update."""
+    """What is free by node and column, and on which nodes that is less than nothing; as of the last update."""
 
     def __init__(self, state: State) -> None:
         size = state.nodes.size
         self.state = state
-        self.free: Int64s = state.nodes.free[:, :size].copy()
-        """To look at, not to change."""
-        self.short: set[int] = set(np.flatnonzero((self.free[WHOLE + 1 :] < 0).any(axis=0)).tolist())
+        free: Int64s = state.nodes.free[:, :size]
+        self.free: list[list[int]] = free.T.tolist()
+        """By node and column. Lists to look at: where it becomes another, another one takes its place."""
+        self.short: set[int] = set(np.flatnonzero((free[WHOLE + 1 :] < 0).any(axis=0)).tolist())
         """Nodes that hold more than they have."""
         self.ready: Bools = state.nodes.state[:size] == READY
         self.nowhere: Bools = np.zeros(size, np.bool_)
@@ -35,7 +36,7 @@ class FreeRoom:
         room = self.state.room().free
         for node in touched:
             free = room[node]
-            if self.free[:, node].tolist() != free:
-                self.free[:, node] = free
+            if self.free[node] != free:
+                self.free[node] = free.copy()
                 self.changed.add(node)
                 self.short.add(node) if min(free[WHOLE + 1 :], default=0) < 0 else self.short.discard(node)

@@ -70,11 +70,8 @@ def plain_beats(
         if candidates.fitting.any(need):
             worth |= candidates.fitting.nodes(need)
     worth &= ~held
-    place, owners = update.operations.place, candidates.known
-
-    def turn(row: int) -> Turn:
-        return waiting[row].satisfied, place(owners[row][0])
-
+    if len(waiting) > 1:
+        waiting = _in_turn(candidates, waiting)
     room, found = state.room(), Starts()
     nodes = worth.nonzero()[0].tolist()
     if len(nodes) > 1:
@@ -84,10 +81,9 @@ def plain_beats(
             break
         free, partition = room.free[node], room.partition[node]
         while _is_worth(free, spare):
-            fit = [row for row, one in waiting.items() if one.partition == partition and _fits(one.need, free)]
-            if not fit:
+            row = _first(waiting, free, partition)
+            if row == NONE:
                 break
-            row = min(fit, key=turn) if len(fit) > 1 else fit[0]
             free = [a - b for a, b in zip(free, waiting.pop(row).need, strict=True)]
             found.append((row, node))
         if may_try is None or not may_try[node]:
@@ -96,12 +92,7 @@ def plain_beats(
         if more is None:
             continue  # nobody could be taken: then nothing fits that did not start just before
         most = [a + b for a, b in zip(free, more, strict=True)]
-        fit = [
-            row
-            for row, one in waiting.items()
-            if one.preempts and one.partition == partition and _fits(one.need, most)
-        ]  # fmt: skip
-        if not fit:
+        if _first(waiting, most, partition, preempts=True) == NONE:
             continue
         there = _open(update, node)
         if there is None:
@@ -109,10 +100,9 @@ def plain_beats(
         most = free
         for _, _, amount in there:
             most = [a + b for a, b in zip(most, amount, strict=True)]
-        fit = [row for row in fit if _fits(waiting[row].need, most)] if _is_worth(most, spare) else []
-        if not fit:
+        row = _first(waiting, most, partition, preempts=True) if _is_worth(most, spare) else NONE
+        if row == NONE:
             continue
-        row = min(fit, key=turn) if len(fit) > 1 else fit[0]
         need = waiting[row].need
         short = [a - b if a > 0 else -1 for a, b in zip(need, free, strict=True)]
         if max(short) <= 0:
@@ -148,6 +138,25 @@ def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Wai
         preempts = preempts and update.starves(number, pool)
         found[row] = _Waiting(need, partition, 0.0 if shared else INFINITE, preempts)
     return found
+
+
+def _in_turn(candidates: StartCandidates, waiting: dict[int, _Waiting]) -> dict[int, _Waiting]:
+    """The least satisfied first; equal ones as they stand in the tree. Nobody's turn changes until it has started, for
+    it is the only workload of its operation."""
+    place, known = candidates.update.operations.place, candidates.known
+
+    def turn(row: int) -> Turn:
+        return waiting[row].satisfied, place(known[row][0])
+
+    return {row: waiting[row] for row in sorted(waiting, key=turn)}
+
+
+def _first(waiting: dict[int, _Waiting], free: list[int], partition: int, *, preempts: bool = False) -> int:
+    """Whose turn it is of those that fit such a node; `preempts`: only of those that may."""
+    for row, one in waiting.items():
+        if one.partition == partition and (one.preempts or not preempts) and _fits(one.need, free):
+            return row
+    return NONE
 
 
 def _is_worth(free: list[int], spare: Iterable[tuple[int, int]]) -> bool:

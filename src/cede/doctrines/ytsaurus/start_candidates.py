@@ -38,15 +38,19 @@ class Alike:
 class Fitting:
     """Nodes that have as much as each of some needs, kept as what they have changes."""
 
-    def __init__(self, room: Int64s) -> None:
-        """`room`: what nodes have now, by column and node."""
-        self._room = room.copy()
+    def __init__(self, room: list[list[int]]) -> None:
+        """`room`: what nodes have now."""
+        self._now = list(room)
+        self._room: Int64s = np.array(room, np.int64).T.copy()
+        """The same by column and node, but for nodes of which it is not written yet."""
+        self._unwritten: set[int] = set()
         self._fit: dict[Need, tuple[Bools, list[int]]] = {}
         """Nodes by need, and how many they are."""
 
     def put(self, node: int, has: list[int]) -> None:
         """This node has so much now."""
-        self._room[:, node] = has
+        self._now[node] = has
+        self._unwritten.add(node)
         for need, (fit, count) in self._fit.items():
             enough = True
             for most, least in zip(has, need, strict=True):
@@ -70,6 +74,9 @@ class Fitting:
         if found is None:
             if len(self._fit) >= MANY_NEEDS:
                 self._fit.clear()
+            for node in self._unwritten:
+                self._room[:, node] = self._now[node]
+            self._unwritten.clear()
             columns = [column for column, amount in enumerate(need) if amount > 0]
             least = np.array([need[column] for column in columns], np.int64)
             enough: Bools = np.all(self._room[columns] >= least[:, None], axis=0)
@@ -110,7 +117,7 @@ class StartCandidates:
         """Nodes on which that changed since."""
         self._wanting: dict[Need, set[int]] = {}
         """Who may preempt, by what they need."""
-        self._free: Int64s = self._room.free.copy()
+        self._free: list[list[int]] = list(self._room.free)
         """What was free on nodes when all of them were gone through, less what was to start there."""
         self._changed: set[int] = set()
         """Nodes on which that may be another than what is free now."""
@@ -131,7 +138,7 @@ class StartCandidates:
         self._follow(update.touched)
         self.takeable.follow()
         for node in self._room.changed:
-            self.fitting.put(node, self._room.free[:, node].tolist())
+            self.fitting.put(node, self._room.free[node])
         self._changed |= self._room.changed
         self._unlooked |= self._room.changed
 
@@ -237,7 +244,7 @@ class StartCandidates:
         takeable.look()
         changed |= takeable.changed
         for node in changed:
-            has, more = self._room.free[:, node].tolist(), takeable.amounts.get(node)
+            has, more = self._room.free[node], takeable.amounts.get(node)
             self._reach.put(node, has if more is None else [a + b for a, b in zip(has, more, strict=True)])
         takeable.changed.clear()
         changed.clear()
@@ -282,17 +289,18 @@ class StartCandidates:
         state, free = self.update.state, self._room.free
         if self.everybody or self._decided & state.pending:
             found = set(self.known)
-            self._grown = set(range(free.shape[1]))
+            self._grown = set(range(len(free)))
         else:
             for node in self._changed:
-                now, before = free[:, node].tolist(), self._free[:, node].tolist()
-                if any(a > b for a, b in zip(now, before, strict=True)):
-                    self._grown.add(node)
+                for now, before in zip(free[node], self._free[node], strict=True):
+                    if now > before:
+                        self._grown.add(node)
+                        break
             if self._held is not None:
                 self._grown.update(np.flatnonzero(self._held & ~held).tolist())
             found = self._that_fit()
         for node in self._changed:
-            self._free[:, node] = free[:, node]
+            self._free[node] = free[node]
         self._changed.clear()
         self._held = held if state.between else None
         if may_try is not None:
@@ -306,7 +314,7 @@ class StartCandidates:
             if self.fitting.any(self.known[row][2][0]):
                 found.add(row)
         if self._grown:
-            room = self._room.free[:, list(self._grown)].T.tolist()
+            room = [self._room.free[node] for node in self._grown]
             for kinds in self._alike.values():
                 for alike in kinds.values():
                     found |= self._first(alike, _places(alike.need, room))
@@ -361,14 +369,15 @@ class StartCandidates:
 
     def starts(self, row: int, node: int) -> None:
         """The cycle decided that this one starts there, without booking it."""
-        self._free[:, node] -= self.known[row][2][0]
+        self._free[node] = [a - b for a, b in zip(self._free[node], self.known[row][2][0], strict=True)]
         self._changed.add(node)
 
     def passed(self, started: set[int], booked: set[int], *, complete: bool) -> None:
         """The cycle decided that these start, as it `booked` on some nodes, and went through all nodes, or not."""
         self._decided = started
         for node in booked:
-            self._free[:, node] = np.minimum(self._free[:, node], self.update.state.nodes.free[:, node])
+            now = self.update.state.nodes.free[:, node].tolist()
+            self._free[node] = [min(one, other) for one, other in zip(self._free[node], now, strict=True)]
         self._changed |= booked
         if complete:
             self._fresh.clear()
