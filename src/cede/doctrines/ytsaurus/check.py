@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
@@ -115,12 +114,13 @@ class Audit:
             and state.work_names[other] not in self.gone
             and self._age(other) < key
         ]
-        fair, demand, total = update.fair_of(operation), update.demand_of(operation), update.totals[operation]
+        fair, demand = update.fair_of(operation).tolist(), update.demand_of(operation).tolist()
+        total = update.pools.total[update.pools.tree_of[update.operations.pool[operation]]].tolist()
         open_ = [at for at in range(len(fair)) if fair[at] < demand[at] - SLACK]
         shares = []
         for at, columns in enumerate(update.pools.folded):
             used = sum(self._uses(other, column) for other in before for column in columns)
-            shares.append(float(Fraction(used) / Fraction(int(total[at]))) if total[at] else 0.0)
+            shares.append(used / total[at] if total[at] else 0.0)
         if open_:
             return all(part * fair[at] > shares[at] + SLACK for at in open_)
         return any(part * fair[at] > shares[at] + SLACK for at in range(len(fair)))

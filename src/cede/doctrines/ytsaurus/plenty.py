@@ -69,15 +69,13 @@ class Plenty:
 
     def _add(self, number: int, before: tuple[Counts, Counts] | None, used: Counts, asked: Counts) -> list[int]:
         path = self.standing.pools.paths[self.standing.operations.pool[number]]
-        if before is None:
-            more_used, more_asked = used, asked
-        else:
-            more_used = [a - b for a, b in zip(used, before[0], strict=True)]
-            more_asked = [a - b for a, b in zip(asked, before[1], strict=True)]
-        for sums, more in ((self.used, more_used), (self.asked, more_asked)):
-            if any(more):
-                for pool in path:
-                    sums[pool] = [a + b for a, b in zip(sums[pool], more, strict=True)]
+        was_used, was_asked = before or (None, None)
+        for sums, now, was in ((self.used, used, was_used), (self.asked, asked, was_asked)):
+            for at, count in enumerate(now):
+                more = count if was is None else count - was[at]
+                if more:
+                    for pool in path:
+                        sums[pool][at] += more
         if any(asked):
             self._own[number] = used, asked
         else:

@@ -46,6 +46,8 @@ class Standing:
         self.operation: Rows = np.full(size, NONE, np.intp)
         self.kind = np.zeros(size, np.int8)
         self.amount: Int64s = np.zeros((size, resources), np.int64)
+        self._plain: dict[int, list[int]] = {}
+        """The same in plain numbers, of those who came or changed one by one."""
         self.before: Int64s = np.zeros((size, resources), np.int64)
         """What its operation uses before each one that holds room, in the order of `lists_of`, once that is known."""
         self.uses: list[list[int]] = []
@@ -278,6 +280,7 @@ class Standing:
         if not state.work_names[row]:
             self.several.discard(row)
             self.operation[row], self.kind[row] = NONE, IDLE
+            self._plain.pop(row, None)
             self._begin(before, self._came.item(row))
             return
         record = state.records.get(row)
@@ -308,8 +311,11 @@ class Standing:
             self.uses.append([0] * self.amount.shape[1])
             self.wants.append([0] * self.amount.shape[1])
             self.tally.append([0, 0, 0, 0])
-        self.operation[row], self.kind[row] = now, kind
-        self.amount[row] = self._amount(row) if amount is None else amount
+        self.kind[row] = kind
+        if before != now or amount is None or self._plain.get(row) is not amount:
+            self.operation[row] = now
+            self._plain[row] = self._amount(row).tolist() if amount is None else amount
+            self.amount[row] = self._plain[row]
         self._count(row, now, kind, 1)
         touched.add(now)
         was, self._came[row] = self._came.item(row), submitted
@@ -352,7 +358,10 @@ class Standing:
 
     def _sum(self, sums: list[int], row: int, sign: int) -> list[int]:
         """Whoever looked at these sums before may keep them, so that others take their place."""
-        return [one + sign * more for one, more in zip(sums, self.amount[row].tolist(), strict=True)]
+        amount = self._plain.get(row)
+        if amount is None:
+            amount = self.amount[row].tolist()
+        return [one + sign * more for one, more in zip(sums, amount, strict=True)]
 
 
 def _nodes_by_row(works: Rows, nodes: Rows) -> dict[int, tuple[int, ...]]:

@@ -54,8 +54,10 @@ class Takeable:
         if self._saved != update.state.journal.saved:  # the order of allocations is another
             self._saved = update.state.journal.saved
             self._changed |= update.fifo.frontiers()
+        holders, taken = update.standing.holders, self._taken
         for number in self._changed:
-            self._look(number)
+            if number in taken or holders(number):
+                self._look(number)
         self._changed = set()
 
     def table(self) -> Int64s:
