@@ -13,7 +13,7 @@ from cede.state.moulds import Mould
 from cede.state.state import State
 
 IDLE, HOLDS, WAITS, LEAVES = range(4)
-SMALL = 4096
+SMALL = 1024
 NO_TIME = 2**63 - 1
 """When an operation without workloads began."""
 MOST_MOULDS = 1024

@@ -271,7 +271,7 @@ class StartCandidates:
     def _who_may(self) -> dict[Need, set[int]]:
         update = self.update
         found: dict[Need, set[int]] = {}
-        raised = set() if update.pools.tree.scope_only_operation else update.pool_clocks.raised
+        raised = self._pools_that_lend()
         for pool in raised:
             for (need, preempts, _), alike in self._alike.get(pool, {}).items():
                 if preempts:
@@ -283,6 +283,14 @@ class StartCandidates:
                     if preempts:
                         found.setdefault(need, set()).add(row)
         return found
+
+    def _pools_that_lend(self) -> set[int]:
+        """Pools with somebody who waits and may preempt because the pool, or one above it, starves."""
+        update = self.update
+        raised, paths = update.pool_clocks.raised, update.pools.paths
+        if not raised or update.pools.tree.scope_only_operation:
+            return set()
+        return {pool for pool in self._alike if not raised.isdisjoint(paths[pool])}
 
     def might_start(self, held: Bools, may_try: Bools | None) -> set[int]:
         """Those that might start where they fit, or by preemption on nodes that may try to."""
@@ -344,9 +352,8 @@ class StartCandidates:
 
     def _by_preemption(self, may_try: Bools) -> set[int]:
         """Those that may preempt and fit a node with what could be taken there; on each at most one of them starts."""
-        update = self.update
         found: set[int] = set()
-        raised = set() if update.pools.tree.scope_only_operation else update.pool_clocks.raised
+        raised = self._pools_that_lend()
         for pool in raised:
             for (need, preempts, _), alike in self._alike.get(pool, {}).items():
                 if preempts:
