@@ -25,12 +25,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
-def shown(update: Update, share: Iterable[float], beside: Sequence[float] | Floats | None = None) -> str:
+def shown(update: Update, share: Sequence[float] | Floats, beside: Sequence[float] | Floats | None = None) -> str:
     """A share vector; resources of which neither it nor the one it is compared with has anything are left out."""
     names = update.state.units.names
+    values = share.tolist() if isinstance(share, np.ndarray) else share  # elements of arrays are slow to look at
     parts = [
         f"{names[column]} {percent(value)}"
-        for at, (column, value) in enumerate(zip(update.pools.columns.tolist(), share, strict=True))
+        for at, (column, value) in enumerate(zip(update.pools.columns.tolist(), values, strict=True))
         if value > 0 or (beside is not None and beside[at] > 0)
     ]
     return ", ".join(parts) or "nothing"
