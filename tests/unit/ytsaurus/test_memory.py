@@ -84,6 +84,23 @@ def test_a_plan_that_was_carried_out_counts_at_once() -> None:
     assert planned(state, memory)["in1"] == "backoff"
 
 
+@pytest.mark.parametrize(("carried_out", "tried"), [(True, [NEVER, 0]), (False, [NEVER, NEVER])])
+def test_nodes_behind_the_first_preemption_have_tried_only_where_all_is_carried_out(
+    carried_out: bool, tried: list[int]
+) -> None:
+    """On n2, which comes later, nobody may be preempted."""
+    stays = running("stays", "n2", queue="b", app="b", cpu=4, started=-9, preemptible=False)
+    held = [running(f"b{at}", "n1", queue="b", app="b", cpu=1, started=at - 9) for at in range(4)]
+    given = docs(node("n1", cpu=4), node("n2", cpu=4), starving("a", cpu=4), pool("b"), *held, *ASKS, stays)
+    state, memory = build(given.document), dict[str, Any]()
+
+    plan = plan_state(state, YTSAURUS, memory=memory, carried_out=carried_out)
+
+    assert [made.workload for made in plan.decisions if made.victims] == ["in0"]
+    found, _ = memory["ytsaurus"].nodes.settled(state, state.now + 1)
+    assert found.tolist() == tried
+
+
 def test_a_question_about_one_workload_leaves_no_trace() -> None:
     """An answer to `--for`, or to what would be without some of those who wait, is no attempt."""
     state, memory = begun()
