@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from cede.doctrines.kueue import plain, rules
 from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
 from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Branch, Reach
 from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
-from cede.doctrines.kueue.walk import LineWalk, Stretch, Walk
+from cede.doctrines.kueue.walk import LineWalk, Walk
 from cede.doctrines.parts.orders import Rows
 
 
@@ -106,40 +104,38 @@ def _attempts(search: Search, hierarchy: bool, priority: bool) -> tuple[bool, ..
     return (False, True) if forbidden and not hierarchy else (True, False)
 
 
-def _attempt(search: Search, reach: Reach, walk: Iterable[Stretch], borrowing: bool) -> Found:
+def _attempt(search: Search, reach: Reach, walk: Walk | LineWalk, borrowing: bool) -> Found:
     """Take one after another until the claimant fits; then spare. If it does not, all are to be put back."""
     book, contested = search.book, search.contested
     amounts = search.snapshot.amounts
     done: set[int] = set()
     taken: Found = []
     notes, room = search.notes, search.room
-    for stretch in walk:
-        for at, row in enumerate(stretch.rows):
-            queue = stretch.queues[at]
-            if stretch.own:
-                reason = OWN
-            else:
-                if queue in done:
-                    if notes is not None:
-                        _note_by_then(search, row, queue)
-                    continue
-                if stretch.usable is not None and borrowing and not stretch.usable[at]:
-                    if notes is not None:
-                        _note_no_borrowing(search, row)
-                    continue
-                if book.any_within(reach.nodes(queue), contested):
-                    done.add(queue)
-                    if notes is not None:
-                        _note_by_then(search, row, queue)
-                    continue
-                reason = BORROW if stretch.usable is not None and stretch.usable[at] else RECLAIM
-            if notes is not None:
-                _note_taken(search, reach, row, queue, reason)
-            victim = Taken(row, queue, reason, amounts(row, search.pairs))
-            search.take(victim)
-            taken.append(victim)
-            if (room is None or room.fits()) and search.fits(borrowing):
-                return _spared(search, taken, walk, borrowing)
+    for row, queue, usable, own in walk.candidates(done, borrowing):
+        if own:
+            reason = OWN
+        else:
+            if queue in done:
+                if notes is not None:
+                    _note_by_then(search, row, queue)
+                continue
+            if usable is False and borrowing:
+                if notes is not None:
+                    _note_no_borrowing(search, row)
+                continue
+            if book.any_within(reach.nodes(queue), contested):
+                done.add(queue)
+                if notes is not None:
+                    _note_by_then(search, row, queue)
+                continue
+            reason = BORROW if usable else RECLAIM
+        if notes is not None:
+            _note_taken(search, reach, row, queue, reason)
+        victim = Taken(row, queue, reason, amounts(row, search.pairs))
+        search.take(victim)
+        taken.append(victim)
+        if (room is None or room.fits()) and search.fits(borrowing):
+            return _spared(search, taken, walk, borrowing)
     search.tried = taken
     if notes is not None:
         for victim in taken:
@@ -147,21 +143,20 @@ def _attempt(search: Search, reach: Reach, walk: Iterable[Stretch], borrowing: b
     return []
 
 
-def _spared(search: Search, taken: Found, walk: Iterable[Stretch], borrowing: bool) -> Found:
+def _spared(search: Search, taken: Found, walk: Walk | LineWalk, borrowing: bool) -> Found:
     kept = search.spare(taken, borrowing)
     if search.notes is not None:
         stay = {victim.row for victim in kept}
         for victim in taken:
             if victim.row not in stay:
                 search.notes.stays(victim.row, rules.SPARED)
-        for stretch in walk:
-            for at, row in enumerate(stretch.rows):
-                if row in search.notes.found:
-                    continue
-                if borrowing and stretch.usable is not None and not stretch.usable[at]:
-                    _note_no_borrowing(search, row)
-                else:
-                    search.notes.put(row, rules.NOT_REACHED, how=allowed_by(search.snapshot, search.claimant, row))
+        for row, _, usable, _ in walk.candidates(set(), borrowing):
+            if row in search.notes.found:
+                continue
+            if borrowing and usable is False:
+                _note_no_borrowing(search, row)
+            else:
+                search.notes.put(row, rules.NOT_REACHED, how=allowed_by(search.snapshot, search.claimant, row))
     return kept
 
 

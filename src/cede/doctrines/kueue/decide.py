@@ -383,15 +383,7 @@ class _Pass:
 
     def _without_earlier_victims(self, entry: Entry) -> Entry:
         """Assignment and victims anew with the victims of earlier heads gone, in the flavors nominated before."""
-        snapshot = self.snapshot
-        without = replace(
-            snapshot,
-            book=snapshot.without_victims(),
-            pools={},
-            followed=False,
-            _holders=snapshot.holders.without(snapshot.victims),
-        )
-        return nominate(without, entry.claimant, only=entry.assignment.flavors)
+        return nominate(self.snapshot.later(), entry.claimant, only=entry.assignment.flavors)
 
     def _deferred(self, entry: Entry) -> Decision:
         """It will fit when the victims of others have left: its usage counts from now on."""

@@ -11,6 +11,7 @@ from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
 from cede.doctrines.kueue.quota import Asked, Group, Quotas, rounded_up
 from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import OWN, Found, Outcome
+from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
 from cede.doctrines.parts.claim import Claim
 from cede.model.resources import split_flavor
@@ -234,9 +235,25 @@ class Assigner:
         if self._together is not None and snapshot.silent and not self.claimant.settings.preempt_first:
             # Without a choice of flavors it is all one whether quota alone could be had: it preempts or waits, and only
             # its turn among several heads depends on how high it would borrow then.
+            if not level or self._borrows_anyway(pair, amount):
+                return Verdict(PREEMPT, level)
             found.levels.append(lambda: self._with_victims(pair, amount, level).level)
             return Verdict(PREEMPT)
         return self._with_victims(pair, amount, level)
+
+    def _borrows_anyway(self, pair: int, amount: int) -> bool:
+        """Whether it borrows as high as it does now, whoever goes.
+
+        In a tree of one cohort whoever borrows borrows from that; and the queue borrows still if all are gone whom it
+        may take of its own, as what others give back is nothing to its quota.
+        """
+        snapshot, claimant = self.snapshot, self.claimant
+        quotas, queue = snapshot.quotas, claimant.queue
+        if len(quotas.path[queue]) != 2 or not snapshot.followed:
+            return False
+        within = claimant.settings.within if claimant.preempts else NEVER
+        given = snapshot.running.hosts.own(queue, within, claimant.priority).sums[pair]
+        return snapshot.book.borrows(pair, queue, amount - given)
 
     def _with_victims(self, pair: int, amount: int, level: int) -> Verdict:
         """What quota says of so much of a pair of which so much is not available."""

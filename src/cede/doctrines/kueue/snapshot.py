@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,7 +65,7 @@ class Snapshot:
     then; `touched` are the queues whose own usage it changed for good. `log` says who changed the book so far, how, and
     in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
     children take. `silent`: nobody reads why somebody waits. `followed`: those who hold room are those whom the running
-    account keeps in line, without those that left.
+    account keeps in line, without those that left, and without those that are set `apart`.
 
     Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
@@ -88,6 +88,7 @@ class Snapshot:
     uneven: bool = False
     silent: bool = False
     followed: bool = False
+    apart: frozenset[int] = frozenset()
     doubts: Doubts | None = None
     touched: set[int] = field(default_factory=set)
     unbooked: list[tuple[int, list[int] | None, tuple[PodSet, ...]]] = field(default_factory=list)
@@ -151,10 +152,15 @@ class Snapshot:
         """Who holds room, as far as that is not for somebody else in this plan."""
         if self._holders is None:
             if self.followed and self._settled:  # the columns say what the plan did; few searches come to this
-                self._holders = self.running.holders()
+                self._holders = self.running.holders().without(self.apart)
             else:
-                self._holders = holders_of(self.state, self.quotas).without(self.running.gone)
+                self._holders = holders_of(self.state, self.quotas).without(self.gone)
         return self._holders
+
+    @property
+    def gone(self) -> Set[int]:
+        """Who held room when the plan began, and cannot be taken any more."""
+        return self.running.gone | self.apart if self.apart else self.running.gone
 
     @property
     def rows(self) -> Rows:
@@ -244,6 +250,12 @@ class Snapshot:
             followed=False,
             _holders=self.holders.nobody(),
         )
+
+    def later(self) -> Snapshot:
+        """The cluster once the victims so far are gone."""
+        self.settle()  # what is done to the columns is known to both
+        holders = None if self._holders is None else self._holders.without(self.victims)
+        return replace(self, book=self.without_victims(), pools={}, apart=frozenset(self.victims), _holders=holders)
 
     def without_victims(self) -> Book:
         """The usage once the victims so far are gone."""

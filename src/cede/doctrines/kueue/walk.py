@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from heapq import merge
-from itertools import chain, islice, product
+from collections.abc import Iterator, Sequence, Set
+from heapq import heapify, heappop, heapreplace
+from itertools import product
 from typing import NamedTuple
-
-import numpy as np
 
 from cede.doctrines.kueue.hosts import Entry, Holding, Turn
 from cede.doctrines.kueue.search import Search
@@ -18,8 +16,17 @@ from cede.doctrines.parts.orders import Rows
 
 MOST_IN_LINE = 64
 """Of each queue so many are looked at along its line; where these do not do, all candidates are sorted."""
-AT_ONCE = 2
-_NO_POSITIONS: Rows = np.zeros(0, np.intp)
+
+
+class Candidate(NamedTuple):
+    """One whom an attempt comes to; `usable` says whether it may be taken while the claimant borrows, of those over
+    whom that has no advantage.
+    """
+
+    row: int
+    queue: int
+    usable: bool | None
+    own: bool
 
 
 class Stretch(NamedTuple):
@@ -52,6 +59,13 @@ class Walk:
                 self._known.append(found)
             yield self._known[at]
             at += 1
+
+    def candidates(self, _done: Set[int], _borrowing: bool) -> Iterator[Candidate]:
+        """Everybody, whoever of them an attempt passes by."""
+        for positions, rows, queues, usable, own in self:
+            which = [None] * len(positions) if usable is None else usable
+            for row, queue, use in zip(rows, queues, which, strict=True):
+                yield Candidate(row, queue, use, own)
 
 
 def _stretches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[Stretch]:
@@ -92,23 +106,27 @@ class LineWalk:
         self.search = search
         self._cut = False
         settings, running = search.claimant.settings, search.snapshot.running
-        self._hosts, self._gone, self._zeros = running.hosts, running.gone, running.zeros
+        self._hosts, self._gone, self._zeros = running.hosts, search.snapshot.gone, running.zeros
         self._contested = frozenset(search.contested)
         self._leave = {running.queue(row) for row in search.snapshot.leaving_rows}
         """The queues of which some are leaving."""
         self._sides = (LEAVES, STAYS) if self._leave else (STAYS,)
         self.hierarchy = self._anybody(hierarchy)
         self.priority = self._anybody(priority)
-        own = () if settings.within == NEVER else (search.queue,)
-        self._lists = (self.hierarchy, self.priority, own)
-        self._known: list[Stretch] = []
-        self._more = self._stretches()
+        self._own = () if settings.within == NEVER else (search.queue,)
 
-    def __iter__(self) -> Iterator[Stretch]:
-        yield from self._known
-        for stretch in self._more:
-            self._known.append(stretch)
-            yield stretch
+    def candidates(self, done: Set[int], borrowing: bool) -> Iterator[Candidate]:
+        """Those whom an attempt may take. It adds the queues to `done` that it takes nobody of any more, as usage only
+        falls while it lasts; the rest of their lines is passed by.
+        """
+        borrow = self.search.claimant.settings.borrow
+        priority = () if borrowing and not borrow else self.priority  # without that none of them is usable
+        for side in self._sides:
+            for number, queues in enumerate((self.hierarchy, priority, self._own)):
+                for held in self._in_turn(queues, side, done):
+                    yield Candidate(held.row, held.queue, self._usable(held) if number == 1 else None, number == 2)
+                if self._cut:
+                    return
 
     def is_cut(self) -> bool:
         """Whether somebody came to an end that is not the last of the candidates."""
@@ -122,24 +140,25 @@ class LineWalk:
                     return queues
         return ()
 
-    def _stretches(self) -> Iterator[Stretch]:
-        for side in self._sides:
-            for number, queues in enumerate(self._lists):
-                lines = [self._along(queue, side) for queue in queues if side is STAYS or queue in self._leave]
-                candidates = self._in_turn(lines)
-                while found := list(islice(candidates, AT_ONCE)):
-                    usable = [self._usable(held) for held in found] if number == 1 else None
-                    rows = [held.row for held in found]
-                    yield Stretch(_NO_POSITIONS, rows, [held.queue for held in found], usable, number == 2)
-                if self._cut:
-                    return
-
-    def _in_turn(self, lines: list[Iterator[Entry]]) -> Iterator[Holding]:
+    def _in_turn(self, queues: Sequence[int], side: Turn, done: Set[int]) -> Iterator[Holding]:
         """The candidates of several lines in one order."""
-        for _, held in merge(*lines) if len(lines) > 1 else chain(*lines):
-            if self._cut:
-                return
-            yield held
+        lines: list[tuple[Entry, Iterator[Entry]]] = []
+        for queue in queues:
+            if queue not in done and (side is STAYS or queue in self._leave):
+                line = self._along(queue, side)
+                first = next(line, None)
+                if first is not None:
+                    lines.append((first, line))
+        heapify(lines)  # every turn ends in another name, so that lines are never compared
+        while lines and not self._cut:
+            (_, held), line = lines[0]
+            if held.queue not in done:
+                yield held
+            following = None if held.queue in done else next(line, None)
+            if following is None:
+                heappop(lines)
+            else:
+                heapreplace(lines, (following, line))
 
     def _along(self, queue: int, side: Turn) -> Iterator[Entry]:
         """The candidates of one queue: who holds something contested, and whom the claimant's policy lets it take."""
