@@ -112,7 +112,10 @@ def attempt(search: Search, borrowing: bool, size: int, *, sums: bool) -> list[t
     pool, reach = pool_of(search), Reach(search)
     kind = reach.kind[search.snapshot.queue[pool.others]]
     walk = Walk(search, pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY], pool.own)
-    taken = (plain.attempt if sums else classical._attempt)(search, reach, pieces(walk, size), borrowing)  # type: ignore[arg-type]
+    if sums:
+        taken = plain.attempt(search, reach, pieces(walk, size), borrowing)  # type: ignore[arg-type]
+    else:
+        taken = classical._attempt(search, reach, walk, borrowing)
     return [(victim.row, victim.reason, victim.amounts) for victim in taken]
 
 

@@ -41,6 +41,8 @@ def test_who_waited_for_its_victims_is_forgotten_when_it_ends_and_not_while_it_i
     if away:
         state.away.add("big")
     assert planned(state, memory, words=words) == ({"big"} if away else set())
+    state.away.clear()
+    assert planned(state, memory, words=words) == set()
 
 
 def test_work_of_no_queue_wakes_those_that_waited_for_its_nodes_when_it_ends() -> None:

@@ -55,6 +55,10 @@ def preempting(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     """It starts when its victims have left; its usage counts beside theirs until then."""
     state, claimant = snapshot.state, entry.claimant
     rule = RULE_OF[entry.victims[0].reason]
+    if snapshot.over:
+        _take(snapshot, entry)
+        snapshot.charge(claimant, entry.assignment.asked, TAKES)
+        return _with_room(snapshot, entry, "preempt", rule, SILENT, nodes)
     who = ", ".join(
         f"{state.work_names[victim.row]} ({_where(snapshot, claimant, victim.queue)}priority "
         f"{int(state.work.priority[victim.row])}, {victim.reason})"
@@ -225,6 +229,8 @@ def _refuse(snapshot: Snapshot, entry: Entry, rule: Rule, **facts: object) -> De
 def _with_room(snapshot: Snapshot, entry: Entry, action: str, rule: Rule, why: str, nodes: list[int]) -> Decision:
     claimant, assignment = entry.claimant, entry.assignment
     _book(snapshot, entry, nodes)
+    if snapshot.over:
+        return Decision(claimant.name, action, rule.id, why)
     return Decision(
         claimant.name,
         action,

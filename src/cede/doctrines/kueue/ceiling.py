@@ -138,10 +138,9 @@ class Ceiling:
         if kind.claim is None:
             return True
         bounds = reach.bounds
-        table = bounds.table(others=others)
         members = kind.members.get(others)
-        if members is None or members.table is not table or members.claim is not kind.claim:
-            members = kind.members[others] = Members(kind.claim, table)
+        if members is None or members.bounds is not bounds or members.claim is not kind.claim:
+            members = kind.members[others] = Members(kind.claim, bounds, others=others)
         return members.enough({} if self.began else self._otherwise(kind.claims, bounds, others=others))
 
     def _otherwise(self, claims: Claims, bounds: Bounds, *, others: bool) -> Amounts:
@@ -161,9 +160,7 @@ class Ceiling:
                         _add(more, held.places, sign)
             found = self._instead[claims, others] = {}
             for node, amounts in more.items():
-                have = bounds.alone_at(node)
-                if others:
-                    have = bounds.together_at(node, have)
+                have = bounds.at(node, others=others)
                 found[node] = [one + other for one, other in zip(have, amounts, strict=True)]
         return found
 

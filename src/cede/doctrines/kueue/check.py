@@ -194,9 +194,10 @@ def _leaving(state: State, row: int) -> bool:
 
 def _held(state: State, row: int) -> Amounts:
     work = state.work
-    key = None
-    if not (row in state.odd_requests or row in state.odd_usages or row in state.parts or work.usage_given[row]):
-        key = work.need[:, row].tobytes(), int(work.members[row])
+    key: Hashable = None
+    if not (row in state.odd_usages or row in state.parts or work.usage_given[row]):
+        odd = state.odd_requests.get(row)
+        key = work.need[:, row].tobytes() if odd is None else tuple(odd.items()), int(work.members[row])
     return _once(state, key, "held", lambda: _held_anew(state, row))
 
 

@@ -11,7 +11,8 @@ from cede.doctrines.kueue.book import Book
 from cede.doctrines.kueue.ceiling import Ceiling, Reachable
 from cede.doctrines.kueue.check import HOLDING
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
-from cede.doctrines.kueue.kinds import FIRST, Kind, Place
+from cede.doctrines.kueue.hosts import Claims
+from cede.doctrines.kueue.kinds import FIRST, Group, Kind, Place
 from cede.doctrines.kueue.limits import over_limit
 from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, followed, memory_of
 from cede.doctrines.kueue.nominate import Entry, nominate
@@ -67,7 +68,7 @@ def _acts(cycle: Cycle) -> Iterator[Decision]:
                 yield from holding
                 yield decision
                 holding.clear()
-                over = bool(decision.victims)
+                over = plan.snapshot.over = bool(decision.victims)
             elif decision.rule in HOLDING:
                 holding.append(decision)
     finally:
@@ -97,7 +98,11 @@ class _Plan:
         self.blocked: dict[int, tuple[Claimant, str, int]] = {}
         self.keepers: list[Entry] = []
         self._moment: tuple[int, int] | None = None
-        self._awake: dict[Kind, None] = {}
+        self._ceiling: Ceiling
+        self._awake: dict[Kind, bool] = {}
+        """Of those that somebody asked about at this moment."""
+        self._began_with: set[Group] = set()
+        """The groups that were looked at when nothing had changed yet."""
         self._still: list[Entry] = []
 
     @property
@@ -163,7 +168,7 @@ class _Plan:
         With fair sharing whoever is there counts, for who comes first depends on it.
         """
         kind = self.waiting.kind[place[-1]]
-        return self.snapshot.mode.fair or kind.settings.reclaim != ANY or self._restless(place) or kind in self._awake
+        return self.snapshot.mode.fair or kind.settings.reclaim != ANY or self._restless(place) or self._is_awake(kind)
 
     def _restless(self, place: Place) -> bool:
         """Whether something is remembered of it, so that its turn may go otherwise than that of others like it."""
@@ -175,19 +180,28 @@ class _Plan:
         Those who have none wait for as long as nothing changes, whatever their place in line, and what they hold back
         is free again when the pass ends. So nothing comes of a pass of nobody else, and it need not be gone through.
         """
-        self._wake(number)
+        if self.snapshot.moment != self._moment:
+            self._moment = self.snapshot.moment
+            self._ceiling = Ceiling(self.snapshot)
+            self._awake = {}
         waiting, blocked, strict = self.waiting, self.blocked, self.waiting.quotas.strict
         best: int | None = None
-        candidates = [(kind.queue, waiting.alike[kind]) for kind in self._awake]
-        if waiting.sticky or self.memory.tried:
-            candidates += [(waiting.kind[row].queue, [place]) for row, place in self._remembered()]
         for queue, line in waiting.lines.items() if strict else ():
             if queue in strict and queue not in blocked and len(line) > number:
-                kind = waiting.kind[line[number][-1]]
-                if kind in self._awake or self._restless(line[number]):
+                if self._may_have_a_way(line[number]):
                     best = number
                 else:
                     self._stand_still(line[number], number)
+        for queue, line in waiting.lines.items():  # the first awake one tells, and most of the others need no look
+            if queue not in blocked and len(line) > number and self._may_have_a_way(line[number]):
+                return number
+        candidates: list[tuple[int, list[Place]]] = []
+        for claims, group in waiting.groups.items():
+            if claims.queue not in blocked and len(waiting.lines[claims.queue]) > number:
+                awake = [kind for kind in group.kinds if self._is_awake(kind)]
+                candidates += [(claims.queue, group.kinds[kind]) for kind in awake]
+        if waiting.sticky or self.memory.tried:
+            candidates += [(waiting.kind[row].queue, [place]) for row, place in self._remembered()]
         for queue, places in candidates:
             line = waiting.lines[queue]
             if queue in blocked or len(line) <= number or queue in strict:
@@ -224,48 +238,60 @@ class _Plan:
             yield answers.no_victims(self.snapshot, entry)
         self._still.clear()
 
-    def _wake(self, number: int) -> None:
-        """Tell who may have a way at this moment from who certainly has none; later in a plan, of those alone whose
-        line goes on in this pass: nobody of another line gets a turn any more, as passes and blocked queues only grow.
+    def _may_have_a_way(self, place: Place) -> bool:
+        return self._restless(place) or self._is_awake(self.waiting.kind[place[-1]])
+
+    def _is_awake(self, kind: Kind) -> bool:
+        """Whether those like it may have a way at this moment; the others certainly have none.
+
+        Of most groups nobody asks: a queue whose head has a way stands still behind it, or all is different after it.
         """
-        moment = self.snapshot.moment
-        if moment == self._moment:
-            return
-        self._moment = moment
-        began = moment == (0, 0)
-        ceiling = Ceiling(self.snapshot)
-        changes = self.snapshot.running.changes if began else None
-        self._awake = {}
-        hosts, lines, blocked = self.snapshot.running.hosts, self.waiting.lines, self.blocked
-        for claims, group in self.waiting.groups.items():
-            if not began and (claims.queue in blocked or len(lines[claims.queue]) <= number):
-                continue
-            bounds = ceiling.bounds(claims, group)
-            reach: Reachable | None = None
-            grew: bool | None = began or None
-            still = ceiling.stays_short(group, bounds)
-            settled = still or not began
-            for kind in group.loose if still else group.kinds:
-                if kind.asked and not kind.refused:
-                    # a threshold tells of quota alone; this, of limits and searches that found nobody too
-                    if kind.asleep == changes and group.kinds[kind][0][2] >= kind.oldest:
-                        continue
-                    if kind.steady:
-                        if kind.short:
-                            if grew is None:
-                                grew = ceiling.grew(bounds)
-                            if not grew:
-                                continue
-                        if reach is None:
-                            reach = ceiling.reachable(group, bounds)
-                        if not ceiling.may_have_a_way(kind, reach):
-                            if changes is not None:
-                                kind.asleep, kind.oldest = changes, FIRST
-                                settled = settled and kind.need is None
+        if kind not in self._awake:
+            self._look_at(kind.claims, self.waiting.groups[kind.claims])
+        return self._awake[kind]
+
+    def _look_at(self, claims: Claims, group: Group) -> None:
+        """Tell who of a group is awake.
+
+        What is remembered of a group holds from when a plan began; of one that was not looked at in this plan then, it
+        is of another plan, and counts for nothing later on.
+        """
+        ceiling, running = self._ceiling, self.snapshot.running
+        began = ceiling.began
+        if began:
+            self._began_with.add(group)
+        known = group in self._began_with
+        changes = running.changes if began else None
+        bounds = ceiling.bounds(claims, group)
+        reach: Reachable | None = None
+        grew: bool | None = None if known and not began else True
+        still = known and ceiling.stays_short(group, bounds)
+        settled = still or not began
+        awake = self._awake
+        kinds = [kind for kind in (group.loose if still else group.kinds) if kind not in awake]  # the others sleep
+        for kind in group.kinds:
+            awake[kind] = False
+        for kind in kinds:
+            if kind.asked and not kind.refused:
+                # a threshold tells of quota alone; this, of limits and searches that found nobody too
+                if kind.asleep == changes and group.kinds[kind][0][2] >= kind.oldest:
+                    continue
+                if kind.steady:
+                    if kind.short:
+                        if grew is None:
+                            grew = ceiling.grew(bounds)
+                        if not grew:
                             continue
-                self._awake[kind] = None
-            if not settled:
-                group.settle(hosts.moved[claims.queue])
+                    if reach is None:
+                        reach = ceiling.reachable(group, bounds)
+                    if not ceiling.may_have_a_way(kind, reach):
+                        if changes is not None:
+                            kind.asleep, kind.oldest = changes, FIRST
+                            settled = settled and kind.need is None
+                        continue
+            awake[kind] = True
+        if not settled:
+            group.settle(running.hosts.moved[claims.queue])
 
     def nominated(self, claimant: Claimant) -> Entry:
         """The head as nominated when the pass begins; if it has no way, nobody like it has at this moment."""
@@ -297,7 +323,9 @@ class _Plan:
         kind = self.waiting.kind[claimant.row]
         if kind.aged and (self.snapshot.mode.fair or claimant.submitted > self.waiting.alike[kind][0][2]):
             return
-        self._awake.pop(kind, None)
+        if kind not in self._awake:  # what is remembered of how it was short is of another plan
+            kind.short, kind.need = False, None
+        self._awake[kind] = False
         if self._moment == (0, 0):
             kind.asleep, kind.oldest = self.snapshot.running.changes, claimant.submitted if kind.aged else FIRST
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,7 +101,6 @@ class Assigner:
         self.tried = tried or {}
         self.quota_only = quota_only
         self.searched: dict[tuple[Asked, tuple[int, ...]], Outcome] = {}
-        self._rooms: dict[Hashable, Room] = {}
         self._together: Room | None = None
 
     def assign(self, counts: tuple[int, ...]) -> Assignment:
@@ -359,7 +358,7 @@ class Assigner:
             wanted = slot.wanted[self.snapshot.quotas.pairs[pair][0]]
             total[pair] = total.get(pair, 0) + self.snapshot.quotas.count(pair, wanted)
         contested = sorted(pair for pair, verdict in verdicts.items() if not fits or verdict.mode != FIT)
-        victims = self.search(asked_of(total), contested, room.afresh()).victims
+        victims = self.search(asked_of(total), contested, room.copy()).victims
         own = any(victim.reason == OWN for victim in victims)
         mode = (PREEMPT if own else RECLAIM) if victims else NO_CANDIDATES
         levels = {pair: Verdict(mode, verdicts[pair].level) for pair in contested}
@@ -389,15 +388,11 @@ class Assigner:
     def _room(self, parts: tuple[PodSet, ...]) -> Room:
         """The nodes as they stand for these members, to be asked and not changed."""
         key = tuple((part.count, tuple(part.requests.items())) for part in parts)
-        room = self._rooms.get(key)
-        if room is None:
-            self.snapshot.settle()
-            memo = {} if self.snapshot.state.reservations else self.claimant.memo
-            claim: Claim | None = memo.get(key)
-            if claim is None:
-                claim = memo[key] = self.snapshot.claim(self.claimant.row, parts, key)
-            room = self._rooms[key] = Room(self.snapshot.state, claim, self.snapshot.running.places)
-        return room
+        memo = {} if self.snapshot.state.reservations else self.claimant.memo
+        claim: Claim | None = memo.get(key)
+        if claim is None:
+            claim = memo[key] = self.snapshot.claim(self.claimant.row, parts, key)
+        return self.snapshot.room(claim)
 
 
 def _without(snapshot: Snapshot, victims: Found) -> Book:

@@ -413,18 +413,15 @@ class Bounds:
             return table
         table.read = len(hosts.log)
         for node in nodes:
-            amounts = self.alone_at(node)
-            table.put(node, self.together_at(node, amounts) if others else amounts)
+            table.put(node, self.at(node, others=others))
         return table
 
-    def alone_at(self, node: int) -> list[int]:
-        """What a node could have with nobody of other queues gone."""
-        own, free = self.own.nodes.get(node), self.hosts.free[node]
-        return free if own is None else [have + more for have, more in zip(free, own, strict=True)]
-
-    def together_at(self, node: int, alone: list[int]) -> list[int]:
-        """The same and what can be reclaimed there."""
-        if self.tree is None:
+    def at(self, node: int, *, others: bool) -> list[int]:
+        """What a node could have, with nobody of other queues gone or with what can be reclaimed there too."""
+        own, alone = self.own.nodes.get(node), self.hosts.free[node]
+        if own is not None:
+            alone = [have + more for have, more in zip(alone, own, strict=True)]
+        if not others or self.tree is None:
             return alone
         more, own = self.tree.nodes.get(node), self.tree.queues[self.queue].nodes.get(node)
         if more is None:
@@ -465,14 +462,15 @@ class Table:
 
 
 class Members:
-    """How many members of a claim, all alike, have room on each node of a table; counted again where that changed."""
+    """How many members of a claim, all alike, have room on each node; counted again where that changed."""
 
-    __slots__ = ("_at", "_counts", "_epoch", "_most", "_needs", "_total", "claim", "table")
+    __slots__ = ("_at", "_counts", "_epoch", "_most", "_needs", "_others", "_total", "_where", "bounds", "claim")
 
-    def __init__(self, claim: Claim, table: Table) -> None:
+    def __init__(self, claim: Claim, bounds: Bounds, *, others: bool) -> None:
         assert claim.need is not None
         self.claim = claim
-        self.table = table
+        self.bounds = bounds
+        self._others = others
         need = claim.need.tolist()
         self._needs = [(column, need[column]) for column in claim.columns]
         self._most = 1 if need[WHOLE] >= FULL else claim.members
@@ -480,10 +478,26 @@ class Members:
         self._total = 0
         self._at = 0
         self._epoch = -1
+        self._where = -1
 
     def enough(self, instead: Amounts) -> bool:
-        """Whether nodes have room for all, those that are named with these amounts `instead`."""
-        table, counts = self.table, self._counts
+        """Whether nodes have room for all, those that are named with these amounts `instead`.
+
+        One that is alone has room where it had room last, as often as not, and nobody need count.
+        """
+        node, bounds = self._where, self.bounds
+        if node >= 0 and node not in instead and self._on(node, bounds.at(node, others=self._others)):
+            return True
+        self._count(bounds.table(others=self._others))
+        counts, total = self._counts, self._total
+        if total and self.claim.members == 1:
+            self._where = counts.index(1)
+        for node, amounts in instead.items():
+            total += self._on(node, amounts) - counts[node]
+        return total >= self.claim.members
+
+    def _count(self, table: Table) -> None:
+        counts = self._counts
         if self._epoch != table.epoch:
             counts = self._counts = members_that_fit(self.claim, np.array(table.amounts, np.int64).T).tolist()
             self._total = sum(counts)
@@ -494,10 +508,6 @@ class Members:
                 self._total += now - counts[node]
                 counts[node] = now
             self._at = len(table.log)
-        total = self._total
-        for node, amounts in instead.items():
-            total += self._on(node, amounts) - counts[node]
-        return total >= self.claim.members
 
     def _on(self, node: int, free: list[int]) -> int:
         if not self.claim.allowed[node]:

@@ -3,7 +3,7 @@ and runs, as far as somebody follows that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,20 +23,24 @@ Place = frozenset[tuple[tuple[int, int], int]]
 
 @dataclass(slots=True)
 class Memory:
-    """`tried`: where a head that stopped before its last flavors goes on. `rounds`: from where it went on before, in
-    which state: as long as that is the same, going on from there again would lead nowhere new. `turned`: who became
-    sticky, or is so no more, since the lines were last put in order.
+    """`tried`: where a head that stopped before its last flavors goes on. `rounds`: from where it went on before, in a
+    state of this `version`: as long as that is the same, going on from there again would lead nowhere new. `turned`:
+    who became sticky, or is so no more, since the lines were last put in order.
     """
 
     sticky: set[str] = field(default_factory=set)
     tried: dict[str, Tried] = field(default_factory=dict)
-    rounds: dict[str, tuple[int, set[Place]]] = field(default_factory=dict)
+    rounds: dict[str, set[Place]] = field(default_factory=dict)
+    version: int = -1
     turned: set[str] = field(default_factory=set)
     following: Following | None = None
 
     def note(self, cycle: Cycle, entry: Entry, outcome: str, *, refused: bool) -> None:
         """A head was decided. One that has flavors left to try is tried again though nothing happens."""
-        name, version = entry.claimant.name, cycle.state.version
+        name = entry.claimant.name
+        if self.version != cycle.state.version:
+            self.version = cycle.state.version
+            self.rounds.clear()
         sticks = outcome in (PREEMPT, AWAIT, DEFER) and not entry.claimant.settings.strict
         if sticks != (name in self.sticky):
             self.turned.add(name)
@@ -48,26 +52,26 @@ class Memory:
         tried = entry.assignment.tried
         if max(tried.values(), default=-1) < 0:  # nowhere to go on from
             return
-        known, places = self.rounds.get(name, (version, set()))
-        if known != version:
-            places = set()
+        places = self.rounds.setdefault(name, set())
         place = frozenset(tried.items())
         if place not in places:
             self.tried[name] = tried
             cycle.wake(cycle.state.now)
         places.add(place)
-        self.rounds[name] = (version, places)
 
-    def forget(self, name: str) -> None:
-        """This one ended. Nothing is lost by it: who comes later under its name is somebody else."""
-        self.sticky.discard(name)
-        self.tried.pop(name, None)
-        self.rounds.pop(name, None)
+    def forget_ended(self, state: State) -> None:
+        """Those that are gone for good, and not only out of the line for a while, are as if they had never been: who
+        comes later under their names is somebody else. There are few names to look at.
+        """
+        there, away = state.work_index, state.away
+        for name in [name for name in (*self.sticky, *self.tried) if name not in there and name not in away]:
+            self.sticky.discard(name)
+            self.tried.pop(name, None)
 
     def copy(self) -> Memory:
         """The same, for somebody who only asks what would be."""
-        rounds = {name: (version, set(places)) for name, (version, places) in self.rounds.items()}
-        return Memory(set(self.sticky), dict(self.tried), rounds)
+        rounds = {name: set(places) for name, places in self.rounds.items()}
+        return Memory(set(self.sticky), dict(self.tried), rounds, self.version)
 
 
 @dataclass(slots=True)
@@ -78,17 +82,6 @@ class Following:
     running: Running
     reshaped: int
 
-    def ended(self, rows: Iterable[int]) -> Iterator[str]:
-        """The names that were at these journal rows when somebody last followed, of those that ended since.
-
-        What is remembered was noted in a plan, so that its row was one of those then, or is since it holds room.
-        """
-        for row in rows:
-            if row < 0:
-                name = self.waiting.name(~row) or self.running.name(~row)
-                if name is not None and _is_gone(self.waiting.state, name):
-                    yield name
-
 
 MOST_KINDS = 20_000
 """With more kinds than this, most of which are gone, all is made anew."""
@@ -97,9 +90,9 @@ MOST_KINDS = 20_000
 def followed(cycle: Cycle, memory: Memory) -> Following:
     """Who waits and who runs now: brought up to date by the journal, or made anew where that cannot tell."""
     state, journal = cycle.state, cycle.state.journal
+    memory.forget_ended(state)
     if cycle.words:
         memory.following = None
-        _forget_ended(memory, state)
         quotas = quotas_of(state)
         return Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
     found = memory.following
@@ -111,13 +104,10 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
         or found.running.state is not state
         or len(found.waiting.kinds) > MOST_KINDS
     ):
-        _forget_ended(memory, state)
         found = Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
         found.running.watch()
         journal.follows = True
     else:
-        for name in found.ended(journal.rows):
-            memory.forget(name)
         rows = {row if row >= 0 else ~row for row in journal.rows}
         found.waiting.follow(rows, memory.sticky)
         found.running.follow(rows)
@@ -127,17 +117,6 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
     journal.rows.clear()
     memory.following = found
     return found
-
-
-def _is_gone(state: State, name: str) -> bool:
-    """Whether it is gone for good, and not only out of the line for a while."""
-    return name not in state.work_index and name not in state.away
-
-
-def _forget_ended(memory: Memory, state: State) -> None:
-    """Where nobody followed, or everything is made anew: all that is remembered is looked through."""
-    for name in [name for name in (*memory.sticky, *memory.tried, *memory.rounds) if _is_gone(state, name)]:
-        memory.forget(name)
 
 
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _at(assigner: Assigner, counts: tuple[int, ...]) -> Entry:
     steps = assigner.snapshot.steps
     found = NOBODY
     if assignment.mode == PREEMPT:
-        room = None if assignment.room is None else assignment.room.afresh()
+        room = None if assignment.room is None else assignment.room.copy()
         found = assigner.search(assignment.asked, assignment.contested, room)
         found = selected(assigner.snapshot, assigner.claimant, assignment.asked, assignment.contested, room, found)
     return Entry(assigner.snapshot, assigner.claimant, assignment, found, len(assigner.snapshot.log), steps)

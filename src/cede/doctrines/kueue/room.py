@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -37,14 +38,21 @@ class Room:
         self._total = 0
         self._changed: set[int] = set()
         self._needs: list[tuple[int, int]] = []
-        self._moved = False
 
     def afresh(self) -> Room:
-        """The room as it is now with nobody taken; what was counted before holds if nothing changed since."""
-        found = Room(self.state, self.claim, self.places)
-        if self._members is not None and not self._moved and bool((self._free == found._free).all()):
-            found._members, found._total, found._needs = self._members[:], self._total, self._needs
-            found._fits = self._fits
+        """The room as it is now with nobody taken."""
+        return Room(self.state, self.claim, self.places)
+
+    def copy(self) -> Room:
+        """The same, to try things on; nothing was tried on this one."""
+        found = copy(self)
+        found._free = self._free.copy()
+        found._lately, found._changed = {}, set()
+        if self._overlap is not None:
+            leaving, held = self._overlap
+            found._overlap = (leaving.copy(), held.copy())
+        if self._members is not None:
+            found._members = self._members[:]
         return found
 
     def take(self, row: int) -> None:
@@ -134,7 +142,6 @@ class Room:
         code = int(self.state.work.state[row])
         if code == GONE:  # a victim of an earlier claimant: its room is counted as free already
             return
-        self._moved = True
         overlaps = self._overlap is not None and code in (PREEMPTING, RESERVED)
         for there in self.places(row):
             node = there.node

@@ -188,11 +188,6 @@ class Running:
         rows: Rows = np.array(sorted(self._held.keys() - self.gone), np.intp)
         return _holders(self.state, self.quotas, rows, np.isin(rows, list(self.leaving)))
 
-    def name(self, row: int) -> str | None:
-        """Who held room at this row when somebody last followed."""
-        held = None if self._held is None else self._held.get(row)
-        return None if held is None else held.turn[-1]
-
     def queue(self, row: int) -> int:
         """The queue of one that held room when the plan began."""
         assert self._held is not None

@@ -13,6 +13,7 @@ from cede.doctrines.kueue.drs import Doubts, Shares
 from cede.doctrines.kueue.holdings import Holdings
 from cede.doctrines.kueue.hosts import Place, Places
 from cede.doctrines.kueue.quota import Asked, Quotas, quotas_of
+from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.running import Holders, Running, holders_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
 from cede.doctrines.parts.claim import Claim, claim_of
@@ -64,8 +65,9 @@ class Snapshot:
     `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
     then; `touched` are the queues whose own usage it changed for good. `log` says who changed the book so far, how, and
     in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
-    children take. `silent`: nobody reads why somebody waits. `followed`: those who hold room are those whom the running
-    account keeps in line, without those that left, and without those that are set `apart`.
+    children take. `silent`: nobody reads why somebody waits; nor, once it is `over`, what acts, as the rest of the plan
+    is made for what is remembered of it. `followed`: those who hold room are those whom the running account keeps in
+    line, without those that left, and without those that are set `apart`.
 
     Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
     """
@@ -87,6 +89,7 @@ class Snapshot:
     pools: dict[Hashable, object] = field(default_factory=dict)
     uneven: bool = False
     silent: bool = False
+    over: bool = False
     followed: bool = False
     apart: frozenset[int] = frozenset()
     doubts: Doubts | None = None
@@ -99,6 +102,8 @@ class Snapshot:
     _touched: bool = False
     _settled: bool = False
     _holders: Holders | None = None
+    _rooms: dict[int, Room] = field(default_factory=dict)
+    _rooms_at: int = -1
 
     @property
     def state(self) -> State:
@@ -146,6 +151,19 @@ class Snapshot:
                 else:
                     self.cycle.trial.book(row, nodes, parts)
             self.unbooked.clear()
+
+    def room(self, claim: Claim) -> Room:
+        """The nodes as they stand for a claim, to be asked and not changed: the same for all heads that ask alike until
+        the plan changes what stands there.
+        """
+        self.settle()
+        steps = self.cycle.trial.mark()
+        if self._rooms_at != steps:
+            self._rooms, self._rooms_at = {}, steps
+        found = self._rooms.get(id(claim))  # the room holds it, so that nobody else has its number
+        if found is None:
+            found = self._rooms[id(claim)] = Room(self.state, claim, self.running.places)
+        return found
 
     @property
     def holders(self) -> Holders:

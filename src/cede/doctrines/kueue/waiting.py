@@ -75,11 +75,6 @@ class Waiting:
                 self._leave(row, kind)
                 self._enter(row, kind, sticky)
 
-    def name(self, row: int) -> str | None:
-        """Who waited at this row when somebody last followed."""
-        place = self.places.get(row)
-        return None if place is None else place[4]
-
     def _place(self, row: int, sticky: Container[str]) -> Place:
         state = self.state
         work, name = state.work, state.work_names[row]
