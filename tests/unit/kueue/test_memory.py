@@ -6,7 +6,7 @@ import pytest
 
 from cede.doctrines.kueue.doctrine import DOCTRINE as KUEUE
 from cede.engine.cycle import plan_acts, plan_state, wordless
-from cede.engine.events import Ended, apply
+from cede.engine.events import Ended, Started, apply
 from cede.model.plan import Plan
 from cede.state.state import State
 from cede.state.trial import Trial
@@ -43,6 +43,21 @@ def test_who_waited_for_its_victims_is_forgotten_when_it_ends_and_not_while_it_i
     assert planned(state, memory, words=words) == ({"big"} if away else set())
     state.away.clear()
     assert planned(state, memory, words=words) == set()
+
+
+@pytest.mark.parametrize(("held", "remembered"), [(True, {"big"}), (False, set())])
+@pytest.mark.parametrize("words", [False, True])
+def test_who_waited_for_its_victims_stands_in_front_until_it_runs(
+    words: bool, held: bool, remembered: set[str]
+) -> None:
+    big = pending("big", cpu=2, priority=3)
+    state = kueue(queue("q", cpu=4, within="LowerPriority"), running("old", cpu=3), big).state
+    memory: dict[str, Any] = {}
+
+    assert planned(state, memory, words=words) == {"big"}
+    apply(state, Ended("old"))
+    apply(state, Started("big", held=held))
+    assert planned(state, memory, words=words) == remembered
 
 
 def test_work_of_no_queue_wakes_those_that_waited_for_its_nodes_when_it_ends() -> None:

@@ -13,6 +13,7 @@ from cede.doctrines.kueue.quota import quotas_of
 from cede.doctrines.kueue.running import Running
 from cede.doctrines.kueue.waiting import Waiting
 from cede.doctrines.parts.doctrine import Cycle
+from cede.state.columns import RUNNING
 from cede.state.state import State
 
 START, PREEMPT, PARK, SKIP, DEFER, AWAIT = "start", "preempt", "park", "skip", "defer", "await"
@@ -59,14 +60,18 @@ class Memory:
             cycle.wake(cycle.state.now)
         places.add(place)
 
-    def forget_ended(self, state: State) -> None:
+    def forget(self, state: State) -> None:
         """Those that are gone for good, and not only out of the line for a while, are as if they had never been: who
-        comes later under their names is somebody else. There are few names to look at.
+        comes later under their names is somebody else. Who runs waits for no victims any more; who is reserved room
+        does, and stands in front of its line again if it loses that. There are few names to look at.
         """
         there, away = state.work_index, state.away
         for name in [name for name in (*self.sticky, *self.tried) if name not in there and name not in away]:
             self.sticky.discard(name)
             self.tried.pop(name, None)
+        if self.sticky:
+            states = state.work.state
+            self.sticky -= {name for name in self.sticky if name in there and states[there[name]] >= RUNNING}
 
     def copy(self) -> Memory:
         """The same, for somebody who only asks what would be."""
@@ -90,7 +95,7 @@ MOST_KINDS = 20_000
 def followed(cycle: Cycle, memory: Memory) -> Following:
     """Who waits and who runs now: brought up to date by the journal, or made anew where that cannot tell."""
     state, journal = cycle.state, cycle.state.journal
-    memory.forget_ended(state)
+    memory.forget(state)
     if cycle.words:
         memory.following = None
         quotas = quotas_of(state)
