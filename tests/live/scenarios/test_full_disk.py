@@ -1,4 +1,3 @@
-import subprocess
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cede.live.client.errors import ClientError
+from tests.live.disks import fill, small_disk
 from tests.live.serving import Live, cluster_of, serving, until
 
 pytestmark = pytest.mark.slow
@@ -17,29 +17,8 @@ LONG_S = 65.0
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a few megabytes."""
-    point = tmp_path / "disk"
-    point.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=755", "tmpfs", str(point)]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"no file system can be mounted here: {made.stderr.strip()}")
-    yield point
-    subprocess.run(["umount", "-l", str(point)], check=True)
-
-
-def fill(disk: Path) -> Path:
-    """The file that takes all the room there was."""
-    hog = disk / "hog"
-    with hog.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 12, 1):
-            while True:
-                try:
-                    if file.write(b"x" * size) < size:
-                        break
-                except OSError:
-                    break
-    return hog
+    with small_disk(tmp_path) as point:
+        yield point
 
 
 def waits_for(go: Path, then: str = "exit 3") -> str:

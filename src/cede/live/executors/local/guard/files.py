@@ -5,10 +5,29 @@ from __future__ import annotations
 import errno
 import json
 import os
-from typing import Any
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What a file system says that takes nothing at present; it may take something later."""
+
+AGAIN_S = 1.0
+"""How long to wait for room before the next try."""
+
+
+def when_there_is_room(step: Callable[[], T]) -> T:
+    """What it returns, however long it takes until the file system has room for it."""
+    while True:
+        try:
+            return step()
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            time.sleep(AGAIN_S)
 
 
 def put(folder: str, name: str, value: dict[str, Any], *, durable: bool = True) -> None:
@@ -25,14 +44,19 @@ def put(folder: str, name: str, value: dict[str, Any], *, durable: bool = True) 
 
 
 def create(folder: str, name: str, value: dict[str, Any]) -> None:
-    """There was no such file, and now it is there, even after a loss of power.
+    """There was no such file, and now it is there, even after a loss of power; or it cannot be, and is not.
 
     Made in place: to make it elsewhere and move it would have to wait for the disk twice.
     """
-    fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    path = os.path.join(folder, name)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         _write(fd, value)
         os.fsync(fd)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(path)
+        raise
     finally:
         os.close(fd)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -5,6 +5,7 @@ A supervisor that mapped it would die when the application cuts it short.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from contextlib import suppress
@@ -31,8 +32,15 @@ class SharedFlag:
         self._answers = answers
         self._last = 0
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(os.path.join(folder, "flag"), flags, 0o600)
-        os.write(self._file, MAGIC.ljust(SIZE, b"\0"))
+        path = os.path.join(folder, "flag")
+        self._file = os.open(path, flags, 0o600)
+        try:
+            if os.write(self._file, MAGIC.ljust(SIZE, b"\0")) < SIZE:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:  # it is made again
+            os.close(self._file)
+            os.unlink(path)
+            raise
         if uid != os.getuid():
             os.fchown(self._file, uid, gid)
 

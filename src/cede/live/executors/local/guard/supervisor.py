@@ -18,7 +18,7 @@ from . import command, dumps, ending, files, kernel, procfs
 from .conversation import Conversation
 from .logs import Log
 from .order import Order
-from .outcome import CANCEL, end_remains, moment, ordered_cause, outcome
+from .outcome import CANCEL, ENDINGS, end_remains, moment, ordered_cause, outcome
 from .post import AGAIN, Post
 
 CHUNK = 1 << 16
@@ -38,11 +38,17 @@ def supervise(folder: str) -> None:
     """
     os.chdir(folder)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = files.when_there_is_room(lambda: os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     fcntl.flock(lock, fcntl.LOCK_EX)
     me = procfs.look(os.getpid())
     os.ftruncate(lock, 0)
-    os.pwrite(lock, b"%d %d" % (os.getpid(), me.start if me else 0), 0)
+    signature = b"%d %d" % (os.getpid(), me.start if me else 0)
+
+    def sign() -> None:
+        os.pwrite(lock, signature, 0)
+
+    with suppress(OSError):  # no room: it is tried again
+        sign()
     spec = files.get(".", "spec.json")
     if not spec or files.get(".", "exit.json") is not None:
         return
@@ -50,9 +56,10 @@ def supervise(folder: str) -> None:
     began = files.get(".", "began.json")
     if began is not None:
         end_remains(spec, began)
-        files.put(".", "exit.json", outcome(lost=True, cause=ordered_cause(".") or ""))
+        lost = outcome(lost=True, cause=ordered_cause(".") or "")
+        files.when_there_is_room(lambda: files.put(".", "exit.json", lost))
     else:
-        Supervisor(spec, post).run()
+        Supervisor(spec, post).run(sign)
     post.deliver("exited")
 
 
@@ -76,7 +83,7 @@ class Supervisor:
         self._again: float | None = None
         self._pause = 0.001
 
-    def run(self) -> None:
+    def run(self, sign: Callable[[], None]) -> None:
         self._wake, end = os.pipe()
         for fd in (self._wake, end):
             os.set_blocking(fd, False)
@@ -91,7 +98,7 @@ class Supervisor:
         if cause is not None:
             self._record(outcome(told=True, cause=cause))
             return
-        if not self._start():
+        if not self._begin(sign) or not self._start():
             return
         while not self._gone():
             self._wait()
@@ -101,27 +108,67 @@ class Supervisor:
         with suppress(FileNotFoundError):
             os.unlink("control.sock")
         control = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        control.bind("control.sock")
+        files.when_there_is_room(lambda: control.bind("control.sock"))
         return control
 
-    def _start(self) -> bool:
-        """The command runs. That it begins was written down before, so that it never begins twice."""
+    def _begin(self, sign: Callable[[], None]) -> bool:
+        """It is written down that the command begins, so that it never begins twice. On a full disk that has to wait,
+        and the command with it: it has not begun, and is not lost."""
+        self._note = dumps.dumped(self._spec)
+        if self._note:  # restored processes are what they were, their mark too
+            self._spec["mark"] = self._note["mark"]
+        logs = [partial(self._open, name) for name in ("out", "err")]
+        left: list[Callable[[], None]] = [sign, self._converse, *logs, self._keep_order, self._note_it]
+        while left:
+            try:
+                left[0]()
+                del left[0]
+                continue
+            except OSError as error:
+                if error.errno not in files.NO_ROOM:
+                    self._record(outcome(error=str(error)))
+                    return False
+            for fd, _ in self._poll.poll(files.AGAIN_S * 1000):
+                if fd == self._wake:
+                    self._woken()
+            cause = self._ordered_to_end()
+            if cause is not None or self._interrupted:
+                self._record(outcome(told=cause is not None, lost=cause is None, cause=cause or ""))
+                return False
+        return True
+
+    def _converse(self) -> None:
+        self._talk = Conversation(self._spec, self._post)
+
+    def _open(self, name: str) -> None:
+        self._outputs.append(Log(name, self._spec["log_limit"]))
+
+    def _keep_order(self) -> None:
+        self._order = Order(self._spec["log_limit"])
+
+    def _note_it(self) -> None:
         me = procfs.look(os.getpid())
-        note = dumps.dumped(self._spec)
-        if note:  # restored processes are what they were, their mark too
-            self._spec["mark"] = note["mark"]
-        began: dict[str, Any] = {
-            "supervisor": os.getpid(),
-            "supervisor_start": me.start if me else 0,
-            "mark": self._spec["mark"],
-            **moment(),
-        }
+        who = {"supervisor": os.getpid(), "supervisor_start": me.start if me else 0, "mark": self._spec["mark"]}
+        self._began: dict[str, Any] = {**who, **moment()}
+        files.create(".", "began.json", self._began)
+
+    def _ordered_to_end(self) -> str | None:
+        """Why it is to end before it began; none if it is not. An order that found the disk full came by the socket."""
+        causes = [cause] if (cause := ordered_cause(".")) is not None else []
+        with suppress(BlockingIOError):
+            while True:
+                message = self._control.recv(CHUNK)
+                with suppress(ValueError, KeyError, TypeError, AttributeError):  # it is none of ours
+                    kind, order = json.loads(message)
+                    if kind in ENDINGS:
+                        causes.append(order.get("cause", ""))
+        return CANCEL if CANCEL in causes else causes[0] if causes else None
+
+    def _start(self) -> bool:
+        """The command runs."""
+        began = self._began
         try:
-            self._talk = Conversation(self._spec, self._post)
-            self._outputs = [Log(name, self._spec["log_limit"]) for name in ("out", "err")]
-            self._order = Order(self._spec["log_limit"])
-            files.create(".", "began.json", began)
-            started = dumps.resume(self._spec, note) if note else command.start(self._spec)
+            started = dumps.resume(self._spec, self._note) if self._note else command.start(self._spec)
         except command.NotStartedError as error:
             self._record(outcome(error=str(error)))
             return False
