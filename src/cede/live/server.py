@@ -217,6 +217,7 @@ class LiveServer:
             broker_address=address,
             broker_hint=broker.hint,
             broker_token=broker.token,
+            broker_ended=broker.ended,
             stamp=lambda: store.stamp,
             when=clock.when,
         )

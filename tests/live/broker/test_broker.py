@@ -258,3 +258,16 @@ def test_many_listeners_cost_no_threads(desk: Desk) -> None:
         eventually(lambda: all(each.numbers == [1] for each in heard), "everybody hears")
         # One thread for each stream is the clients', and gRPC has one more for each of these, and one for all.
         assert threading.active_count() <= before + 40 + 4 + 1
+
+
+def test_members_that_ended_well_are_not_waited_for(desk: Desk) -> None:
+    desk.broker.ended("job", 1, 2)
+    desk.broker.hint(Hint("job", 1, 1, leaving=True))
+    assert desk.done(desk.member(0, 3), 1) == OK
+    desk.broker.ended("job", 1, 0)
+    desk.broker.ended("job", 1, 1)
+    desk.broker.ended("job", 1, 1)
+    desk.broker.hint(Hint("job", 1, 2, leaving=True))
+    desk.broker.ended("job", 1, 2)
+
+    assert desk.facts == [Heard("job", 1, 1), Checkpointed("job", 1, 1)]

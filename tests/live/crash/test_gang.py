@@ -4,7 +4,7 @@ from typing import Any
 
 from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
 from cede.live.executors.local.gang import Gang, Member
-from cede.live.executors.local.guard.outcome import outcome
+from cede.live.executors.local.guard.outcome import gave_way, outcome
 
 
 def member(code: int | None, **said: Any) -> Member:
@@ -36,3 +36,22 @@ def test_a_member_that_failed_without_an_answer_is_no_checkpoint() -> None:
     found = news(member(0, done=1), member(3))
 
     assert found == [Began("gang", 1), Exited("gang", 1, code=3)]
+
+
+def told_the_broker(code: int | None, hint: int) -> Member:
+    return member(code, **({} if hint == 0 else gave_way(hint)))
+
+
+def test_a_gang_of_which_only_a_broker_was_told_has_left_if_one_member_did() -> None:
+    found = news(told_the_broker(0, 1), told_the_broker(0, 0))
+
+    assert [(type(fact), getattr(fact, "hint", None)) for fact in found] == [
+        (Began, None),
+        (Checkpointed, 1),
+        (Exited, None),
+    ]
+
+
+def test_a_gang_of_which_one_member_answered_an_earlier_request_has_no_checkpoint() -> None:
+    assert [type(fact) for fact in news(told_the_broker(0, 2), told_the_broker(0, 1))] == [Began, Exited]
+    assert [type(fact) for fact in news(told_the_broker(0, 2), told_the_broker(3, 0))] == [Began, Exited]

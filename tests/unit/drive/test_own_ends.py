@@ -107,6 +107,27 @@ def test_answer_and_end_in_one_step_are_taken_in_their_order() -> None:
     assert world.phase("new") == "starting"
 
 
+def test_an_answer_that_its_end_tells_of_once_more_is_measured_once() -> None:
+    world = claimed()
+    world.save("old", after=5)
+    takes, saved = world.job("old").takes, world.job("old").checkpoint
+    world.feed(Checkpointed("old", 1, 1, at=saved), after=3)
+
+    assert world.job("old").takes == takes is not None
+    world.exit("old", 0, told=False)
+    assert world.phase("old") == "suspended"
+
+
+def test_an_answer_that_only_its_end_tells_of_is_measured_by_when_it_was_given() -> None:
+    world = claimed()
+    job = world.job("old")
+    assert job.hinted is not None
+    del world.processes["old", 1]
+    world.feed(Checkpointed("old", 1, 1, at=job.hinted + 2_000_000), Exited("old", 1, 0), after=60)
+
+    assert (job.phase, job.takes) == ("suspended", 2_000_000)
+
+
 def test_a_checkpoint_of_its_own_accord_is_no_answer() -> None:
     world = claimed()
     world.feed(Checkpointed("old", 1, 0), after=5)

@@ -196,9 +196,12 @@ def defer(roll: Roll, job: Job, wanted: int) -> int:
 
 def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool, at: int | None = None) -> None:
     """A usable checkpoint is there; who was asked for it in order to leave is told to go."""
-    answers = hint == job.hint and hint > 0 and job.hinted is not None
     written = roll.now if at is None else max(at, job.checkpoint or at)  # what is told late may be older than the last
-    roll.saved(job, written, roll.now - job.hinted if answers and job.hinted is not None else None)
+    takes = None
+    # What is told once more, when it has ended, was measured the first time.
+    if hint == job.hint > 0 and job.hinted is not None and (at is None or (job.checkpoint or 0) < job.hinted):
+        takes = max(0, written - job.hinted)
+    roll.saved(job, written, takes)
     leaving = job.leaving
     if hint == 0 or hint != job.hint:
         return

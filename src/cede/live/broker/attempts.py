@@ -37,6 +37,8 @@ class Record:
     about: int = 0
     answers: set[int] = field(default_factory=set)
     saved: set[int] = field(default_factory=set)
+    ended: set[int] = field(default_factory=set)
+    """Members that have ended well, and need no checkpoint any more: the others speak for all."""
     to_leave: set[int] = field(default_factory=set)
     """The hints that asked it to leave, though that may have been taken back since."""
     quiet_until: int = 0
@@ -112,13 +114,23 @@ class Attempts:
         own = hint < record.about or hint == 0
         members = record.saved if own else record.answers
         members.add(sender.member)
-        if len(members) < record.size:
+        if len(members | record.ended) < record.size:
             return Heard(sender.name, sender.attempt, hint)
         if own:
             record.saved = set()
             return Checkpointed(sender.name, sender.attempt, 0)
         self._settle(record, hint)
         return Checkpointed(sender.name, sender.attempt, hint)
+
+    def ended(self, name: str, attempt: int, member: int) -> Fact | None:
+        """A member ended well; Checkpointed if all others have answered what is asked at present."""
+        record = self._record(name, attempt)
+        record.ended.add(member)
+        waits = record.order is not None and record.order.hint == record.about
+        if not (waits and record.answers) or len(record.answers | record.ended) < record.size:
+            return None
+        self._settle(record, record.about)
+        return Checkpointed(name, attempt, record.about)
 
     def failed(self, sender: Sender, hint: int, why: str) -> Fact:
         self._settle(self._of(sender), hint)

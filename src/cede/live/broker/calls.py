@@ -81,6 +81,13 @@ class Calls:
             self.attempts.forget(name, attempt)
             self._sizes.pop((name, attempt), None)
 
+    def ended(self, name: str, attempt: int, member: int) -> None:
+        """A member of a gang ended well."""
+        with self.lock:
+            fact = self.attempts.ended(name, attempt, member)
+        if fact is not None:
+            self._report(fact)
+
     def take(self, request: Request) -> object:
         """The call has been noted, and the fact in it reported; what came of the report."""
         sender = self.sender(request.member)

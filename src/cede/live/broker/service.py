@@ -100,6 +100,10 @@ class Broker:
         with self._calls.lock:
             return self._calls.attempts.estimate(name, attempt)
 
+    def ended(self, name: str, attempt: int, member: int) -> None:
+        """A member of a gang ended well: no answer of it is waited for."""
+        self._calls.ended(name, attempt, member)
+
     def forget(self, name: str, attempt: int) -> None:
         """The attempt is over."""
         self._calls.forget(name, attempt)

@@ -54,6 +54,7 @@ class LocalExecutor:
         broker_address: str | None = None,
         broker_hint: Callable[[Hint], None] | None = None,
         broker_token: Callable[[str, int], str] | None = None,
+        broker_ended: Callable[[str, int, int], None] | None = None,
         stamp: Callable[[], Stamp | None] = lambda: None,
         when: When = by_the_wall,
     ) -> None:
@@ -63,6 +64,7 @@ class LocalExecutor:
         self._broker_address = broker_address
         self._broker_hint = broker_hint
         self._broker_token = broker_token
+        self._broker_ended = broker_ended
         self._stamp = stamp
         self._when = when
         self._no_room = ""
@@ -78,7 +80,9 @@ class LocalExecutor:
         self._limits = find_limits(self._folders.data)
         self._report = report
         self._watch = Watch()
-        self._underway = Underway(self._folders, self._watch, self._lock, self._say, self._gpus.free, self._when)
+        self._underway = Underway(
+            self._folders, self._watch, self._lock, self._say, self._gpus.free, self._when, self._broker_ended
+        )
         self._mailbox = Mailbox(self._folders.data)
         self._watch.readable(self._mailbox.fileno(), self._read_notes)
         self._start_zygote()

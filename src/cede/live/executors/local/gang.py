@@ -86,10 +86,13 @@ class Gang:
         if not self._ended and all(member.exit is not None for member in self.members):
             self._ended = True
             end = self._exit([member.exit for member in self.members if member.exit is not None])
-            if 0 < end.gave_way != self._done and all(self._gave_way(one) == end.gave_way for one in self.members):
-                # The broker was told, and has reported it; but the record may be older than that.
-                at = self._last([member.said["answered"] for member in self.members])
-                yield Checkpointed(self.name, self.attempt, at=at)
+            gave_way = [member for member in self.members if self._gave_way(member) == end.gave_way > self._done]
+            others = [member for member in self.members if member not in gave_way]
+            if gave_way and not any(member.failed or self._gave_way(member) for member in others):
+                # Only the broker was told. The record may be older than that; and who had answered a server that died
+                # since, or ended well when the others had answered, was missing when the broker counted.
+                at = self._last([member.said.get("answered", {}) for member in gave_way])
+                yield Checkpointed(self.name, self.attempt, end.gave_way, at=at)
             yield end
 
     def _said(self) -> Iterator[Fact]:

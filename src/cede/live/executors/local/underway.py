@@ -38,6 +38,8 @@ class Tracked:
     """Members for which a supervisor was asked for."""
     breaking: bool = False
     """One member failed, and the others were told to go."""
+    ended_well: set[int] = field(default_factory=set)
+    """Members of which the broker knows that no answer will come."""
     burying: set[int] = field(default_factory=set)
     """Members whose remains are being ended."""
     kills: int = 0
@@ -61,13 +63,16 @@ class Underway:
         say: Callable[[Fact], None],
         settled: Callable[[Key], None],
         when: When = by_the_wall,
+        ended_well: Callable[[str, int, int], None] | None = None,
     ) -> None:
+        """`ended_well` hears of each member of a gang whose members answer a broker, before what follows from it."""
         self._folders = folders
         self._watch = watch
         self._lock = lock
         self._say = say
         self._settled = settled
         self._when = when
+        self._ended_well = ended_well
         self._tracked: dict[Key, Tracked] = {}
         self._members: dict[str, tuple[Tracked, int]] = {}
 
@@ -222,6 +227,7 @@ class Underway:
 
     def advance(self, tracked: Tracked) -> None:
         """What is new of the attempt is reported, and then what follows from it is done."""
+        self._tell_broker(tracked)
         for fact in list(tracked.gang.news()):
             self._say(fact)
         if tracked.gang.ended:
@@ -229,6 +235,15 @@ class Underway:
         elif tracked.gang.failing and not tracked.breaking:
             tracked.breaking = True
             self.end(tracked, "end", {"cause": BROKEN, "grace": tracked.attempt.grace_us})
+
+    def _tell_broker(self, tracked: Tracked) -> None:
+        members = tracked.gang.members
+        if self._ended_well is None or tracked.attempt.protocol != "grpc" or len(members) == 1:
+            return
+        well = {number for number, member in enumerate(members) if member.exit is not None and not member.failed}
+        for number in sorted(well - tracked.ended_well):
+            self._ended_well(*tracked.attempt.key, number)
+        tracked.ended_well = well
 
     def settle(self, tracked: Tracked) -> None:
         """The attempt is over: nothing of it is kept in mind."""
