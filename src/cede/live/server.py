@@ -275,6 +275,7 @@ class LiveServer:
             # Typed as a class; whatever makes a protocol will do.
             http=cast(type[asyncio.Protocol], partial(Line, gate, tls)),
             log_config=None,
+            log_level="error",  # it warns of every request that is none, and so strangers could fill the disk
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=5,

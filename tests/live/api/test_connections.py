@@ -105,6 +105,21 @@ def test_bodies_of_strangers_are_refused_before_they_are_read(served: Served) ->
     assert refused == FILES
 
 
+@pytest.mark.parametrize(
+    "sent", [b"\0\1\2\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"]
+)
+def test_what_strangers_send_leaves_no_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    with serving_all(tmp_path) as live:
+        address = urlsplit(live.client.url)
+        with socket.create_connection((address.hostname, address.port), timeout=DEADLINE_S) as line:
+            line.sendall(sent)
+            assert line.recv(100).startswith(b"HTTP/1.1 40")
+
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
+
+
 def test_a_request_that_never_ends_is_given_up_the_second_time_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from cede.live.api.tokens import KnownTokens, first_token, hash_of
 from cede.live.client import Client, ClientError
+from cede.live.client.finding import find
 from cede.live.store.store import Store
 from cede.model.times import SECOND, parse_time
 from tests.live.api.serving import Running, serving
@@ -109,3 +110,16 @@ def test_the_first_admin_does_not_expire(tmp_path: Path) -> None:
 
     assert [token.expires for token in store.tokens()] == [None]
     store.close()
+
+
+def test_a_token_may_have_white_space_around_it_and_an_empty_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CEDE_DATA", str(tmp_path))
+    for given in ("  \n", ""):
+        monkeypatch.setenv("CEDE_TOKEN", given)
+        with pytest.raises(ClientError, match="no token for"):
+            find("http://127.0.0.1:9", None, None)
+    monkeypatch.setenv("CEDE_TOKEN", "cede_secret\r\n")
+    assert find("http://127.0.0.1:9", None, None) == ("http://127.0.0.1:9", "cede_secret")
+    assert find("http://127.0.0.1:9", " cede_other ", None) == ("http://127.0.0.1:9", "cede_other")

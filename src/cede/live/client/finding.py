@@ -13,7 +13,7 @@ from cede.live.place import OF_ROOT, data_directory, read_note
 def find(url: str | None, token: str | None, data: str | Path | None) -> tuple[str, str]:
     """The address and the token to use; what is not given comes from the environment, then the data directory."""
     address = url or (None if data is not None else os.environ.get("CEDE_URL"))
-    secret = token or os.environ.get("CEDE_TOKEN")
+    secret = _bare(token) or _bare(os.environ.get("CEDE_TOKEN"))
     folder = data_directory(data)
     left = read_note(folder)
     if address is not None:
@@ -25,7 +25,12 @@ def find(url: str | None, token: str | None, data: str | Path | None) -> tuple[s
     if left is None:
         detail = f"no server runs with the data directory {folder}: start one with `cede serve`, or set CEDE_URL"
         raise ClientError(0, "", detail + _of_root(folder))
-    return left.url.rstrip("/"), token or left.token
+    return left.url.rstrip("/"), _bare(token) or left.token
+
+
+def _bare(token: str | None) -> str | None:
+    """The token without what a file or a clipboard had around it; none if nothing is left."""
+    return (token or "").strip() or None
 
 
 def _of_root(folder: Path) -> str:
