@@ -2,11 +2,12 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 from tests.live.scenarios.scripts import DEAF, POLITE, SAVES, SILENT, SLEEPS
-from tests.live.serving import HASTY, Live, alive, until
+from tests.live.serving import HASTY, Live, alive, cluster_of, serving, until
 
 pytestmark = pytest.mark.slow
 
@@ -101,3 +102,13 @@ def test_a_command_that_cannot_be_started_says_why(live: Live) -> None:
         ended = live.end(name)
         assert (ended["state"], ended["rule"]) == ("failed", "live.cannot-start")
         assert what in ended["why"]
+
+
+def test_nobody_is_told_that_what_is_tried_again_later_could_start_now(tmp_path: Path) -> None:
+    with serving(tmp_path, cluster_of("n1"), backoff={"delay": "4m"}) as live:
+        live.shell("again", "false", requeue="always")
+        live.happened("again", "back off")
+
+        found = live.client.why("again")
+        assert found["story"][-1]["sentence"].endswith("it is tried again in 4m, and later each time")
+        assert found["stands_in_its_way"] is None

@@ -95,6 +95,8 @@ async def _in_its_way(
         return None, "set aside"
     if record.job.parked:
         return None, "parked"
+    if record.job.retry_at is not None:  # its story says until when; a plan knows nothing of that
+        return None, ""
     document, kept = await in_time(server.controller.moment())
     document, kept = await run_in_threadpool(sight.moment, document, kept)
     name = await run_in_threadpool(sight.name, record.job.name)
