@@ -38,6 +38,16 @@ def test_a_member_that_failed_without_an_answer_is_no_checkpoint() -> None:
     assert found == [Began("gang", 1), Exited("gang", 1, code=3)]
 
 
+def test_a_gang_of_which_one_member_failed_before_the_others_were_cancelled_was_cancelled() -> None:
+    """A record that was set back knows of it by this alone."""
+    members = [Member(True, {}, outcome(code=5)), Member(True, {}, outcome(signal=15, told=True, cause="cancel"))]
+    *_, end = Gang("gang", 1, members).news()
+
+    assert end == Exited("gang", 1, code=5)
+    assert isinstance(end, Exited)
+    assert end.cause == "cancel"
+
+
 def told_the_broker(code: int | None, hint: int) -> Member:
     return member(code, **({} if hint == 0 else gave_way(hint)))
 

@@ -146,6 +146,21 @@ def test_a_signal_that_came_from_elsewhere_while_it_was_only_asked_is_a_failure(
     assert world.phase("new") == "starting"
 
 
+@pytest.mark.parametrize("cause", ["cancel", ""])
+def test_one_that_failed_and_was_cancelled_is_not_tried_again_though_its_record_knows_only_the_first(
+    cause: str,
+) -> None:
+    """As a gang of which one member failed, and the others were cancelled, after a store was restored."""
+    world = nodes(4)
+    run_victim(world, terms=terms(requeue="always"))
+    world.exit("old", 5, signal=None, told=False, cause=cause)
+
+    if cause:
+        assert (world.ended["old"].phase, world.ended["old"].exit_code) == ("failed", 5)
+    else:
+        assert world.phase("old") == "pending"
+
+
 def test_one_that_saved_and_left_before_its_record_knew_of_it_goes_on_from_there() -> None:
     """As after a store was restored: the record is of before it was asked to leave."""
     world = nodes(4)

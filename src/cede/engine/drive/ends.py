@@ -108,7 +108,9 @@ def _leaving(roll: Roll, job: Job, fact: Exited) -> Leaving | None:
         # Who was told before it began has no end of its own: whatever it was told for, it is as good as never started.
         never_began = fact.code is None and fact.signal is None and not fact.lost and not fact.error
         named = fact.cause in CAUSES and _unknown(job.leaving, fact.cause)
-        if (named and (fact.told or fact.lost)) or (fact.told and never_began and job.leaving is None):
+        if (named and (fact.told or fact.lost or fact.cause == "cancel")) or (
+            fact.told and never_began and job.leaving is None
+        ):
             _told_before(roll, job, fact.cause if fact.cause in CAUSES else "withdrawn")
         elif job.leaving is None and fact.gave_way > job.hint and job.resumes:
             # It ended by itself, but in the midst of its work: it had saved in order to leave.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cede.engine.drive.facts import Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard
+from cede.live.executors.local.guard.outcome import CANCEL
 from cede.model.times import SECOND
 
 BROKEN = "gang"
@@ -168,7 +169,8 @@ class Gang:
             lost=first["lost"],
             walltime=any(end["walltime"] for end in ends),
             error=first["error"],
-            cause=first.get("cause", ""),
+            # Who was cancelled was so, though the first to fail was not told to go for that.
+            cause=CANCEL if any(end.get("cause") == CANCEL for end in ends) else first.get("cause", ""),
             at=self._last(ends),
             gave_way=self._gave_way(self.members[failed]),
         )
