@@ -6,8 +6,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +29,8 @@ from tests.live.serving import serving as serving_all
 
 FILES = 256
 """What the server of these tests may open."""
+ARENA = 64 << 20
+"""So much glibc sets aside for each part of the memory from which threads allocate."""
 
 
 @dataclass
@@ -93,6 +97,21 @@ def test_connections_that_say_nothing_stop_nobody(served: Served) -> None:
     assert served.ask().status_code == 200
     assert served.files() < FILES
     assert sum(map(is_open, served.lines)) <= FILES // 2
+
+
+def test_threads_share_what_they_allocate_from(served: Served) -> None:
+    """Each part of its own would keep what was free in it."""
+    with ThreadPoolExecutor(16) as pool:
+        assert {found.status_code for found in pool.map(lambda _: served.ask(), range(64))} == {200}
+
+    parts = [line.split()[:2] for line in Path(f"/proc/{served.pid}/maps").read_text().splitlines()]
+    places = [(int(place.split("-")[0], 16), int(place.split("-")[1], 16), rights) for place, rights in parts]
+    arenas = [
+        first
+        for (first, between, used), (after, last, spare) in pairwise(places)
+        if (used, spare, after, last - first) == ("rw-p", "---p", between, ARENA) and first % ARENA == 0
+    ]
+    assert len(arenas) <= 1
 
 
 def test_bodies_of_strangers_are_refused_before_they_are_read(served: Served) -> None:
