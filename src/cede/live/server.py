@@ -422,7 +422,7 @@ class _Uvicorn(uvicorn.Server):
 
 def _share_memory() -> None:
     """All threads allocate from one part of the memory beside the main one. glibc gives each its own, up to eight for a
-    core, and what is free in one serves no other: after many jobs that was all by which a server still grew. Only one
+    core, and what is free in one serves no other: that was most of what a server grew by after many jobs. Only one
     thread at a time runs Python, so that they hardly wait for each other."""
     with suppress(OSError, AttributeError):  # another libc has no such thing
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
