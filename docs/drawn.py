@@ -14,7 +14,7 @@ from cede.doctrines.catalog import BUILT, find
 from cede.doctrines.document import json_schema
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.drive.rules import RULES as DRIVE_RULES
-from cede.engine.lint_rules import RULES as LINT_RULES
+from cede.engine.lint import RULES as LINT_RULES
 from cede.live.api.rules import RULES as API_RULES
 from cede.model.rules import KINDS, Rule
 from docs.tables import anchor, table

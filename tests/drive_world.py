@@ -11,10 +11,10 @@ import cede
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import AskWhy, Began, Checkpointed, CheckpointFailed, Deferral, Exited, Fact, Heard, Submit
 from cede.engine.drive.job import Job
+from cede.engine.drive.options import LIVE, DriverOptions
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
 from cede.engine.drive.step import Step
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import LIVE, Ways
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import Phase
 from cede.model.plan import Decision
@@ -41,7 +41,7 @@ class Process:
 class World:
     """Feeds a driver and carries out its orders in the order they were given."""
 
-    def __init__(self, document: ClusterFile, *, now: int = 1000, ways: Ways = LIVE) -> None:
+    def __init__(self, document: ClusterFile, *, now: int = 1000, ways: DriverOptions = LIVE) -> None:
         self.document = document
         self.ways = ways
         self.seconds = float(now)

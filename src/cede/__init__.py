@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cede.live.client import Client, ClientError
     from cede.model.errors import CedeError, InputError
     from cede.model.plan import Decision, Plan, Settled
-    from cede.sim.calling import simulate
     from cede.sim.result import Result
+    from cede.sim.simulate import simulate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,7 +50,7 @@ _HOMES = {
     "load_doctrine": "cede.engine.doctrine_files",
     "plan": "cede.engine.cycle",
     "settle": "cede.engine.settle",
-    "simulate": "cede.sim.calling",
+    "simulate": "cede.sim.simulate",
     "verify": "cede.engine.verify",
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cede.sim.comparing import Compared, Run, table
+from cede.sim.compare import Compared, Run, table
 from cede.sim.measures.measure import measure
 from cede.sim.report import write_report
 from cede.sim.result import Result

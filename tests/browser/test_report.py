@@ -12,7 +12,7 @@ from cede.engine.load import load
 from cede.sim.measures.conservation import conserve
 from cede.sim.measures.costliest import costliest
 from cede.sim.measures.definitions import MEASURES
-from cede.sim.report.sections import OTHER, section_of
+from cede.sim.report.measure_tables import OTHER, section_of
 from cede.sim.verdicts import judge
 from tests.browser.scenes import NOTES, SCRIPT, TITLE, Scene
 

@@ -12,7 +12,7 @@ import pytest
 from cede.cli.main import COMMANDS
 from cede.doctrines.catalog import BUILT, find
 from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM
-from cede.doctrines.ytsaurus.answers import WORDS
+from cede.doctrines.ytsaurus.wording import WORDS
 from cede.engine.drive.rules import RULES as DRIVE_RULES
 from cede.engine.drive.terms import Terms
 from cede.live.api.rules import RULES as API_RULES

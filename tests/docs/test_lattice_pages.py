@@ -6,7 +6,7 @@ import pytest
 
 from cede.doctrines.catalog import find
 from cede.doctrines.lattice.candidates import REASONS
-from cede.doctrines.lattice.factors import NAMES, weights
+from cede.doctrines.lattice.score import NAMES, weights
 from cede.doctrines.lattice.settings import TYPES
 from docs.blocks import ROOT
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import cede
 from cede.doctrines.kubernetes.budgets import budgets_of
-from cede.doctrines.kubernetes.dialect import KubernetesSettings
 from cede.doctrines.kubernetes.score import points
+from cede.doctrines.kubernetes.settings import KubernetesSettings
 from cede.doctrines.kubernetes.victims import dry_run, measures
 from cede.doctrines.parts.claim import claim_of
 from cede.doctrines.parts.fit import feasible

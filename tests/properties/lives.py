@@ -28,8 +28,8 @@ from cede.engine.drive.facts import (
     Submit,
     Suspend,
 )
+from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Node, Queue
 from cede.model.times import SECOND, Instant
 from tests.properties.twins import Twins, entry, node
@@ -237,7 +237,7 @@ def live(
     shape: dict[str, Any],
     kinds: list[dict[str, Any]],
     terms: Terms,
-    ways: Ways,
+    ways: DriverOptions,
     steps: list[tuple[int, Any, str]],
     queue: Callable[[int], dict[str, Any]],
     look_at: Callable[[Driver], None] = lambda _: None,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cede.engine.drive.facts import PutNode, Submit
+from cede.engine.drive.options import Backfill, DriverOptions
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import Node
 from tests.properties.lives import BUSY, CLUSTERS, KINDS, LINES, STEPS, TERMS, live
 from tests.properties.twins import Twins, cluster, entry, node
@@ -41,7 +41,7 @@ def test_what_acts_is_what_the_whole_plan_decides(
         shape,
         kinds,
         terms,
-        Ways(at_once=at_once, walltimes=walltimes, backfill=backfill),
+        DriverOptions(at_once=at_once, walltimes=walltimes, backfill=backfill),
         steps,
         queue,
     )
@@ -53,12 +53,20 @@ def test_what_acts_is_what_the_whole_plan_decides(
 def test_a_line_of_plain_workloads_moves_as_the_whole_plan_moves_it(
     shape: dict[str, Any], kinds: list[dict[str, Any]], terms: Terms, backfill: Backfill, steps: list[Any]
 ) -> None:
-    live(cluster(**shape), shape, kinds, terms, Ways(at_once=True, walltimes=False, backfill=backfill), steps, queue)
+    live(
+        cluster(**shape),
+        shape,
+        kinds,
+        terms,
+        DriverOptions(at_once=True, walltimes=False, backfill=backfill),
+        steps,
+        queue,
+    )
 
 
 @pytest.mark.parametrize("reasons", [True, False])
 def test_a_workload_that_can_never_run_is_turned_away(reasons: bool) -> None:
-    twins = Twins(cluster([(2, 2)]), Ways(at_once=True))
+    twins = Twins(cluster([(2, 2)]), DriverOptions(at_once=True))
     step = twins.feed(1, Submit(entry("w", {"queue": "a", "requests": {"gpu": 4, "cpu": 1}})))
     assert [refusal.rule for refusal in step.refusals] == ["backendai.fits-no-node"]
     assert not (twins.whole if reasons else twins.quick).jobs
@@ -67,7 +75,7 @@ def test_a_workload_that_can_never_run_is_turned_away(reasons: bool) -> None:
 @pytest.mark.parametrize("reasons", [True, False])
 def test_who_asks_for_a_taken_name_does_not_turn_away_the_one_who_has_it(reasons: bool) -> None:
     """Its node became too small for it meanwhile: it is told so, and stays."""
-    twins = Twins(cluster([(4, 4)]), Ways(at_once=True))
+    twins = Twins(cluster([(4, 4)]), DriverOptions(at_once=True))
     twins.feed(1, Submit(entry("first", {"queue": "a", "requests": {"gpu": 4, "cpu": 1}})))
     waits = entry("w", {"queue": "a", "requests": {"gpu": 4, "cpu": 1}})
     twins.feed(1, Submit(waits))

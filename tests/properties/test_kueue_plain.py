@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cede
-from cede.doctrines.kueue import classical, plain
+from cede.doctrines.kueue import classical
+from cede.doctrines.kueue.candidate_order import FEW, in_order
 from cede.doctrines.kueue.candidates import pool_of
+from cede.doctrines.kueue.classical import HIERARCHY, PRIORITY, Reach, Stretch, Walk
 from cede.doctrines.kueue.quota import Asked
-from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Reach
 from cede.doctrines.kueue.search import Search
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of, snapshot_of
-from cede.doctrines.kueue.standing import FEW, in_order
-from cede.doctrines.kueue.walk import Stretch, Walk
 from cede.doctrines.parts.doctrine import Cycle
 from cede.state.trial import Trial
 
@@ -113,7 +112,7 @@ def attempt(search: Search, borrowing: bool, size: int, *, sums: bool) -> list[t
     kind = reach.kind[search.snapshot.queue[pool.others]]
     walk = Walk(search, pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY], pool.own)
     if sums:
-        taken = plain.attempt(search, reach, pieces(walk, size), borrowing)  # type: ignore[arg-type]
+        taken = classical.attempt_by_sums(search, reach, pieces(walk, size), borrowing)  # type: ignore[arg-type]
     else:
         taken = classical._attempt(search, reach, walk, borrowing)
     return [(victim.row, victim.reason, victim.amounts) for victim in taken]
@@ -129,7 +128,7 @@ def test_sums_find_the_victims_that_walking_finds(seed: int, size: int, borrowin
         claimant = claimant_of(snapshot, cluster.state.work_index["in"])
         for asked, contested in searches(snapshot, claimant):
             one, other = (Search(snapshot, claimant, asked, contested, None) for _ in range(2))
-            assert plain.is_plain(one)
+            assert classical.is_plain(one)
             before = [row[:] for row in one.book.used]
 
             found = attempt(one, borrowing, size, sums=True)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from cede.doctrines.document import parse_document
-from cede.doctrines.kueue import walk
+from cede.doctrines.kueue import classical
 from cede.engine.drive.facts import Cancel, Checkpointed, Exited, Fact, Restarted, Resume, SetNode, Submit, Suspend
+from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Ways
 from tests.properties.kueue_clusters import BORROW, FUNGIBILITY, Dice, Document
 from tests.properties.twins import Twins, entry
 
-REPLAY = Ways(at_once=True, walltimes=False)
+REPLAY = DriverOptions(at_once=True, walltimes=False)
 QUEUES = ("q0", "q1", "q2", "q3")
 
 
@@ -168,7 +168,7 @@ def test_a_walk_along_lines_that_is_cut_short_leads_there_too(
     life: tuple[Document, list[tuple[str, int, int, Document]]],
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "MOST_IN_LINE", 1)
+        patch.setattr(classical, "MOST_IN_LINE", 1)
         _agree(life)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
+from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile
 from cede.model.times import SECOND
 from tests.properties.lives import busy, live
@@ -33,8 +33,8 @@ def terms(dice: Random) -> Terms:
     )
 
 
-def replays(dice: Random) -> Ways:
-    return Ways(at_once=dice.random() < 0.7, walltimes=False)
+def replays(dice: Random) -> DriverOptions:
+    return DriverOptions(at_once=dice.random() < 0.7, walltimes=False)
 
 
 # -- Backend.AI 26.8 -------------------------------------------------------------------------------------------------

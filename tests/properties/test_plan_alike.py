@@ -16,13 +16,14 @@ from hypothesis.strategies import DrawFn
 import cede
 from cede.doctrines.backendai import kinds
 from cede.doctrines.catalog import doctrine_of
-from cede.doctrines.kueue import waiting
-from cede.doctrines.lattice import lines, turns
+from cede.doctrines.kueue import waiting_line as kueue_waiting_line
+from cede.doctrines.lattice import cycle_order
+from cede.doctrines.lattice import waiting_line as lattice_waiting_line
 from cede.doctrines.parts import assembled
 from cede.doctrines.parts.equivalence import Classes
 from cede.doctrines.parts.orders import Rows
-from cede.doctrines.ytsaurus import asks
-from cede.doctrines.yunikorn import line
+from cede.doctrines.ytsaurus import waiting_kinds
+from cede.doctrines.yunikorn import waiting_line as yunikorn_waiting_line
 from cede.engine.cycle import plan_state
 from cede.state.state import State
 from tests.properties.documents import EVERY, Document, documents
@@ -78,7 +79,15 @@ def crowds(draw: DrawFn, edition: str) -> tuple[Document, dict[str, Any]]:
 def differs(document: Document, options: dict[str, Any]) -> bool:
     decided = cycles(document, **options)
     with ExitStack() as patched:
-        for module in (assembled, asks, kinds, line, lines, turns, waiting):
+        for module in (
+            assembled,
+            waiting_kinds,
+            kinds,
+            yunikorn_waiting_line,
+            lattice_waiting_line,
+            cycle_order,
+            kueue_waiting_line,
+        ):
             patched.enter_context(patch.object(module, "Classes", Alone))
         return cycles(document, **options) != decided
 

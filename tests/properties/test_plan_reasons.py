@@ -10,7 +10,7 @@ from hypothesis.strategies import DataObject
 
 import cede
 from cede.doctrines.backendai.rules import ROLLED_BACK, RULES
-from cede.doctrines.parts import misses
+from cede.doctrines.parts import nearest_miss
 from cede.model.plan import VERDICTS
 from tests.properties.documents import EDITIONS, Document, at_its_turn, decision, documents, sentences, without
 
@@ -92,7 +92,7 @@ def test_a_nearest_miss_on_a_crowded_node_makes_room_too(edition: str, data: Dat
     """Where a node has too many residents to try every set, the largest are taken first; here that are two."""
     document = data.draw(documents(edition))
 
-    with patch.object(misses, "SMALL", 1), patch.object(misses, "LOOKED", 1):
+    with patch.object(nearest_miss, "SMALL", 1), patch.object(nearest_miss, "LOOKED", 1):
         plan = cede.plan(cede.load(document))
     for made, found in judged(edition, document, plan):
         missing = {miss.workload for miss in made.nearest_miss}

@@ -16,7 +16,7 @@ from cede.model.workloads import PodSet
 from cede.state.admission import admitted_parts, asks_of
 from cede.state.build import build
 from cede.state.columns import STATES
-from cede.state.standing import refresh
+from cede.state.residents import refresh
 from cede.state.state import State
 from cede.state.static import holds
 from cede.state.trial import Trial

@@ -12,10 +12,10 @@ from cede.engine.cycle import choice_of, plan_state
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import AskWhy, Checkpointed, Exited, Fact
 from cede.engine.drive.job import Job
+from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.orders import Hint, Launch
 from cede.engine.drive.rules import NEXT_CYCLE, STILL_LEFT
 from cede.engine.drive.step import Step, Transition
-from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import WAITING
 from cede.model.plan import Victim
@@ -100,7 +100,7 @@ class Twins:
     the state as it is, in every step. `told` goes the short ways, tells reasons as a server does,
     and is asked now and then why those wait that do. Whatever they do is compared."""
 
-    def __init__(self, document: ClusterFile, ways: Ways, *, alike: bool = True) -> None:
+    def __init__(self, document: ClusterFile, ways: DriverOptions, *, alike: bool = True) -> None:
         self.alike = alike
         words, live = replace(ways, reasons=True, words=True), replace(ways, reasons=True)
         self.ways = (replace(ways, reasons=False), words, words, live)

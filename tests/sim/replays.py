@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cede.sim.generate import generate
 from cede.sim.recipes import recipe
-from cede.sim.traces.cede_files import write
+from cede.sim.traces.cede_format import write
 from tests.unit.cli.calls import CEDE, environment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "replay"

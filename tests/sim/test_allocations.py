@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 import cede
 from cede.engine.cluster import Cluster
 from cede.model.times import SECOND
-from cede.sim.comparing import Run, table
+from cede.sim.compare import Run, table
 from cede.sim.faults import Fault
 from cede.sim.machine import Habits
 from cede.sim.measures.conservation import balance, check
 from cede.sim.measures.costliest import costliest
+from cede.sim.options import ReplayOptions
 from cede.sim.report.costly_table import opening_command
 from cede.sim.report.gathering import gather
 from cede.sim.result import ATTEMPTS, DECISIONS, HOLDS, JOBS, VICTIMS, Result
-from cede.sim.simulate import Wishes, replay
+from cede.sim.simulate import replay
 from tests.sim.clusters import cluster_of, trace_of
 
 TWO = ({"cpu": 4}, {"cpu": 4})
@@ -37,7 +38,7 @@ def one(name: str, at: float, lasts: float, cpu: int = 4, **keys: Any) -> dict[s
 
 
 def replayed(*jobs: dict[str, Any], on: Cluster | None = None, **wishes: Any) -> Result:
-    result = replay(trace_of(*jobs), on or cluster_of(TWO, "ytsaurus"), Wishes(**wishes))
+    result = replay(trace_of(*jobs), on or cluster_of(TWO, "ytsaurus"), ReplayOptions(**wishes))
     assert check(result) == []
     return result
 
@@ -158,7 +159,7 @@ def test_a_job_is_counted_when_the_last_of_its_allocations_ends() -> None:
         seen.append((submitted, finished))
         return True
 
-    result = replay(trace_of(*jobs), cluster_of(TWO, "ytsaurus"), Wishes(), watch)
+    result = replay(trace_of(*jobs), cluster_of(TWO, "ytsaurus"), ReplayOptions(), watch)
     assert len(seen) > 0
     assert all(finished <= submitted <= len(result.jobs) for submitted, finished in seen)
 

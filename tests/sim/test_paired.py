@@ -1,6 +1,6 @@
 import pytest
 
-from cede.sim.paired import chance, incomplete_beta, told_apart
+from cede.sim.paired_test import chance, incomplete_beta, told_apart
 
 
 @pytest.mark.parametrize(

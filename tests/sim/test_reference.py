@@ -11,8 +11,9 @@ import cede
 from cede.engine.cluster import Cluster
 from cede.model.times import SECOND
 from cede.sim.generate import generate
+from cede.sim.options import ReplayOptions
 from cede.sim.recipes import recipe
-from cede.sim.simulate import Wishes, replay
+from cede.sim.simulate import replay
 from cede.sim.traces.reading import read
 from cede.sim.traces.trace import Trace
 
@@ -79,7 +80,7 @@ def machine(processors: int, doctrine: object = "backendai") -> Cluster:
 
 
 def starts_of(trace: Trace, cluster: Cluster, backfill: str) -> list[int]:
-    result = replay(trace, cluster, Wishes(backfill=backfill, queue="q"))
+    result = replay(trace, cluster, ReplayOptions(backfill=backfill, queue="q"))
     return result.jobs["first_start"].to_list()
 
 

@@ -10,7 +10,8 @@ import pytest
 import cede
 from cede.cli.bench.sim import Case, one_case
 from cede.engine.cluster import Cluster
-from cede.sim.simulate import Wishes, replay
+from cede.sim.options import ReplayOptions
+from cede.sim.simulate import replay
 from cede.sim.traces.trace import Trace
 from tests.sim.clusters import cluster_of, trace_of
 
@@ -38,7 +39,7 @@ def arrivals() -> Trace:
 def test_jobs_beyond_the_limit_on_operations_wait_until_others_end(edition: str) -> None:
     cluster = pool(edition, max_operation_count=2, max_running_operation_count=2)
 
-    result = replay(arrivals(), cluster, Wishes(backfill="off"))
+    result = replay(arrivals(), cluster, ReplayOptions(backfill="off"))
 
     assert result.jobs["state"].to_list() == ["completed"] * JOBS
     started = [time // 10**6 for time in result.jobs["first_start"].to_list()]
@@ -61,7 +62,7 @@ def test_a_replay_lets_garbage_be_collected() -> None:
         return True
 
     many = trace_of(*({"submitted": n, "duration": 5, "cpu": 1} for n in range(400)))
-    replay(many, cluster_of(), Wishes(backfill="off", queue="q"), watch)
+    replay(many, cluster_of(), ReplayOptions(backfill="off", queue="q"), watch)
 
     assert seen
     assert all(seen)

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 import cede
 from cede.engine.cluster import Cluster
+from cede.engine.drive.options import Backfill
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Backfill
 from cede.model.nodes import NodeState
 from cede.model.quantities import NANO
 from cede.model.times import SECOND
 from cede.sim.faults import Fault
 from cede.sim.machine import Habits
 from cede.sim.measures.conservation import check
-from cede.sim.simulate import Wishes, replay
+from cede.sim.options import ReplayOptions
+from cede.sim.simulate import replay
 from tests.sim.clusters import cluster_of, trace_of
 
 SECONDS = st.integers(0, 40)
@@ -122,7 +123,7 @@ def test_short_ways_give_the_tables_of_whole_plans(
         for at, node, state, evict in sorted(drawn)
     )
     last = None if until is None else until * SECOND
-    wishes = Wishes(backfill=backfill, until=last, habits=habits, terms=terms, faults=faults)
+    wishes = ReplayOptions(backfill=backfill, until=last, habits=habits, terms=terms, faults=faults)
     quick = replay(trace, cluster, wishes)
     assert check(quick) == []
 

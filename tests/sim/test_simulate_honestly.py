@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cede.cli.sim_progress import progress_bar, told
 from cede.model.times import SECOND
-from cede.sim.watching import Seen
+from cede.sim.progress import Seen
 from tests.unit.cli.calls import called
 
 Capture = pytest.CaptureFixture[str]

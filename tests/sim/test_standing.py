@@ -14,11 +14,12 @@ import cede
 from cede.engine.cluster import Cluster
 from cede.model.errors import InputError
 from cede.model.times import SECOND
-from cede.sim.assuming import Assumed
+from cede.sim.checkpoint_assumptions import Assumed
 from cede.sim.faults import Fault
 from cede.sim.measures.conservation import check, conserve
+from cede.sim.options import ReplayOptions
 from cede.sim.result import Result
-from cede.sim.simulate import Wishes, replay
+from cede.sim.simulate import replay
 from tests.sim.clusters import trace_of
 from tests.sim.test_replay import attempts
 
@@ -60,7 +61,7 @@ def file_of(*workloads: dict[str, Any], nodes: int = 1, now: Any = NOW) -> Clust
 
 
 def run(cluster: Cluster, *jobs: dict[str, Any], origin: int | None = None, **wishes: Any) -> Result:
-    result = replay(trace_of(*jobs, origin=origin), cluster, Wishes(**wishes))
+    result = replay(trace_of(*jobs, origin=origin), cluster, ReplayOptions(**wishes))
     assert check(result) == []
     return result
 

@@ -12,9 +12,10 @@ from cede.model.errors import InputError
 from cede.model.times import SECOND
 from cede.sim.entries import Entries
 from cede.sim.measures.conservation import check
+from cede.sim.options import ReplayOptions
 from cede.sim.records import Records
 from cede.sim.replay import Replay
-from cede.sim.simulate import Wishes, prepare, replay
+from cede.sim.simulate import prepare, replay
 from cede.state.snapshot import snapshot
 from tests.sim.clusters import trace_of
 from tests.sim.test_replay import attempts
@@ -51,10 +52,10 @@ def file_of(*workloads: dict[str, Any], nodes: bool = True) -> Cluster:
 
 def test_the_replay_begins_with_the_cluster_of_the_file() -> None:
     cluster = file_of(SPOT, PINNED, MIXED)
-    start = prepare(trace_of({"submitted": 0, "duration": 1, "cpu": 1}), cluster, Wishes())
+    start = prepare(trace_of({"submitted": 0, "duration": 1, "cpu": 1}), cluster, ReplayOptions())
     records = Records(start.jobs, start.sizes, "cpu", 0)
-    entries = Entries(start.jobs, Wishes().terms, records, start.there)
-    run = Replay(cluster.document, entries, records, Wishes(), "off", start.begin, start.there)
+    entries = Entries(start.jobs, ReplayOptions().terms, records, start.there)
+    run = Replay(cluster.document, entries, records, ReplayOptions(), "off", start.begin, start.there)
     begins, written = run.driver.snapshot(), snapshot(cluster.state)
 
     assert [entry.like(uid=None) for entry in begins.workloads] == [entry.like(uid=None) for entry in written.workloads]
@@ -65,7 +66,7 @@ def test_the_replay_begins_with_the_cluster_of_the_file() -> None:
 def test_one_that_gave_way_may_come_back_in_another_flavor() -> None:
     claimant = {"submitted": 0, "duration": 20, "cpu": 4, "priority": 9}
     small = {**SPOT, "requests": {"cpu": 1}, "usage": {"cpu@spot": 1}}
-    result = replay(trace_of(claimant), file_of(small, {**PINNED, "requests": {"cpu@fast": 3}}), Wishes())
+    result = replay(trace_of(claimant), file_of(small, {**PINNED, "requests": {"cpu@fast": 3}}), ReplayOptions())
 
     assert check(result) == []
     assert result.jobs["name"].to_list() == ["pinned", "spot", "j0"]
@@ -76,7 +77,7 @@ def test_one_that_gave_way_may_come_back_in_another_flavor() -> None:
 
 def test_without_nodes_quota_is_what_the_workloads_of_the_file_hold() -> None:
     runs = {**RUNS, "name": "w", "requests": {"cpu": 3}}
-    result = replay(trace_of({"submitted": 0, "duration": 20, "cpu": 4}), file_of(runs, nodes=False), Wishes())
+    result = replay(trace_of({"submitted": 0, "duration": 20, "cpu": 4}), file_of(runs, nodes=False), ReplayOptions())
 
     assert check(result) == []
     assert result.jobs["first_start"].to_list() == [-5 * SECOND, 55 * SECOND]
@@ -85,11 +86,11 @@ def test_without_nodes_quota_is_what_the_workloads_of_the_file_hold() -> None:
 def test_more_than_all_quota_cannot_be_held_in_the_beginning() -> None:
     runs = {**RUNS, "name": "w", "requests": {"cpu": 5}}
     with pytest.raises(InputError, match="workloads: hold more cpu than all queues are promised"):
-        replay(trace_of({"submitted": 0, "duration": 20, "cpu": 4}), file_of(runs, nodes=False), Wishes())
+        replay(trace_of({"submitted": 0, "duration": 20, "cpu": 4}), file_of(runs, nodes=False), ReplayOptions())
 
 
 def test_one_that_may_run_with_fewer_members_is_refused() -> None:
     parts = [{"name": "a", "count": 2, "requests": {"cpu": 1}, "min_count": 1}]
     waits = {"name": "w", "queue": "q", "walltime": 60, "pod_sets": parts}
     with pytest.raises(InputError, match=r"workloads\[w\].pod_sets\[a\].min_count: w may run with fewer members"):
-        replay(trace_of({"submitted": 0, "duration": 20, "cpu": 4}), file_of(waits), Wishes())
+        replay(trace_of({"submitted": 0, "duration": 20, "cpu": 4}), file_of(waits), ReplayOptions())

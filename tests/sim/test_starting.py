@@ -11,8 +11,9 @@ import yaml
 
 import cede
 from cede.doctrines.catalog import BUILT, find
+from cede.sim.options import ReplayOptions
 from cede.sim.result import Result
-from cede.sim.simulate import Wishes, replay
+from cede.sim.simulate import replay
 from cede.sim.traces.reading import read
 from tests.unit.cli.calls import called
 
@@ -32,7 +33,7 @@ def generated(capsys: Capture, folder: Path, doctrine: str) -> Result:
     files = ("--out", str(trace), "--cluster-out", str(cluster), "--doctrine", doctrine)
     ran = called(capsys, "generate", "--jobs", str(JOBS), "--seed", "3", *sets, *nodes, *files)
     assert ran.code == 0, ran.err
-    return replay(read(trace), cede.load(str(cluster)), Wishes(backfill="off", moments=0))
+    return replay(read(trace), cede.load(str(cluster)), ReplayOptions(backfill="off", moments=0))
 
 
 @pytest.mark.slow
@@ -70,7 +71,7 @@ def test_operations_without_a_share_do_not_take_turns_under_ytsaurus(
     files = ("--cluster-out", str(cluster), "--nodes", "2", "--gpus", "8", "--doctrine", f"ytsaurus/{edition}")
     assert called(capsys, "trace", str(jobs), *files).code == 0
 
-    result = replay(read(jobs), cede.load(str(cluster)), Wishes(backfill="off", moments=0))
+    result = replay(read(jobs), cede.load(str(cluster)), ReplayOptions(backfill="off", moments=0))
 
     assert (result.loops, len(result.victims)) == ((), 0)
     assert result.jobs["state"].unique().to_list() == ["completed"]

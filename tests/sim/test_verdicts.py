@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cede.sim.comparing import Run, table
-from cede.sim.measures.measured import Measured
+from cede.sim.compare import Run, table
+from cede.sim.measures.measure import Measured
 from cede.sim.verdicts import Judgement, judge
 
 SEEDS = range(5)

@@ -24,8 +24,8 @@ from cede.cli.bench.ytsaurus_tables import print_report
 from cede.cli.output import console
 from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.ytsaurus.clocks import Memory
 from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.errors import CedeError
 from cede.state.build import build

@@ -24,7 +24,7 @@ CLOCK_METHODS = {"now", "today", "utcnow"}
 NAMES_DOCTRINES = (
     "src/cede/doctrines/",
     "src/cede/imports/",
-    "src/cede/cli/importing.py",
+    "src/cede/cli/import_command.py",
     "src/cede/cli/bench/",
 )
 """Where a doctrine may be named in code; elsewhere in `cli` only in what people read."""

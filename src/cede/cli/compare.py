@@ -14,8 +14,7 @@ from cede.cli.options import Json, example
 from cede.cli.trace_source import Format, LoadFactor, Mapping, Option, Take, TraceFile, Window
 
 if TYPE_CHECKING:
-    from cede.sim.compare import Outcome, Task
-    from cede.sim.comparing import Compared
+    from cede.sim.compare import Compared, Outcome, Task
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -94,24 +93,23 @@ def compare(
     options = locals()
     from cede.cli.output import emit_json
     from cede.cli.sim_files import pages_for, write_pages
+    from cede.cli.sim_options import variants_of
     from cede.cli.sim_progress import Bar, Interrupts
-    from cede.cli.sim_variants import variants_of
     from cede.cli.trace_source import load_trace
     from cede.engine.whatif import cluster_if
-    from cede.sim.choices import Choices
-    from cede.sim.compare import compared, tasks_of
-    from cede.sim.comparing import to_json
+    from cede.sim.compare import compared, tasks_of, to_json
+    from cede.sim.options import ReplayChoices
     from cede.sim.pool import run_all
+    from cede.sim.progress import Seen
     from cede.sim.verdicts import judge
     from cede.sim.verdicts import to_json as judgement_of
-    from cede.sim.watching import Seen
 
     sim.check_warm_up(warm_up)
     yard = sim.yard_of(target, price)
     moved = shake_by if shake_by is not None else "1m" if shake else None
     repeats = repeat or (1 if moved is None else SHAKEN)
     _check_repeats(repeats, moved, mtbf)
-    choices = Choices.among({**options, "shake_by": moved})
+    choices = ReplayChoices.among({**options, "shake_by": moved})
     plain, what_if = sim.read_cluster(cluster, None, set_)
     variants = variants_of(doctrines, vary or (), what_if)
     made = load_trace(trace, format, option, mapping, window, take, load_factor)

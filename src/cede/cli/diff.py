@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cede.cli.certifying import Certify, Certifying, seconds_of
+from cede.cli.certificate_option import Certify, Certifying, seconds_of
 from cede.cli.live.connection import Data, Token, Url
 from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, Json, Live, MaxSize, MaybeFile, Set, Without, example
 from cede.model.errors import InputError, Problem
@@ -90,7 +90,7 @@ def print_difference(out: Console, found: Difference) -> None:
 
 def _print_certificates(out: Console, found: Difference) -> None:
     """How near the victims of what would be decided are to the best, if that was asked for."""
-    from cede.cli.certifying import worded
+    from cede.cli.certificate_option import worded
     from cede.cli.output import text
 
     for change in found.changes:

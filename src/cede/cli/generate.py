@@ -63,7 +63,7 @@ def generate(
     given = parse_settings(set_ or []) | {"seed": seed} | ({} if jobs is None else {"jobs": jobs})
     made = make(named(recipe, **given))
     if out is not None:
-        from cede.sim.traces.cede_files import write
+        from cede.sim.traces.cede_format import write
 
         write(made, Path(out))
     starting.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)

@@ -69,8 +69,8 @@ def _live(url: str | None, token: str | None, data: str | None) -> list[Finding]
     """Findings about the running cluster as a file, and about what only a server knows."""
     from cede.cli.live.connection import connected
     from cede.engine.drive.rules import NOBODY_ASKS
+    from cede.engine.lint import finding
     from cede.engine.lint import lint as look
-    from cede.engine.lint_rules import finding
     from cede.engine.load import load
     from cede.model.lifecycle import FINAL, Phase
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.certifying import Certify, Certifying, seconds_of
+from cede.cli.certificate_option import Certify, Certifying, seconds_of
 from cede.cli.live.connection import Data, Token, Url
 from cede.cli.options import DEFAULT_SIZE, Add, Doctrine, Json, Live, MaxSize, MaybeFile, Set, Without, example
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.certifying import worded
+from cede.cli.certificate_option import worded
 from cede.cli.output import condition_in_words, console, counted, cut, lines, listed, number, styled, table, text
 from cede.cli.shares_view import print_shares
 from cede.model.costs import cost_of, gpu_hours_in_words

@@ -10,8 +10,7 @@ from typing import Any
 from cede.cli.output import listed
 from cede.cli.shares_panels import Panel, panels
 from cede.model.plan import Plan
-from cede.sim.report.document import FOOTER, document
-from cede.sim.report.markup import Markup, data, element
+from cede.sim.report.html import FOOTER, Markup, data, document, element
 
 LEAD = (
     "A pool offers its children more and more, until together they come to what the pool itself gets: there the dashed "

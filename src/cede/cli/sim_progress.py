@@ -15,7 +15,7 @@ from cede.model.times import about
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from cede.sim.watching import Seen
+    from cede.sim.progress import Seen
 
 EVERY_S = 0.1
 

@@ -12,8 +12,8 @@ from cede.cli.options import Doctrine, Json, example
 from cede.cli.trace_source import Format, LoadFactor, Mapping, Option, Take, TraceFile, Window
 
 if TYPE_CHECKING:
-    from cede.sim.comparing import Compared
-    from cede.sim.measures.measured import Measured
+    from cede.sim.compare import Compared
+    from cede.sim.measures.measure import Measured
     from cede.sim.result import Result
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -75,17 +75,17 @@ def simulate(
     from cede.cli.sim_progress import Bar, Interrupts, told
     from cede.cli.source import cluster_of
     from cede.cli.trace_source import load_trace
-    from cede.sim.choices import Choices
     from cede.sim.measures.measure import measure
     from cede.sim.measures.yardstick import held_against
+    from cede.sim.options import ReplayChoices
     from cede.sim.output import summary_of
-    from cede.sim.running import check_doctrine, run
-    from cede.sim.watching import Seen, watch_of
+    from cede.sim.progress import Seen, watch_of
+    from cede.sim.simulate import check_doctrine, checked_replay
 
     sim.check_warm_up(warm_up)
     yard = sim.yard_of(target, price)
     check_tables(tables)
-    choices = Choices.among(options)
+    choices = ReplayChoices.among(options)
     check_doctrine(None if doctrine is None else sim.doctrine_text(doctrine))
     made = load_trace(trace, format, option, mapping, window, take, load_factor)
     on = cluster_of(cluster, *sim.read_cluster(cluster, doctrine, set_))
@@ -108,7 +108,7 @@ def simulate(
                 bar.show(seen.share, told(seen, len(made.jobs)), seen.finished)
                 return not interrupts.stopped
 
-            result = run(made, on, choices, settings, watch_of(made, choices, tell))
+            result = checked_replay(made, on, choices, settings, watch_of(made, choices, tell))
         measured = measure(result, warm_up=warm_up, yard=yard)
         real = held_against(result, made)
         if folder is not None:
@@ -125,7 +125,7 @@ def simulate(
 
 def _alone(result: Result, measured: Measured, seed: int) -> Compared:
     """One replay as a comparison that has nothing beside it."""
-    from cede.sim.comparing import Run, table
+    from cede.sim.compare import Run, table
 
     label = f"{result.doctrine} {result.edition}"
     return table([Run(label, result.doctrine, result.settings, [measured], (seed,), result.edition)])

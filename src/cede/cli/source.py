@@ -128,7 +128,7 @@ def name_of_doctrine(made: Imported) -> str:
 
 def tell_lookalikes(cluster: Cluster) -> None:
     """Warn on standard error of resources that nothing offers by that name."""
-    from cede.engine.lint_resources import resource_findings
+    from cede.engine.lint import resource_findings
 
     warn([f"{one.path}: {one.message} ({one.hint})" for one in resource_findings(cluster.document)])
 

@@ -33,7 +33,7 @@ def write_cluster(
     memory: str | None,
 ) -> None:
     """Write the file if one is asked for; an InputError says which option is missing or wrong."""
-    from cede.cli.importing import write
+    from cede.cli.import_command import write
     from cede.cli.yaml_writing import as_yaml, with_units
     from cede.doctrines.catalog import DEFAULT
     from cede.engine.doctrine_files import named

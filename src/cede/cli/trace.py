@@ -47,7 +47,7 @@ def trace(
 
     made = load_trace(file, format, option, mapping, window, take, load_factor)
     if out is not None:
-        from cede.sim.traces.cede_files import write
+        from cede.sim.traces.cede_format import write
 
         write(made, Path(out))
     starting.write_cluster(made, cluster_out, doctrine, nodes=nodes, gpus=gpus, cpus=cpus, memory=memory)

@@ -53,8 +53,7 @@ def load_trace(
     """The trace of this file, mapped and cut as asked."""
     from pathlib import Path
 
-    from cede.sim.traces.reading import read
-    from cede.sim.traces.shaping import Shaping
+    from cede.sim.traces.reading import Shaping, read
 
     trace = read(Path(file), format, **_options(option or ()))
     return Shaping(None if mapping is None else Path(mapping), window, take, load_factor).of(trace)

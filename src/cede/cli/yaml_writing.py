@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cede.model.quantities import LARGEST, parse_quota, show_quantity
-from cede.model.yaml_scalars import plain_scalar
+from cede.model.yaml_reading import plain_scalar
 
 WIDTH = 120
 AMOUNTS = ("capacity", "occupied", "guaranteed", "max", "borrowing_limit", "lending_limit", "requests", "usage")

@@ -1,22 +1,80 @@
-"""A plain account of who stands where, kept for checking: names and integers, nothing shared with the search."""
+"""A dictionary whose values are made when somebody first asks for them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cede.engine.everywhere import OVERLAP, free_everywhere, members_of, usable_by_plain
-from cede.engine.on_demand import OnDemand
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.state.admission import asks_of
 from cede.state.columns import NODE_STATES, NONE, PLACEMENTS, STATES, UNSET, Bools, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class OnDemand(dict[K, V]):
+    """What was asked for once is kept."""
+
+    def __init__(self, make: Callable[[K], V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: K) -> V:
+        found = self[key] = self._make(key)
+        return found
+
+
+OVERLAP = ("preempting", "reserved")
+"""What is leaving and what is held overlap: of the two the larger counts."""
+
+
+def free_everywhere(state: State) -> Int64s:
+    """What is free of each column on each node, from what stands there."""
+    nodes, size, residents = state.nodes, state.nodes.size, state.residents
+    free: Int64s = nodes.capacity[:, :size] - nodes.occupied[:, :size]
+    rows = np.flatnonzero(residents.count[: residents.size])
+    words = state.work.state[residents.work[rows]]
+    codes = [STATES.index(word) for word in OVERLAP]
+    free -= np.maximum(*(_piled(state, rows[words == code]) for code in codes))
+    free -= _piled(state, rows[(words != codes[0]) & (words != codes[1])])
+    return free
+
+
+def _piled(state: State, residents: npt.NDArray[np.intp]) -> Int64s:
+    sums = np.zeros((len(state.units), state.nodes.size), np.int64)
+    nodes = state.residents.node[residents]
+    for column in range(len(sums)):
+        np.add.at(sums[column], nodes, state.residents.amount[column, residents])
+    return sums
+
+
+def usable_by_plain(state: State, row: int) -> npt.NDArray[np.bool_]:
+    """The nodes that a workload without wishes of its own may use."""
+    nodes, size = state.nodes, state.nodes.size
+    kept = nodes.reserved_for[:size]
+    found: npt.NDArray[np.bool_] = (
+        (nodes.state[:size] == NODE_STATES.index("ready"))
+        & (nodes.partition[:size] == state.work.partition[row])
+        & ((kept == NONE) | (kept == row))
+    )
+    return found
+
+
+def members_of(free: Int64s, need: Mapping[int, int]) -> Int64s:
+    """How many members of this need each node takes."""
+    room = np.full(free.shape[1], 1 << 40, np.int64)
+    for column, amount in need.items():
+        np.minimum(room, free[column] // amount, out=room)
+    return np.maximum(room, 0)
+
 
 Amounts = dict[int, int]
 Ints = npt.NDArray[np.intp]

@@ -1,13 +1,25 @@
-"""The fields of an object: what is asked for is taken, and what nobody asked for is noted in the end."""
+"""Amounts by resource, in nano-units, as importers add them up."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from cede.imports.report import Place, Report
 from cede.model.errors import Loc, did_you_mean, shown
 from cede.model.times import Instant, parse_time
+
+Amounts = dict[str, int]
+
+
+def total(amounts: Iterable[Mapping[str, int]]) -> Amounts:
+    """All of them together."""
+    found: Amounts = {}
+    for one in amounts:
+        for name, nano in one.items():
+            found[name] = found.get(name, 0) + nano
+    return found
+
 
 UNKNOWN = "Cede does not know this field"
 

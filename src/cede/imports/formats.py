@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cede.imports.kueue.adding import SHORT, workloads_beside
-from cede.imports.kueue.convert import from_kueue
+from cede.imports.kueue.convert import SHORT, from_kueue, workloads_beside
 from cede.imports.report import Imported
 from cede.imports.yunikorn.convert import from_yunikorn
 from cede.model.errors import InputError, Problem

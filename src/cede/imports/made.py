@@ -1,13 +1,26 @@
-"""The cluster file that an importer made: sections in order, and faults said of the objects they come from."""
+"""What every import is given: files with their names, and the edition to plan with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from cede.doctrines.catalog import DIALECTS
 from cede.doctrines.document import parse_document
 from cede.imports.report import Report
-from cede.model.errors import InputError, Loc, Problem
+from cede.model.errors import InputError, Loc, Problem, did_you_mean, shown
+
+Source = tuple[str, object]
+"""The name of a file, and what is in it."""
+
+
+def refuse_unknown_edition(doctrine: str, edition: str) -> None:
+    """An edition that the doctrine does not have is an error."""
+    known = DIALECTS[doctrine].editions
+    if edition not in known:
+        message = f"{doctrine} has no edition {shown(edition)}; there are {', '.join(known)}"
+        raise InputError([Problem("--edition", message, did_you_mean(edition, known))])
+
 
 ORDER = ("cede", "now", "doctrine", "nodes", "queues", "apps", "workloads")
 

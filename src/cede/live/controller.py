@@ -1,7 +1,9 @@
-"""The controller: one thread that takes in what happens, commits what follows, and only then acts."""
+"""Short names for what a decision was made from: hashes of documents in their one normal form."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import threading
 import time
@@ -17,18 +19,17 @@ from cede.engine.drive import rules
 from cede.engine.drive.driver import Driver, Reasons
 from cede.engine.drive.facts import AskWhy, Fact, Restarted, SetAside, Submit
 from cede.engine.drive.job import Job
-from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
+from cede.engine.drive.options import LIVE, DriverOptions
 from cede.engine.drive.orders import Order
+from cede.engine.drive.restart_memory import Kept
 from cede.engine.drive.step import Refusal, Step
-from cede.engine.drive.ways import LIVE, Ways
 from cede.live.blame import find_culprit, in_words, name_of
 from cede.live.dispatch import Dispatch
 from cede.live.errors import UnavailableError
 from cede.live.executors.executor import Executor, Report
-from cede.live.hashes import settings_hash
 from cede.live.metrics import Metrics
-from cede.live.reconcile import Reconciler, Standing
+from cede.live.reconcile import Reconciler, UnderWay
 from cede.live.sensitive import Sensitive
 from cede.live.store.errors import StaleError, StoreError, TakenError, UnwritableError
 from cede.live.store.records import Asked, Entry, Event, Saved
@@ -36,10 +37,24 @@ from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.live.view import ClusterState, describe
 from cede.model.cluster import ClusterFile
+from cede.model.document import dump_document
 from cede.model.lifecycle import FINAL, PRESENT
 from cede.model.times import SECOND, show_duration
 
-__all__ = ["Answer", "ClusterState", "Controller", "UnavailableError"]
+
+def canonical(document: ClusterFile) -> bytes:
+    """The document as JSON, the same bytes for the same cluster."""
+    return json.dumps(dump_document(document), sort_keys=True, separators=(",", ":")).encode()
+
+
+def document_hash(document: ClusterFile) -> str:
+    return hashlib.sha256(canonical(document)).hexdigest()
+
+
+def settings_hash(document: ClusterFile) -> str:
+    """Of everything but nodes and workloads: doctrine, queues, apps, tenants, policies."""
+    return document_hash(document.model_copy(update={"nodes": [], "workloads": [], "now": 0}))
+
 
 log = logging.getLogger("cede.controller")
 
@@ -134,7 +149,7 @@ class Controller:
         granted: Granted | None = None,
         reporting: Report | None = None,
         assumed_age: int | None = None,
-        ways: Ways = LIVE,
+        ways: DriverOptions = LIVE,
         compare_s: float = 30.0,
     ) -> None:
         self._store = store
@@ -685,9 +700,9 @@ class Controller:
         self._metrics.compared(len(self.reconciler.orphans), self.reconciler.repaired)
         self._dispatch.give(orders, {})
 
-    def _in_force(self) -> tuple[dict[str, Standing], list[Order]]:
+    def _in_force(self) -> tuple[dict[str, UnderWay], list[Order]]:
         jobs = self._driver.jobs.values()
-        present = {job.name: Standing(job.attempt, job.began is not None) for job in jobs if job.phase in PRESENT}
+        present = {job.name: UnderWay(job.attempt, job.began is not None) for job in jobs if job.phase in PRESENT}
         return present, self._driver.outstanding()
 
     # -- answers -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What owners may ask for: the most of each time, what takes a grant, and how much they may have under way."""
+"""Whose quota work counts to: a tenant that the cluster file has none of would be no limit at all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,31 @@ from cede.engine.drive.caps import Cap, Owner, running_of
 from cede.engine.drive.facts import SetTerms
 from cede.engine.drive.job import Job
 from cede.engine.drive.terms import Terms
-from cede.live.config import Caps, Grant, Limits, ServerConfig, Times
+from cede.live.config import Caps, Grant, Limits, ServerConfig, Times, User
 from cede.live.sensitive import Sensitive
 from cede.live.terms import terms_of
 from cede.model.cluster import ClusterFile
 from cede.model.errors import InputError, Problem, did_you_mean, shown
 from cede.model.times import format_duration
+
+_SHOWN = 5
+
+
+def no_tenant(document: ClusterFile, name: str | None, place: str = "tenant") -> Problem | None:
+    """What is wrong with the name of a tenant, where the file has tenants."""
+    known = [tenant.name for tenant in document.tenants]
+    if name is None or not known or name in known:
+        return None
+    hint = did_you_mean(name, known) or f"the cluster file has {', '.join(sorted(known)[:_SHOWN])}"
+    return Problem(place, f"no tenant is called {shown(name)}", hint)
+
+
+def check_tenants(document: ClusterFile, users: Iterable[User]) -> None:
+    """An InputError names every user of the configuration whose tenant is none."""
+    found = (no_tenant(document, user.tenant, f"users[{user.name}].tenant") for user in users)
+    if problems := [problem for problem in found if problem is not None]:
+        raise InputError(problems)
+
 
 Maximum = Literal["grace_period", "checkpoint_time", "max_deferral", "walltime"]
 OF_TERMS: dict[Maximum, Callable[[Terms], int]] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cede.engine.drive.facts import Exited, Fact, Found, Occupied
+from cede.engine.drive.facts import Exited, Fact, Occupied, Unrecorded
 from cede.engine.drive.job import Job
 from cede.engine.drive.orders import Kill
 from cede.live.executors.executor import Executor, Trace
@@ -25,7 +25,7 @@ log = logging.getLogger("cede.reconcile")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class UnderWay:
     """What the driver knows of a workload that has its room."""
 
     attempt: int
@@ -52,16 +52,16 @@ class Reconciler:
         self._executor = executor
         self._report = report
         self._lock = threading.Lock()
-        self._present: Mapping[str, Standing] = {}
+        self._present: Mapping[str, UnderWay] = {}
         self.orphans: tuple[Orphan, ...] = ()
         self.occupied: Mapping[str, Occupied] = {}
         """By node, what orphans fill of it that no record takes over."""
-        self.found: Mapping[str, Found] = {}
+        self.found: Mapping[str, Unrecorded] = {}
         """By workload, the orphan that its record takes over."""
         self.repaired = 0
         """How often a record differed from what was found, and was put right."""
 
-    def compare(self, present: Mapping[str, Standing], under_way: Mapping[str, int] | None = None) -> None:
+    def compare(self, present: Mapping[str, UnderWay], under_way: Mapping[str, int] | None = None) -> None:
         """Whatever is under way by these records is watched, or its end is reported; whatever else runs is judged.
 
         `under_way`: workloads that may have had later attempts than these, as when the store was just opened.
@@ -86,7 +86,7 @@ class Reconciler:
             log.warning("%s: attempt %d, which its record does not know, has ended", name, past.trace.attempt)
             self.repaired += 1
             nodes, attempt = past.trace.nodes, past.trace.attempt
-            self._report(Found(name, attempt, nodes, began=past.began, saved=past.saved, end=past.end))
+            self._report(Unrecorded(name, attempt, nodes, began=past.began, saved=past.saved, end=past.end))
 
     def look(self) -> None:
         """`orphans` are those that there are now."""
@@ -109,13 +109,13 @@ class Reconciler:
                 elif runs != earlier.get(name):
                     self._report(runs)
 
-    def _gone(self, fact: Found) -> None:
+    def _gone(self, fact: Unrecorded) -> None:
         """Its record has taken it over, or it runs no more."""
         with suppress(UnreadableError):
             record = self._store.workload(fact.name)
             if record is not None and record.job.phase not in FINAL and record.job.attempt < fact.attempt:
                 self._tell_past(fact.name, record.job.attempt)
-        self._report(Found(fact.name))
+        self._report(Unrecorded(fact.name))
 
     def problem(self) -> str:
         """In a sentence; empty if there are no orphans."""
@@ -197,11 +197,11 @@ def _occupied(orphans: Iterable[Orphan]) -> Mapping[str, Occupied]:
     return {node: Occupied(node, dict(filled), node in whole) for node, filled in amounts.items()}
 
 
-def _found(orphans: Iterable[Orphan]) -> Mapping[str, Found]:
+def _found(orphans: Iterable[Orphan]) -> Mapping[str, Unrecorded]:
     """Those that their records take over: their room is theirs until then."""
     traces = [orphan.trace for orphan in orphans if orphan.trace.running and orphan.awaited]
     return {
-        trace.name: Found(trace.name, trace.attempt, trace.nodes, dict(trace.requests), trace.exclusive)
+        trace.name: Unrecorded(trace.name, trace.attempt, trace.nodes, dict(trace.requests), trace.exclusive)
         for trace in traces
     }
 

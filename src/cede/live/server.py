@@ -1,4 +1,4 @@
-"""A whole server in one process: store, executor, broker, controller and API, started and stopped in order."""
+"""What a cluster file that is served must have a place for: everything that has not ended yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,6 +29,7 @@ from cede.doctrines.document import parse_document
 from cede.engine.clock import Machine, SchedulerClock
 from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
+from cede.engine.drive.job import Job
 from cede.live.api.app import close_app, create_app
 from cede.live.api.connections import Gate, Line, connection_limit, tls_context
 from cede.live.api.rules import INVALID
@@ -40,22 +41,40 @@ from cede.live.broker.secret import kept_secret
 from cede.live.broker.service import Broker
 from cede.live.config import ServerConfig, reloaded
 from cede.live.controller import Controller
-from cede.live.executors.local.answers import AnswerFiles
+from cede.live.data_directory import Note, Place, data_directory
 from cede.live.executors.local.executor import LocalExecutor
-from cede.live.limits import check_limits, exceeding
+from cede.live.executors.local.kept_answers import AnswerFiles
+from cede.live.limits import check_limits, check_tenants, exceeding
 from cede.live.machine import gpu_ids, node_facts, this_machine
 from cede.live.metrics import Metrics
-from cede.live.place import Note, Place, data_directory
-from cede.live.quotas import check_tenants
 from cede.live.store.records import Asked
 from cede.live.store.store import Store
 from cede.live.terms import ways_of
-from cede.live.under_way import check_under_way
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError, InputError, Problem, shown
 from cede.model.lifecycle import PRESENT
 from cede.model.quantities import NANO
 from cede.model.resources import is_gpu
+
+
+def check_under_way(document: ClusterFile, jobs: Iterable[Job]) -> None:
+    """A CedeError names the first workload whose nodes, queue or priority the file does not have."""
+    nodes = {node.name for node in document.nodes}
+    queues = {queue.name for queue in document.queues} | {queue.parent for queue in document.queues}
+    dialect = document.dialect
+    low, high = dialect.priorities
+    for job in jobs:
+        own = job.workload
+        missing = ""
+        if gone := sorted(set(job.nodes) - nodes):
+            missing = f"on {', '.join(gone)}, which the cluster file does not have"
+        elif own.queue is not None and own.queue not in queues:
+            missing = f"in the queue {own.queue}, which the cluster file does not have"
+        elif own.priority is not None and not low <= own.priority <= high:
+            missing = f"with priority {own.priority}, and under {dialect.name} priorities go from {low} to {high}"
+        if missing:
+            raise CedeError(f"{job.name} is {job.phase} {missing}; serve the former file until it has ended")
+
 
 log = logging.getLogger("cede.server")
 

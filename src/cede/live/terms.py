@@ -6,9 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from cede.engine.drive.breaker import BreakerLimits
-from cede.engine.drive.doctrine_terms import merged, times_of
-from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Backoff, Ways
+from cede.engine.drive.options import Backoff, DriverOptions
+from cede.engine.drive.terms import Terms, merged, times_of
 from cede.live.config import ServerConfig, Times
 from cede.model.cluster import ClusterFile
 
@@ -43,9 +42,9 @@ def _given(times: Times) -> dict[str, Any]:
     return {key: value for key in _KEYS if (value := getattr(times, key)) is not None}
 
 
-def ways_of(config: ServerConfig) -> Ways:
+def ways_of(config: ServerConfig) -> DriverOptions:
     """What this server wants of the driver."""
-    return Ways(
+    return DriverOptions(
         backfill=config.backfill,
         worth=config.checkpoints == "worth",
         backoff=Backoff(config.backoff.delay, config.backoff.max_delay),

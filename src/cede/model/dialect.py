@@ -13,11 +13,11 @@ from cede.model.settings import Setting, settings_told
 from cede.model.values import Part
 
 if TYPE_CHECKING:
+    from cede.model.checks import Known
     from cede.model.cluster import ClusterFile
     from cede.model.queues import Queue
     from cede.model.reports import Finding
     from cede.model.salvage import Draft
-    from cede.model.workload_checks import Known
 
 INT32 = (-(2**31), 2**31 - 1)
 

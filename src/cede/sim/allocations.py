@@ -10,7 +10,7 @@ import polars as pl
 
 from cede.model.cluster import Node, Queue
 from cede.sim.result import JOBS
-from cede.sim.traces.dividing import Room, by_partition
+from cede.sim.traces.fitting import Room, by_partition
 from cede.sim.traces.trace import Shape, Trace
 
 Amounts = Mapping[str, int]

@@ -11,9 +11,9 @@ from cede.engine.drive.terms import Terms
 from cede.model.cluster import Checkpoint, ClusterFile, Constraints, Workload
 from cede.model.times import Instant
 from cede.sim.allocations import Allocations
+from cede.sim.initial_workloads import InitialWorkloads
 from cede.sim.machine import Attempt
 from cede.sim.records import Records
-from cede.sim.standing import Standing
 from cede.sim.traces.trace import Trace
 
 ALIKE = [
@@ -38,7 +38,7 @@ class Entries:
         trace: Trace,
         terms: Terms,
         records: Records,
-        there: Sequence[Standing] = (),
+        there: Sequence[InitialWorkloads] = (),
         apps: Mapping[str, Terms] | None = None,
         allocations: Allocations | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class Entries:
             **({} if app is None else {"app": app}),
         )
 
-    def _of_file(self, job: int, found: Standing) -> Workload:
+    def _of_file(self, job: int, found: InitialWorkloads) -> Workload:
         values, entry = self._kinds[self._kind[job]], found.workload
         checkpoint = _checkpoint(values["checkpoint"], values["checkpoint_time"])
         if found.saved is not None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from cede.engine.drive import rules
+from cede.engine.drive.options import LIVE
 from cede.sim.allocations import Allocations
 from cede.sim.records import Records
 
@@ -62,3 +68,25 @@ def _connected(edges: dict[int, dict[int, int]]) -> list[set[int]]:
             elif target in on_stack:
                 low[job] = min(low[job], order[target])
     return found
+
+
+_WHAT = {
+    rules.BREAKER.id: "evictions in a circle",
+    rules.BACKOFF.id: "jobs that had failed",
+}
+
+
+def storms_of(slowed: Mapping[str, int], attempts: pl.DataFrame, *, applied: bool) -> Iterator[str]:
+    """A sentence for each kind of storm; none of a replay that had none."""
+    for rule, what in _WHAT.items():
+        if count := slowed.get(rule, 0):
+            did = "held back" if applied else "would have been held back on a server (`--breaker` does so here)"
+            yield f"{what} were to be slowed down {count:,} times, and {did}: `{rule}`"
+    lost = attempts.filter(pl.col("how") == "preempted").group_by("job").len()
+    thrashing = lost.filter(pl.col("len") > LIVE.thrashing)
+    if len(thrashing):
+        most = max(thrashing["len"].to_list())
+        yield (
+            f"{len(thrashing):,} jobs were preempted more than {LIVE.thrashing} times, one of them {most} times: "
+            f"they thrash (`{rules.THRASHING.id}`)"
+        )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 
 from cede.sim.measures.conservation import conserve
-from cede.sim.measures.measured import Measured
+from cede.sim.measures.measure import Measured
 from cede.sim.measures.timeline import timeline
 from cede.sim.report.moments import file_names, write_moments
 from cede.sim.result import Result

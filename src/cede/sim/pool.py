@@ -12,7 +12,7 @@ from typing import Any
 
 from cede.engine.doctrine_files import load_files, loaded_files
 from cede.sim.compare import Outcome, Task, run_task
-from cede.sim.watching import Look, Seen, watch_of
+from cede.sim.progress import Look, Seen, watch_of
 
 PAUSE_S = 0.1
 FIELDS = 2

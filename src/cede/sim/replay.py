@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from cede.doctrines.catalog import doctrine_of
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Fact, SetNode, Submit
+from cede.engine.drive.options import Backfill, DriverOptions
 from cede.engine.drive.step import Step
-from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import ClusterFile
 from cede.model.garbage import collecting_garbage_seldom
 from cede.model.lifecycle import Phase
 from cede.model.plan import Decision
 from cede.sim.entries import Entries
+from cede.sim.initial_workloads import InitialWorkloads, on_clock
 from cede.sim.machine import Machine
+from cede.sim.options import ReplayOptions
 from cede.sim.records import Records
-from cede.sim.standing import Standing, on_clock
-from cede.sim.wishes import Wishes
 
 Watch = Callable[[int, int, int], bool]
 """Told the time, how many jobs were submitted and how many ended; whether to go on."""
@@ -35,10 +35,10 @@ class Replay:
         document: ClusterFile,
         entries: Entries,
         records: Records,
-        wishes: Wishes,
+        wishes: ReplayOptions,
         backfill: Backfill,
         begin: int,
-        there: Sequence[Standing] = (),
+        there: Sequence[InitialWorkloads] = (),
     ) -> None:
         origin = records.trace.origin
         self.records = records
@@ -51,7 +51,7 @@ class Replay:
         self.problems: list[str] = []
         self.slowed: Counter[str] = Counter()
         """How often backoff and breaker acted, or would have, by rule."""
-        ways = Ways(
+        ways = DriverOptions(
             reasons=wishes.reasons,
             words=wishes.reasons,
             at_once=not wishes.habits.start_delay,

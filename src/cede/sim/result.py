@@ -11,7 +11,7 @@ import polars as pl
 from cede.model.resources import is_gpu
 
 if TYPE_CHECKING:
-    from cede.sim.measures.measured import Measured
+    from cede.sim.measures.measure import Measured
 
 JOBS: Mapping[str, pl.DataType] = {
     "job": pl.UInt32(),

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast, get_args
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast, get_args
 
 import polars as pl
 
 from cede.doctrines.catalog import doctrine_of
 from cede.doctrines.parts.doctrine import Doctrine
 from cede.engine.cluster import Cluster
-from cede.engine.drive.doctrine_terms import terms_of_apps
-from cede.engine.drive.ways import Backfill
+from cede.engine.drive.options import Backfill
+from cede.engine.drive.terms import terms_of_apps
+from cede.engine.load import read_source
+from cede.engine.whatif import WhatIf, cluster_if
+from cede.imports.formats import imported
 from cede.model.cluster import ClusterFile
-from cede.model.errors import CedeError, InputError, Problem
+from cede.model.document import dump_document
+from cede.model.errors import CedeError, InputError, Problem, shown
 from cede.sim.allocations import Allocations, allocations_of
-from cede.sim.assuming import assume
+from cede.sim.checkpoint_assumptions import assume
 from cede.sim.entries import Entries
-from cede.sim.loops import loops_in
+from cede.sim.initial_workloads import InitialWorkloads, size_of, standing, told
+from cede.sim.loops import loops_in, storms_of
+from cede.sim.measures.conservation import check
+from cede.sim.measures.costliest import costliest
+from cede.sim.options import MOMENTS, ReplayChoices, ReplayOptions, Span, asked
 from cede.sim.records import Records
 from cede.sim.replay import Replay, Watch
 from cede.sim.result import Queue, Result, main_of
-from cede.sim.standing import Standing, size_of, standing, told
-from cede.sim.storms import storms_of
 from cede.sim.traces.cutting import begin_of, noted
 from cede.sim.traces.fitting import fit
+from cede.sim.traces.mapping import mapped, parse_mapping
+from cede.sim.traces.reading import Shaping, read
 from cede.sim.traces.trace import COLUMNS, Shape, Trace
-from cede.sim.wishes import Wishes
-
-__all__ = ["Start", "UnlawfulError", "Wishes", "prepare", "replay"]
 
 Amounts = Mapping[str, int]
 
@@ -47,7 +54,7 @@ class Start:
 
     jobs: Trace
     sizes: tuple[Amounts, ...]
-    there: tuple[Standing, ...]
+    there: tuple[InitialWorkloads, ...]
     begin: int
     capacity: Amounts
     node_capacity: Mapping[str, Amounts]
@@ -55,7 +62,7 @@ class Start:
     allocations: Allocations | None = None
 
 
-def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
+def prepare(trace: Trace, cluster: Cluster, wishes: ReplayOptions) -> Start:
     """The trace made to fit the cluster, beside what is there already; an InputError says what does not go."""
     document = cluster.document
     if document.doctrine is None:
@@ -90,9 +97,9 @@ def prepare(trace: Trace, cluster: Cluster, wishes: Wishes) -> Start:
     return Start(jobs, sizes, there, begin, capacity, nodes, backfill, apart)
 
 
-def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: Watch | None = None) -> Result:
+def replay(trace: Trace, cluster: Cluster, wishes: ReplayOptions | None = None, watch: Watch | None = None) -> Result:
     """The result of this trace on this cluster. The same arguments give the same result, bit for bit."""
-    wishes = wishes or Wishes()
+    wishes = wishes or ReplayOptions()
     start = prepare(trace, cluster, wishes)
     document, jobs = cluster.document, start.jobs
     assert document.doctrine is not None, "it was looked for"
@@ -136,7 +143,7 @@ def replay(trace: Trace, cluster: Cluster, wishes: Wishes | None = None, watch: 
     )
 
 
-def _begin(trace: Trace, document: ClusterFile, wishes: Wishes) -> int:
+def _begin(trace: Trace, document: ClusterFile, wishes: ReplayOptions) -> int:
     """When the first job is submitted, or a node fails before that; with workloads in the file not before that."""
     first = begin_of(trace)
     if not document.workloads:
@@ -144,7 +151,7 @@ def _begin(trace: Trace, document: ClusterFile, wishes: Wishes) -> int:
     return first if wishes.until is None else min(first, wishes.until)
 
 
-def _beside(trace: Trace, there: tuple[Standing, ...], capacity: Amounts) -> tuple[Trace, tuple[Amounts, ...]]:
+def _beside(trace: Trace, there: tuple[InitialWorkloads, ...], capacity: Amounts) -> tuple[Trace, tuple[Amounts, ...]]:
     """The trace behind what is there already, and what each shape holds."""
     sizes = [{name: nano * shape.members for name, nano in shape.requests.items()} for shape in trace.shapes]
     if not there:
@@ -191,7 +198,7 @@ def _backfill(wanted: str, trace: Trace, doctrine: Doctrine) -> Backfill:
     return "easy" if has_walltimes and not doctrine.traits.no_line else "off"
 
 
-def _walltimes(trace: Trace, backfill: Backfill, wishes: Wishes) -> tuple[Trace, *tuple[str, ...]]:
+def _walltimes(trace: Trace, backfill: Backfill, wishes: ReplayOptions) -> tuple[Trace, *tuple[str, ...]]:
     """The trace with its walltimes as they were asked for, and what is to be said of those that jobs ran beyond."""
     jobs = trace.jobs
     beyond = (jobs["duration"] > jobs["walltime"]).fill_null(value=False)
@@ -209,3 +216,127 @@ def _walltimes(trace: Trace, backfill: Backfill, wishes: Wishes) -> tuple[Trace,
         "again and again, and heads wait longer than on a cluster that ends such jobs. --overrun extend gives them the "
         "walltime that they needed."
     )
+
+
+STOPPED = "The replay was interrupted: nothing is known of what comes after."
+
+
+class UnsoundError(Exception):
+    """A replay broke a rule or does not add up: a fault of Cede's, not of what was given."""
+
+
+def check_doctrine(choice: str | None) -> None:
+    """An InputError if there is no such doctrine or edition, or it is not built; said before any word on settings."""
+    if choice is not None:
+        doctrine_of(cluster_if({"cede": 1}, WhatIf(choice)).document.doctrine)
+
+
+def ready(trace: Trace, cluster: Cluster, choices: ReplayChoices) -> None:
+    """Everything that can be known to be wrong before a replay begins, as an InputError."""
+    document = cluster.document
+    doctrine_of(document.doctrine)
+    made, wishes = asked(trace, cluster, choices, {})
+    prepare(made, cluster, wishes)
+
+
+def checked_replay(
+    trace: Trace, cluster: Cluster, choices: ReplayChoices, settings: Mapping[str, Any], watch: Watch | None = None
+) -> Result:
+    """The result, of which everything adds up; an UnsoundError if it does not.
+
+    `settings` are told beside it. Of the moments those of the costliest preemptions are kept.
+    """
+    doctrine_of(cluster.document.doctrine)
+    made, wishes = asked(trace, cluster, choices, settings)
+    interrupted = False
+
+    def looks(now: int, submitted: int, finished: int) -> bool:
+        nonlocal interrupted
+        interrupted = watch is not None and not watch(now, submitted, finished)
+        return not interrupted
+
+    try:
+        result = replay(made, cluster, wishes, looks)
+    except UnlawfulError as error:
+        raise UnsoundError(str(error)) from error
+    if wrong := check(result):
+        raise UnsoundError(f"the replay does not add up: {wrong[0]}")
+    wanted = costliest(result, choices.moments)["decision"].to_list()
+    moments = {number: result.moments[number] for number in sorted(set(wanted)) if number in result.moments}
+    return replace(result, moments=moments, notes=(*result.notes, STOPPED) if interrupted else result.notes)
+
+
+Place = str | PathLike[str]
+
+
+def simulate(
+    trace: Place | Trace,
+    cluster: Place | Mapping[str, Any] | Cluster,
+    *,
+    doctrine: str | None = None,
+    set: Sequence[str] = (),
+    until: Span = None,
+    seed: int = 0,
+    load_factor: float = 1.0,
+    take: int | None = None,
+    window: str | None = None,
+    mapping: Place | Mapping[str, Any] | None = None,
+    faults: Place | Sequence[Mapping[str, Any]] | None = None,
+    mtbf: Span = None,
+    mttr: Span = None,
+    backfill: str = "auto",
+    overrun: str = "keep",
+    queue: str | None = None,
+    checkpoint: str | None = None,
+    checkpoint_interval: Span = None,
+    checkpoint_time: Span = None,
+    restart_time: Span = None,
+    grace: Span = None,
+    stop_time: Span = None,
+    start_delay: Span = None,
+    shake_by: Span = None,
+    format: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    moments: int = MOMENTS,
+    watch: Watch | None = None,
+) -> Result:
+    """The trace replayed on the cluster; `result.jobs`, `attempts`, `decisions` and `timeline()` are Polars tables.
+
+    Trace and cluster are files, or what was read from them; a cluster may be plain data too. The rest is as the options
+    of `cede simulate`. `watch(now, submitted, finished)` is called now and then, and says whether to go on.
+    """
+    choices = ReplayChoices.among(locals())
+    made = trace if isinstance(trace, Trace) else read(_path(trace), format, **(options or {}))
+    if isinstance(mapping, Mapping):
+        made = mapped(made, parse_mapping(mapping))
+    file = None if mapping is None or isinstance(mapping, Mapping) else _path(mapping)
+    made = Shaping(file, window, take, load_factor).of(made)
+    check_doctrine(doctrine)
+    on = cluster_if(_document(cluster), WhatIf(doctrine, set=tuple(set)))
+    given = {
+        "trace": None if isinstance(trace, Trace) else str(trace),
+        "cluster": str(cluster) if isinstance(cluster, str | PathLike) else None,
+        "doctrine": doctrine,
+        "set": list(set) or None,
+        "mapping": mapping if file is None else str(file),
+        "window": window,
+        "take": take,
+        "load_factor": None if load_factor == 1 else load_factor,
+    }
+    settings = {name: value for name, value in given.items() if value is not None} | choices.told()
+    return checked_replay(made, on, choices, settings, watch)
+
+
+def _path(given: object) -> Path:
+    if not isinstance(given, str | PathLike):
+        raise InputError([Problem("", f"{shown(given)} is no file", "give a file's name, or what was read from one")])
+    return Path(given)
+
+
+def _document(cluster: Place | Mapping[str, Any] | Cluster) -> object:
+    """The plain data of a cluster file."""
+    if isinstance(cluster, Cluster):
+        return dump_document(cluster.document)
+    data = dict(cluster) if isinstance(cluster, Mapping) else read_source(cluster)
+    made = imported(data)
+    return data if made is None else made.document

@@ -8,10 +8,10 @@ from math import log
 from statistics import fmean
 from typing import Any
 
-from cede.sim.comparing import Cell, Compared, Row, Run
+from cede.sim.compare import Cell, Compared, Row, Run
 from cede.sim.measures.definitions import MANY, SOME_WAIT_S
 from cede.sim.numbers import scale_of
-from cede.sim.paired import LEAST
+from cede.sim.paired_test import LEAST
 
 FEW_WAIT = 0.01
 """With no more jobs than this share waiting, and nobody preempted, there is nothing for a policy to decide."""

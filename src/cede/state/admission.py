@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cede.model.workloads import PodSet
 from cede.state.amounts import DEFAULT_FLAVOR, Sizes, is_odd, load_of, plain, total_of
 from cede.state.columns import Int64s
-from cede.state.sharing import key_of
+from cede.state.interning import key_of
 
 if TYPE_CHECKING:
     from cede.state.state import State

@@ -23,7 +23,7 @@ from cede.state.columns import (
     WorkloadColumns,
 )
 from cede.state.entry import FLAGS, TIMES, enter_sides, own_priority, partition_of, uid_key
-from cede.state.standing import settle_in
+from cede.state.residents import settle_in
 from cede.state.state import State
 from cede.state.static import Static, holds
 

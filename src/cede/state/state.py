@@ -44,9 +44,10 @@ from cede.state.columns import (
     WorkloadColumns,
 )
 from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, own_priority, partition_of
+from cede.state.interning import Shared
+from cede.state.interning import key_of as key_of_parts
 from cede.state.journal import Journal
 from cede.state.labels import LabelSets
-from cede.state.moulds import NO_CHECKPOINT, Admission, Key, Mould, Moulds, key_of, mould_of
 from cede.state.refusals import (
     refuse_node,
     refuse_parts,
@@ -55,9 +56,8 @@ from cede.state.refusals import (
     refuse_unless_admitted,
     refuse_workload,
 )
-from cede.state.sharing import Shared
-from cede.state.sharing import key_of as key_of_parts
-from cede.state.standing import OVERLAPPING, book, move_out, refresh, settle_in
+from cede.state.residents import OVERLAPPING, book, move_out, refresh, settle_in
+from cede.state.row_templates import NO_CHECKPOINT, Admission, Key, RowTemplate, RowTemplates, key_of, mould_of
 from cede.state.static import Static, holds
 from cede.state.tree import QueueTree
 from cede.state.units import FULL, WHOLE, Units
@@ -115,7 +115,7 @@ class State:
         self.journal = Journal()
         self.between = 0
         """How many are leaving for somebody, or have room held for them: those that overlap."""
-        self.moulds = Moulds()
+        self.moulds = RowTemplates()
         self._node_rank: Int64s | None = None
 
     # -- columns -----------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ class State:
         self.version += 1
         return row
 
-    def _record(self, row: int, workload: Workload, mould: Mould | None, code: int, *, written: bool) -> None:
+    def _record(self, row: int, workload: Workload, mould: RowTemplate | None, code: int, *, written: bool) -> None:
         assert mould is not None
         entry = workload.__dict__
         priority, submitted, walltime = entry["priority"], entry["submitted"], entry["walltime"]
@@ -299,7 +299,7 @@ class State:
         record.written = written
         self._unwritten[row] = None
 
-    def _enter(self, workload: Workload, key: Key | None) -> tuple[int, Mould | None]:
+    def _enter(self, workload: Workload, key: Key | None) -> tuple[int, RowTemplate | None]:
         """A row filled from the entry, whatever it says; the next like it finds a mould."""
         refuse_workload(self, workload)
         requests = (requests for requests, _ in sizes_of_workload(workload))

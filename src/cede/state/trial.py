@@ -11,7 +11,7 @@ from cede.model.workloads import PodSet
 from cede.state.admission import Members, admit, ask_again, bring_back, members_as_they_are
 from cede.state.columns import GONE, NONE, PREEMPTING, RESERVED, Int64s
 from cede.state.refusals import refuse_unknown
-from cede.state.standing import refresh
+from cede.state.residents import refresh
 from cede.state.state import State
 
 

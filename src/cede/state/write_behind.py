@@ -12,8 +12,8 @@ import numpy as np
 
 from cede.state.columns import NEVER, NONE, PREEMPTING, READY, RESERVED, WorkloadColumns
 from cede.state.entry import uid_key
-from cede.state.moulds import Mould
-from cede.state.standing import OVERLAPPING, move_out, settle_in
+from cede.state.residents import OVERLAPPING, move_out, settle_in
+from cede.state.row_templates import RowTemplate
 
 if TYPE_CHECKING:
     from cede.state.state import State
@@ -46,7 +46,7 @@ class Record:
 
     def __init__(
         self,
-        mould: Mould,
+        mould: RowTemplate,
         code: int,
         priority: int,
         job_priority: int,

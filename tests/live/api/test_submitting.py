@@ -7,8 +7,8 @@ import pytest
 from cede.doctrines.document import parse_document
 from cede.live.api.access import Caller
 from cede.live.api.bodies import Submission
-from cede.live.api.ground import Ground
 from cede.live.api.problems import RefusedError
+from cede.live.api.submission_checks import SubmissionChecks
 from cede.live.api.submissions import ordered
 from tests.live.api.serving import ACCOUNT, CLUSTER, Running
 
@@ -109,7 +109,7 @@ def test_a_priority_that_the_doctrine_does_not_have_names_the_range(running: Run
 
 
 def test_a_class_outside_those_of_lattice_is_a_bad_request(running: Running) -> None:
-    ground = Ground(parse_document(CLUSTER | {"doctrine": "lattice", "queues": [], "policies": []}))
+    ground = SubmissionChecks(parse_document(CLUSTER | {"doctrine": "lattice", "queues": [], "policies": []}))
     body = Submission(command=["true"], cwd="/tmp", priority=11)
 
     with pytest.raises(RefusedError) as caught:

@@ -6,11 +6,11 @@ import pytest
 
 from cede.cli.live.config import rights
 from cede.doctrines.document import parse_document
-from cede.live.api.ground import Ground
 from cede.live.api.rules import NO_ACCOUNT
+from cede.live.api.submission_checks import SubmissionChecks
 from cede.model.cluster import Workload
 
-GROUND = Ground(
+GROUND = SubmissionChecks(
     parse_document(
         {
             "cede": 1,

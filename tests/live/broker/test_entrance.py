@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cede.live.broker.entrance import Entrance, owner_of
-from cede.live.place import Place
+from cede.live.data_directory import Place
 from cede.model.errors import CedeError
 
 NOBODY = 65534

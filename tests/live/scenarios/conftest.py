@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cede.engine.drive.ways import Ways
+from cede.engine.drive.options import DriverOptions
 from tests.live.scenarios.twin import assert_replays
 from tests.live.serving import Live, cluster_of, serving
 
@@ -31,7 +31,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, cluster: dict[str, Any], co
     folder: Path = tmp_path_factory.mktemp("data")
     with serving(folder, cluster, **config) as live:
         yield live
-    assert_replays(folder, Ways(worth=config.get("checkpoints") == "worth"))
+    assert_replays(folder, DriverOptions(worth=config.get("checkpoints") == "worth"))
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from cede.engine.drive.options import LIVE, DriverOptions
 from cede.engine.drive.orders import Order
 from cede.engine.drive.replay import replay
 from cede.engine.drive.step import Transition
-from cede.engine.drive.ways import LIVE, Ways
 from cede.live.store import codec
-from cede.live.store.decision_rows import packed
+from cede.live.store.decisions import packed
 from cede.live.store.records import DecisionRecord
 from cede.live.store.store import Store
 
@@ -18,7 +18,7 @@ PAGE = 500
 Decided = tuple[int, int, str, str, str, str | None]
 
 
-def assert_replays(data: Path, ways: Ways = LIVE) -> list[Order]:
+def assert_replays(data: Path, ways: DriverOptions = LIVE) -> list[Order]:
     """The orders that follow once more from what the store of this folder recorded.
 
     Every transition, every decision with the cluster it was made from, and the last record of every workload are the

@@ -11,7 +11,7 @@ from alembic.config import Config
 from sqlalchemy import Engine, create_engine, event, make_url, text
 
 from cede.live.store.chain import BEGINNING, KEYS, digest, linked
-from cede.live.store.migrate import FOLDER
+from cede.live.store.engines import FOLDER
 from cede.live.store.records import Asked, Chain
 from cede.live.store.store import Store, StoreError
 from cede.model.lifecycle import Phase

@@ -10,7 +10,7 @@ from cede.engine.drive.facts import Fact
 from cede.engine.drive.job import Job, Leaving
 from cede.engine.drive.step import Refusal, Transition
 from cede.live.store import codec
-from cede.live.store.shapes import Shape
+from cede.live.store.codec import Shape
 from cede.live.store.tables import column
 from cede.live.task import Task
 from cede.model.document import dump_part

@@ -8,8 +8,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine, make_url, text
 
-from cede.live.store.decision_chain import BEGINNING
-from cede.live.store.migrate import FOLDER
+from cede.live.store.decisions import BEGINNING
+from cede.live.store.engines import FOLDER
 from cede.live.store.store import Store
 from tests.live.store.entries import job, made, stepped, submitted
 

@@ -9,7 +9,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 
-from cede.live.store.migrate import FOLDER, HEAD
+from cede.live.store.engines import FOLDER, HEAD
 from cede.live.store.store import NewerError, Store, StoreError
 from cede.live.store.tables import METADATA
 from tests.live.store.entries import job, submitted

@@ -3,9 +3,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cede.sim.comparing import PAIRED, Compared, Run, table, to_json
-from cede.sim.measures.measure import measure
-from cede.sim.measures.measured import Measured
+from cede.sim.compare import PAIRED, Compared, Run, table, to_json
+from cede.sim.measures.measure import Measured, measure
 from tests.sim.results import Job, Ran, result_of
 
 

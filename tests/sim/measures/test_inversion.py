@@ -1,6 +1,6 @@
 import pytest
 
-from cede.sim.measures import inversion
+from cede.sim.measures import job_measures
 from cede.sim.measures.measure import measure
 from tests.sim.results import HOUR, Job, Ran, result_of
 
@@ -40,7 +40,7 @@ def test_equals_invert_nothing() -> None:
 
 def test_so_many_kinds_that_it_would_take_long_are_not_told_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     two_kinds = result_of(Job("a", [Ran(2, 3)], size=1), Job("b", [Ran(2, 3)], size=2))
-    monkeypatch.setattr(inversion, "MOST_KINDS", 1)
+    monkeypatch.setattr(job_measures, "MOST_KINDS", 1)
 
     found = measure(two_kinds)
 

@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from cede.sim.measures.entitlement import entitlements
 from cede.sim.measures.measure import measure
+from cede.sim.measures.queue_measures import entitlements
 from cede.sim.result import Queue
 from tests.sim.results import HOUR, Job, Ran, queue, result_of
 

@@ -1,8 +1,7 @@
 import pytest
 
-from cede.cli.sim_numbers import scale_of, shown
-from cede.cli.sim_view import print_compared, print_measured
-from cede.sim.comparing import Run, table
+from cede.cli.sim_view import print_compared, print_measured, scale_of, shown
+from cede.sim.compare import Run, table
 from cede.sim.measures.measure import measure
 from cede.sim.result import Result
 from tests.sim.results import HOUR, Job, Preempts, Ran, result_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.sim.comparing import Run, table, undone
+from cede.sim.compare import Run, table, undone
 from cede.sim.measures.measure import Yard, measure
 from cede.sim.verdicts import judge
 from tests.sim.results import HOUR, Job, Ran, result_of

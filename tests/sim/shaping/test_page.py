@@ -6,8 +6,7 @@ from pathlib import Path
 
 from cede.sim.faults import _Entry, read_faults
 from cede.sim.traces.derived import DERIVED
-from cede.sim.traces.mapping_file import _Rule
-from cede.sim.traces.mapping_values import READABLE, TARGETS
+from cede.sim.traces.mapping_file import READABLE, TARGETS, _Rule
 from docs.blocks import ROOT, blocks_of
 
 PAGE = (ROOT / "docs" / "reference" / "mapping.md").read_text(encoding="utf-8")

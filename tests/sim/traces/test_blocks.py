@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cede.sim.traces import source
-from cede.sim.traces.cede_files import write
+from cede.sim.traces.cede_format import write
 from cede.sim.traces.reading import read
 from tests.sim.traces.given import DATA, problem, same, written
 from tests.sim.traces.test_reading import FILES

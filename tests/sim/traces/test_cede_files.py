@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from cede.model.errors import InputError
-from cede.sim.traces.cede_files import write
-from cede.sim.traces.cede_schema import TYPES
+from cede.sim.traces.cede_format import TYPES, write
 from cede.sim.traces.reading import read
 from cede.sim.traces.trace import COLUMNS
 from tests.sim.traces.given import DATA, changed, column, in_seconds, problem, requests, written

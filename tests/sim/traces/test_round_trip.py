@@ -12,8 +12,7 @@ from cede.model.cluster import Node
 from cede.model.quantities import LARGEST
 from cede.model.times import LONGEST
 from cede.sim.traces.assembly import assemble
-from cede.sim.traces.cede_files import write
-from cede.sim.traces.cede_schema import OUTCOMES
+from cede.sim.traces.cede_format import OUTCOMES, write
 from cede.sim.traces.reading import FORMATS, read
 from cede.sim.traces.table import ROW, Places
 from cede.sim.traces.trace import Shape, Trace

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cede.sim.traces.formats.slurm_values import parse_span, tres_of
+from cede.sim.traces.formats.sacct import parse_span, tres_of
 from cede.sim.traces.reading import read
 from tests.sim.traces.given import DATA, changed, column, in_seconds, problem, requests, same, written
 

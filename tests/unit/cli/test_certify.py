@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.cli.certifying import with_default, worded
+from cede.cli.certificate_option import with_default, worded
 from cede.model.certificate import Certificate
 from tests.unit.cli.calls import EXAMPLES, called
 

@@ -13,7 +13,7 @@ import pytest
 import cede
 from cede.cli.shares_panels import Panel, height_at, panels, percent, resource_of
 from cede.cli.shares_svg import APART, MOST_PANELS, spread, ticks
-from cede.doctrines.ytsaurus.plotting import share_curves
+from cede.doctrines.ytsaurus.shares import share_curves
 from tests.builders import pending
 from tests.properties.ytsaurus_clusters import cluster
 from tests.unit.cli.calls import EXAMPLES, called

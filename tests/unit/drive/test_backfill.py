@@ -9,8 +9,8 @@ import pytest
 from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import AskWhy, Exited, Submit
+from cede.engine.drive.options import Backfill, DriverOptions
 from cede.engine.drive.orders import Launch
-from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import Workload
 from cede.model.times import SECOND
 
@@ -36,7 +36,9 @@ def driver(doctrine: str, backfill: Backfill, reasons: bool, *, words: bool = Fa
             "queues": [{"name": "q", **quota}],
         }
     )
-    return Driver(document, 0, Ways(reasons=reasons, words=words, at_once=True, walltimes=False, backfill=backfill))
+    return Driver(
+        document, 0, DriverOptions(reasons=reasons, words=words, at_once=True, walltimes=False, backfill=backfill)
+    )
 
 
 def submit(name: str, cpu: int, walltime: int | None, members: int = 1) -> Submit:

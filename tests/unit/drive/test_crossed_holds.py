@@ -9,9 +9,9 @@ import pytest
 from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Began, Submit
+from cede.engine.drive.options import Backfill, DriverOptions
 from cede.engine.drive.step import Step
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Backfill, Ways
 from cede.model.cluster import Workload
 from cede.model.times import SECOND
 
@@ -31,7 +31,7 @@ class Cluster:
     def __init__(self, rules: dict[str, Any], *sizes: int, backfill: Backfill = "off") -> None:
         nodes = [{"name": f"n{at}", "capacity": {"cpu": size}} for at, size in enumerate(sizes, 1)]
         document = parse_document({"cede": 1, "nodes": nodes, **rules})
-        self.driver, self.now = Driver(document, 0, Ways(backfill=backfill)), 0
+        self.driver, self.now = Driver(document, 0, DriverOptions(backfill=backfill)), 0
 
     def feed(self, *facts: Any) -> Step:
         self.now += 1

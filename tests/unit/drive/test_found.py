@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cede.engine.drive.facts import Began, Cancel, Exited, Fact, Found, Restarted, Resume, Suspend
+from cede.engine.drive.facts import Began, Cancel, Exited, Fact, Restarted, Resume, Suspend, Unrecorded
 from cede.engine.drive.replay import replay
 from cede.model.quantities import NANO
 from tests.drive_world import Process, World
@@ -17,16 +17,16 @@ from tests.unit.drive.ytsaurus_worlds import pools
 WORLDS_OF_ALL = {**WORLDS, "lattice": lambda: lattice("a", None), "ytsaurus": lambda: pools(nodes=2)}
 
 
-def runs(world: World, name: str, *places: str, attempt: int = 1, cpu: int = 3) -> Found:
+def runs(world: World, name: str, *places: str, attempt: int = 1, cpu: int = 3) -> Unrecorded:
     """The machine has an attempt of it there."""
     world.launched.add((name, attempt))
     world.processes[name, attempt] = Process(name, attempt, places, resume=False, began=True)
-    return Found(name, attempt, places, {"cpu": cpu * NANO})
+    return Unrecorded(name, attempt, places, {"cpu": cpu * NANO})
 
 
-def ended(name: str, attempt: int = 1, code: int = 0, **values: Any) -> Found:
+def ended(name: str, attempt: int = 1, code: int = 0, **values: Any) -> Unrecorded:
     end = Exited(name, attempt, code, at=1_002_000_000, **values)
-    return Found(name, attempt, ("n1",), began=1_001_000_000, end=end)
+    return Unrecorded(name, attempt, ("n1",), began=1_001_000_000, end=end)
 
 
 def crowded(*sizes: int) -> World:
@@ -97,7 +97,7 @@ def test_its_room_is_free_when_it_runs_no_more() -> None:
     found = runs(world, "job", "n1")
     world.feed(found, GONE)
     del world.processes["job", 1]
-    world.feed(Found("job"))
+    world.feed(Unrecorded("job"))
 
     assert world.phases() == {"job": "pending", "large": "starting"}
 
@@ -108,7 +108,7 @@ def test_who_is_cancelled_fills_its_room_until_it_is_gone() -> None:
     world.feed(runs(world, "job", "n1"), GONE)
     world.feed(Cancel("job"))
     assert world.phases() == {"large": "pending"}
-    world.feed(Found("job"))
+    world.feed(Unrecorded("job"))
 
     assert world.phases() == {"large": "starting"}
 
@@ -129,7 +129,7 @@ def test_attempts_are_told_of_in_order_and_the_last_of_them_runs() -> None:
     """The first left with a checkpoint: the second goes on from that, and so does whichever comes after it."""
     world = crowded(4)
     left = Exited("job", 1, 143, told=True, cause="preempt", at=1_002_000_000)
-    past = Found("job", 1, ("n1",), began=1_001_000_000, saved=1_001_500_000, end=left)
+    past = Unrecorded("job", 1, ("n1",), began=1_001_000_000, saved=1_001_500_000, end=left)
     world.feed(runs(world, "job", "n1", attempt=2), GONE, past)
 
     job = world.job("job")
@@ -141,7 +141,7 @@ def test_attempts_are_told_of_in_order_and_the_last_of_them_runs() -> None:
 
 def test_who_waits_again_after_its_end_stands_in_the_line() -> None:
     world = crowded(4)
-    world.feed(Found("job", 1, ("n1",), end=Exited("job", 1, told=True, cause="drain")))
+    world.feed(Unrecorded("job", 1, ("n1",), end=Exited("job", 1, told=True, cause="drain")))
     assert world.phase("job") == "pending"
     world.feed(Cancel("large"))
     world.feed(GONE)
@@ -175,16 +175,16 @@ def test_a_driver_that_is_made_again_hears_of_it_anew_and_replays_to_the_same() 
 
 
 IMPOSSIBLE: list[Fact] = [
-    Found("job", 1, ("n9",), {"cpu": NANO}),
-    Found("job", 1, ("n1", "n1"), {"cpu": NANO}),
-    Found("gone", 1, ("n1",), {"cpu": NANO}),
-    Found("old", 1, ("n1",), {"cpu": NANO}),
-    Found("nobody"),
+    Unrecorded("job", 1, ("n9",), {"cpu": NANO}),
+    Unrecorded("job", 1, ("n1", "n1"), {"cpu": NANO}),
+    Unrecorded("gone", 1, ("n1",), {"cpu": NANO}),
+    Unrecorded("old", 1, ("n1",), {"cpu": NANO}),
+    Unrecorded("nobody"),
 ]
 
 
 @pytest.mark.parametrize("found", IMPOSSIBLE)
-def test_what_cannot_be_is_no_reason_to_fail(found: Found) -> None:
+def test_what_cannot_be_is_no_reason_to_fail(found: Unrecorded) -> None:
     world = crowded(4)
     world.feed(found)
 

@@ -8,7 +8,7 @@ import pytest
 
 import cede
 from cede.engine.drive.driver import Driver
-from cede.engine.drive.ways import Ways
+from cede.engine.drive.options import DriverOptions
 from cede.model.times import SECOND
 from tests.drive_world import World
 
@@ -16,13 +16,17 @@ DOCTRINES: dict[str, dict[str, Any]] = {
     "backendai": {"queues": [{"name": "q", "settings": {"preemptible_priority": 5}}]},
     "kueue": {"queues": [{"name": "q", "guaranteed": {"cpu": 4}, "settings": {"withinClusterQueue": "LowerPriority"}}]},
 }
-WAYS = {"live": Ways(), "without reasons": Ways(reasons=False), "a replay's": Ways(reasons=False, at_once=True)}
+WAYS = {
+    "live": DriverOptions(),
+    "without reasons": DriverOptions(reasons=False),
+    "a replay's": DriverOptions(reasons=False, at_once=True),
+}
 
 
 @pytest.mark.parametrize("ways", WAYS.values(), ids=WAYS.keys())
 @pytest.mark.parametrize("doctrine", DOCTRINES)
 @pytest.mark.parametrize(("selection", "victim"), [("doctrine", "first"), ("optimal", "second")])
-def test_who_goes_is_chosen_as_the_file_says(doctrine: str, ways: Ways, selection: str, victim: str) -> None:
+def test_who_goes_is_chosen_as_the_file_says(doctrine: str, ways: DriverOptions, selection: str, victim: str) -> None:
     """Both doctrines take one of two that are alike to them; the first saves its work in half an hour, the second in
     half a minute."""
     nodes = [{"name": "n1", "capacity": {"cpu": 4}}]

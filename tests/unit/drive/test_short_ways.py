@@ -6,13 +6,13 @@ from typing import Any
 
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Cancel, Exited, Fact, SetNode, Submit
+from cede.engine.drive.options import Backfill, DriverOptions
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Backfill, Ways
 from tests.properties.twins import Twins, cluster, entry
 
 
 def twins(*nodes: tuple[int, int], backfill: Backfill = "off", **keys: Any) -> Twins:
-    return Twins(cluster(list(nodes), **keys), Ways(at_once=True, walltimes=False, backfill=backfill))
+    return Twins(cluster(list(nodes), **keys), DriverOptions(at_once=True, walltimes=False, backfill=backfill))
 
 
 def job(name: str, gpu: float | str = 1, terms: Terms | None = None, **keys: Any) -> Fact:
@@ -147,7 +147,7 @@ def test_members_that_differ_are_no_problem_beside_plain_ones() -> None:
 
 
 def test_where_nobody_waits_no_plan_is_made() -> None:
-    driver = Driver(cluster([(1, 2)]), 0, Ways(at_once=True, walltimes=False))
+    driver = Driver(cluster([(1, 2)]), 0, DriverOptions(at_once=True, walltimes=False))
 
     assert driver.feed(1, [job("x")]).plans == 1
     assert driver.feed(2, [Exited("x", 1, 0)]).plans == 0

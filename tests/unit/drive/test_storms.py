@@ -8,7 +8,7 @@ from typing import Any
 import cede
 from cede.engine.drive.breaker import BreakerLimits
 from cede.engine.drive.facts import Cancel, Resume, Suspend
-from cede.engine.drive.ways import Backoff, Ways
+from cede.engine.drive.options import Backoff, DriverOptions
 from cede.model.times import SECOND
 from tests.drive_world import World
 from tests.unit.drive.worlds import nodes, terms
@@ -104,7 +104,7 @@ def looping(apps: bool = False, **ways: Any) -> World:
             ],
         }
     ).document
-    world = World(document, ways=Ways(**ways))
+    world = World(document, ways=DriverOptions(**ways))
     for name, queue, members in (("asr", "speech", 70), ("detect", "vision", 60), ("label", "vision", 30)):
         more: dict[str, Any] = {"app": queue} if apps else {}
         world.submit(name, queue=queue, cpu=1, members=members, after=1, **more)

@@ -8,9 +8,9 @@ import cede
 from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.engine.drive.facts import Submit
+from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.replay import replay
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Ways
 from tests.drive_world import World, workload
 
 NEVER_STARTED = "backendai.rolled-back"
@@ -160,7 +160,7 @@ def test_a_replay_commits_the_pass_whole_too() -> None:
     busy = busy_agent()
     come_together(busy, ("p1", {"cpu": 1, "job_priority": 9}), ("p2", {"cpu": 1, "job_priority": 9, "submitted": 2000}))
 
-    quick = Ways(reasons=False, at_once=True, walltimes=False)
+    quick = DriverOptions(reasons=False, at_once=True, walltimes=False)
     steps = list(replay(busy.document, busy.inputs, quick))
 
     assert {victim.workload for made in steps[-1].decisions for victim in made.decision.victims} == {"r1", "r2", "r3"}

@@ -10,10 +10,10 @@ import pytest
 from cede.doctrines.document import parse_document
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Began, Checkpointed, Fact, Submit
+from cede.engine.drive.options import DriverOptions
 from cede.engine.drive.orders import Hint
 from cede.engine.drive.step import Step
 from cede.engine.drive.terms import Terms
-from cede.engine.drive.ways import Ways
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.times import SECOND
 from tests.drive_world import copy_of
@@ -33,7 +33,7 @@ class Clock:
         self, doctrine: str = "lattice", mode: str = "auto", *, worth: bool = True, answers: bool = True
     ) -> None:
         self.document, self.now = document(doctrine), 3600
-        self.driver = Driver(self.document, self.now * SECOND, Ways(worth=worth))
+        self.driver = Driver(self.document, self.now * SECOND, DriverOptions(worth=worth))
         entry = {"name": "w", "queue": "q", "requests": {"gpu": 4}, "checkpoint": {"mode": mode, "time": "1s"}}
         terms = Terms(answers=answers, checkpoint_timeout=TIMEOUT * SECOND)
         self.at(0, Submit(Workload.model_validate(entry), terms))
@@ -116,7 +116,7 @@ def test_a_restart_neither_asks_twice_nor_forgets_to_ask() -> None:
 
     def restart() -> None:
         jobs = [copy_of(job) for job in clock.driver.jobs.values()]
-        clock.driver = Driver.restore(clock.document, clock.now * SECOND, jobs, ways=Ways(worth=True))
+        clock.driver = Driver.restore(clock.document, clock.now * SECOND, jobs, ways=DriverOptions(worth=True))
 
     restart()
     assert clock.at(1680).orders != []

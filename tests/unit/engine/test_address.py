@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cede.engine.address import GONE, put
+from cede.engine.whatif import GONE, put
 from cede.model.errors import InputError
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.engine.lint import lint
-from cede.engine.lint_rules import RULES
+from cede.engine.lint import RULES, lint
 
 SPEC = Path(__file__).parents[2] / "spec" / "clusters"
 

@@ -13,9 +13,8 @@ from cede.doctrines.catalog import find
 from cede.engine.cycle import plan_state
 from cede.engine.drive.driver import Driver
 from cede.engine.drive.facts import Submit
-from cede.engine.drive.ways import Ways
-from cede.engine.verify import verify_state
-from cede.engine.verify_records import lawful_moves
+from cede.engine.drive.options import DriverOptions
+from cede.engine.verify import lawful_moves, verify_state
 from cede.model.cluster import Workload
 from cede.model.plan import Decision, Plan, Victim
 from cede.state.state import State
@@ -34,7 +33,7 @@ def state_of(*running: dict[str, Any], waiting: dict[str, Any], under: dict[str,
     """Two nodes with four cpus; of all workloads the state has a record."""
     nodes = [{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")]
     data = {"cede": 1, "nodes": nodes, **under}
-    driver = Driver(cede.load(data).document, 0, Ways(at_once=True, walltimes=False, keeps=False))
+    driver = Driver(cede.load(data).document, 0, DriverOptions(at_once=True, walltimes=False, keeps=False))
     for number, keys in enumerate(running):
         driver.feed(number, [Submit(entry(**keys))])
     state = driver.state

@@ -10,8 +10,7 @@ import pytest
 import cede
 from cede.doctrines.catalog import find
 from cede.engine.cycle import plan_state
-from cede.engine.verify import verify_state
-from cede.engine.verify_starts import lawful_starts
+from cede.engine.verify import lawful_starts, verify_state
 from cede.model.plan import Decision, Plan, Victim
 from cede.state.state import State
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 
 import cede
-from cede.doctrines.kueue.book import book_of
 from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.quota import quotas_of
+from cede.doctrines.kueue.usage import book_of
 from cede.doctrines.parts.exact import solve
 from cede.doctrines.parts.exact.check import keeps
 from cede.engine.certify import AHEAD

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cede.doctrines.ytsaurus.options import BatchScheduling, OperationSettings, PoolSettings, TreeSettings
-from cede.imports.ytsaurus.names import OF_POOLS, OF_TREES, OLD
+from cede.imports.ytsaurus.options import OF_POOLS, OF_TREES, OLD
 from cede.model.values import Reads, refers_to
 from tests.unit.imports.ytsaurus_files import GI, document, imported, notes, options, pool, problems
 

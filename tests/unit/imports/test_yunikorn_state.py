@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.imports.yunikorn.quota import SINCE
+from cede.imports.yunikorn.queues import SINCE
 from tests.unit.imports.yunikorn_files import (
     GI,
     NOW,

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.kueue.book import Book, asked_of, book_of
+from cede.doctrines.kueue.candidate_order import CandidateOrder
 from cede.doctrines.kueue.candidates import policy_mask
-from cede.doctrines.kueue.drs import Shares
+from cede.doctrines.kueue.dominant_share import Shares
+from cede.doctrines.kueue.fair_sharing import Tournament
 from cede.doctrines.kueue.quota import Quotas, quotas_of
 from cede.doctrines.kueue.snapshot import TAKES, Snapshot, claimant_of, snapshot_of
-from cede.doctrines.kueue.standing import Standing
-from cede.doctrines.kueue.tournament import Tournament
+from cede.doctrines.kueue.usage import Book, asked_of, book_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.engine.cluster import Cluster
 from cede.state.trial import Trial
@@ -175,7 +175,7 @@ def test_the_order_of_candidates(fact: Fact) -> None:
         for entry in fact["candidates"]
     ]
     seen = snapshot(cede.load({"cede": 1, "doctrine": "kueue", "queues": queues, "workloads": workloads}))
-    standing = Standing(seen, np.arange(len(seen.rows)), seen.quotas.names.index(own))
+    standing = CandidateOrder(seen, np.arange(len(seen.rows)), seen.quotas.names.index(own))
     order = []
     while standing.queues():
         order.append(standing.pop(min(standing.queues(), key=standing.first))[0])
@@ -210,7 +210,7 @@ def test_which_queue_is_next(fact: Fact) -> None:
     seen = snapshot(cluster_of(fact, workloads, preemption="FairSharing"))
     own = seen.quotas.names.index(fact["preemptor_cluster_queue"])
     queues = [seen.quotas.names.index(name) for name in fact["candidate_cluster_queues"]]
-    standing = Standing(seen, np.flatnonzero(np.isin(seen.queue, queues)), own)
+    standing = CandidateOrder(seen, np.flatnonzero(np.isin(seen.queue, queues)), own)
     tournament = Tournament(Shares(seen.book), own, standing)
     found = []
     for turn in range(len(fact["expected"]) + 1):

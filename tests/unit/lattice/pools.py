@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import cede
-from cede.doctrines.lattice.pool import Pool
+from cede.doctrines.lattice.victim_pool import Pool
 from cede.doctrines.parts.claim import claim_of
 from cede.doctrines.parts.fit import fits
 from cede.state.columns import Int64s

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.lattice.affording import BEYOND, Offer, least_cost, worth
+from cede.doctrines.lattice.bounds import BEYOND, Offer, least_cost, worth
 from cede.doctrines.lattice.candidates import candidates, near_end
 from cede.doctrines.lattice.kinds import Holding
-from cede.doctrines.lattice.lines import Lines
 from cede.doctrines.lattice.policy import pool_for, value_of
 from cede.doctrines.lattice.settings import settings_of
+from cede.doctrines.lattice.waiting_line import Lines
 from cede.doctrines.parts.cost import total_costs
 from cede.model.times import SECOND
 

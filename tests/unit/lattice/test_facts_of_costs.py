@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.lattice import factors
-from cede.doctrines.lattice.core_cost import core_costs
+from cede.doctrines.lattice import score as lattice_score
+from cede.doctrines.lattice.core_library import core_costs
 from cede.doctrines.lattice.score import Scores
 from cede.doctrines.lattice.settings import settings_of
 from cede.doctrines.parts.cost import costs_of
@@ -65,22 +65,22 @@ def of_factor(given: Fact) -> float:
     """What the doctrine makes of the numbers of a fact."""
     match given["factor"]:
         case "f1":
-            return factors.of_class(float(given["class"]))
+            return lattice_score.of_class(float(given["class"]))
         case "f2":
-            return float(factors.of_wait(float(given["wait_s"]), given["reference_s"]))
+            return float(lattice_score.of_wait(float(given["wait_s"]), given["reference_s"]))
         case "f3":
-            return factors.of_share(given["target"], given["actual"], given["burst"], given["utilization"])
+            return lattice_score.of_share(given["target"], given["actual"], given["burst"], given["utilization"])
         case "f4":
-            assert factors.of_groups(1, given["max_groups"]) == 0.5
-            return factors.of_topology(given["nodes"], given["max_groups"])
+            assert lattice_score.of_groups(1, given["max_groups"]) == 0.5
+            return lattice_score.of_topology(given["nodes"], given["max_groups"])
         case "f6":
-            return factors.of_backlog(given["queued_gpu_h"], given["running_gpu_h"])
+            return lattice_score.of_backlog(given["queued_gpu_h"], given["running_gpu_h"])
         case "f8":
             return pending_factors({"checkpoint": {"mode": given["checkpoint"]}})["checkpoint"]
         case "f9":
-            return factors.of_conformance(max(given["groups"].values()), given["requested"], capped=False)
+            return lattice_score.of_conformance(max(given["groups"].values()), given["requested"], capped=False)
         case "budget":
-            return factors.of_budget(given["fraction_used"])
+            return lattice_score.of_budget(given["fraction_used"])
     raise AssertionError(f"no factor {given['factor']}")
 
 
@@ -106,7 +106,7 @@ def test_the_policy_caps_what_the_library_does_not() -> None:
     """The document takes the sameness of nodes as a share; more nodes than asked for are no bonus."""
     given = fact("lattice-094")["given"]
 
-    assert factors.of_conformance(max(given["groups"].values()), given["requested"], capped=True) == 1.0
+    assert lattice_score.of_conformance(max(given["groups"].values()), given["requested"], capped=True) == 1.0
 
 
 def score(given: Fact, weights: dict[str, float]) -> float:
@@ -115,7 +115,7 @@ def score(given: Fact, weights: dict[str, float]) -> float:
     state = core(A, owner, node(), wants("in", priority=given["class"], tenant="t")).state
     scores = Scores(state, settings_of(state), policy=False)
     known = {"class": weights.get("priority", 0.0)}
-    scores.weights = np.tile([known.get(name, 0.0) for name in factors.NAMES], (len(scores.weights), 1))
+    scores.weights = np.tile([known.get(name, 0.0) for name in lattice_score.NAMES], (len(scores.weights), 1))
     return float(scores.of(np.array([state.work_index["in"]]))[0])
 
 
@@ -142,6 +142,6 @@ def test_every_fact_about_scores_is_one_of_these() -> None:
 
 def test_weights_of_the_policy_sum_to_one_and_those_of_the_library_are_as_written() -> None:
     for normalized in (True, False):
-        assert factors.weights(normalized=normalized).sum(axis=1) == pytest.approx(1.0)
-    ml = [factors.weights(normalized=normalized)[1] for normalized in (True, False)]
+        assert lattice_score.weights(normalized=normalized).sum(axis=1) == pytest.approx(1.0)
+    ml = [lattice_score.weights(normalized=normalized)[1] for normalized in (True, False)]
     assert ml[0] * 1.05 == pytest.approx([*ml[1][:7], 0.15, ml[1][8]])

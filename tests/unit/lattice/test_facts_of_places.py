@@ -8,7 +8,7 @@ import pytest
 
 import cede
 from cede.doctrines.lattice.lending import claim_within
-from cede.doctrines.lattice.reserving import natural_ends, reservation_of
+from cede.doctrines.lattice.reservation import natural_ends, reservation_of
 from cede.doctrines.parts.cost import HOUR
 from tests.builders import Entry, actions, decided
 from tests.unit.lattice.fact_files import Fact, fact, facts_of, named

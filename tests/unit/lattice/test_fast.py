@@ -8,11 +8,11 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from cede.doctrines.lattice.choosing import choose
-from cede.doctrines.lattice.pool import Pool
 from cede.doctrines.lattice.settings import EXACT
+from cede.doctrines.lattice.victim_choice import choose
+from cede.doctrines.lattice.victim_pool import Pool
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.fast import cheapest_cover, cover
+from cede.doctrines.parts.quick_set import cheapest_cover, cover
 from tests.unit.lattice.pools import PLACEMENTS, SHAPES, cost_of, enough, fits_without, pool
 from tests.unit.lattice.small import node, part, policy, vcluster, wants
 

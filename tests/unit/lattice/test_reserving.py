@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cede.doctrines.lattice.lending import claim_within
-from cede.doctrines.lattice.reserving import AHEAD, natural_ends, reservation_of
+from cede.doctrines.lattice.reservation import AHEAD, natural_ends, reservation_of
 from cede.doctrines.parts.reservation import Reservation
 from cede.model.times import SECOND
 from cede.state.state import State

@@ -8,13 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cede.doctrines.lattice.additive import Additive, additive, kept_of
-from cede.doctrines.lattice.asking import solved
-from cede.doctrines.lattice.choosing import Hindrance, choose, hindrance
-from cede.doctrines.lattice.narrowing import narrowed
-from cede.doctrines.lattice.pool import Pool, in_turn, within
-from cede.doctrines.lattice.search import Search
-from cede.doctrines.lattice.sites import Sites
+from cede.doctrines.lattice.victim_choice import Hindrance, choose, hindrance, solved
+from cede.doctrines.lattice.victim_pool import Pool, in_turn, narrowed, within
+from cede.doctrines.lattice.victim_search import Additive, Search, Sites, additive, kept_of
 from tests.unit.lattice.pools import PLACEMENTS, SHAPES, cost_of, enough, fits_without, keeps_limits, pool, preferred
 
 every_kind = pytest.mark.parametrize(

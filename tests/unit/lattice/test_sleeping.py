@@ -8,7 +8,7 @@ import pytest
 
 import cede
 from cede.doctrines.catalog import find
-from cede.doctrines.lattice.lines import LINES, Lines
+from cede.doctrines.lattice.waiting_line import LINES, Lines
 from cede.engine.cycle import plan_acts, wordless
 from cede.model.times import SECOND
 from cede.state.trial import Trial

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cede.model.go_durations import parse_go_duration
+from cede.imports.yunikorn.properties import parse_go_duration
 
 SECOND = 10**6
 HOUR = 3600 * SECOND

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import cede
-from cede.doctrines.ytsaurus.clocks import Memory
 from cede.doctrines.ytsaurus.curves import Floats
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.build import build
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, STARVING, UNSET_CLOCK, Memory, Timers
+from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, STARVING, UNSET_CLOCK, Memory, Timers
 from cede.model.times import SECOND
 
 NOW = 1000 * SECOND

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.ytsaurus import decide, prospects
+from cede.doctrines.ytsaurus import decide, node_prospects
 from cede.doctrines.ytsaurus.heartbeat import Beats
 from cede.state.columns import Bools
 
@@ -72,7 +72,7 @@ def test_no_node_is_passed_by_where_something_would_happen(
     document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = cede.plan(cede.load(document)).to_dict()
-    monkeypatch.setattr(prospects, "PAIRS", 0)
+    monkeypatch.setattr(node_prospects, "PAIRS", 0)
     roughly = cede.plan(cede.load(document)).to_dict()
 
     def everywhere(beats: Beats, may_try: Bools | None, *_: object, only_starts: bool) -> tuple[Bools, Bools]:

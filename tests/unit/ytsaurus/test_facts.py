@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.ytsaurus.clocks import Memory
 from cede.doctrines.ytsaurus.curves import Floats
 from cede.doctrines.ytsaurus.groups import GROUPS, cut
 from cede.doctrines.ytsaurus.guarantees import shares_of
-from cede.doctrines.ytsaurus.status import satisfaction
+from cede.doctrines.ytsaurus.satisfaction import satisfaction
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
 from tests.unit.ytsaurus.fact_files import (
     FACTS,

@@ -7,8 +7,8 @@ from typing import Any
 
 import cede
 from cede.doctrines.catalog import doctrine_of
-from cede.doctrines.ytsaurus.clocks import Memory
-from cede.doctrines.ytsaurus.keeping import kept, recalled
+from cede.doctrines.ytsaurus.restart_memory import kept, recalled
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.engine.cycle import plan_state
 from cede.model.times import SECOND
 from cede.state.build import build

@@ -9,7 +9,7 @@ import pytest
 
 import cede
 from cede.doctrines.catalog import find
-from cede.doctrines.ytsaurus.clocks import Memory
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.engine.cycle import plan_state
 from cede.engine.events import Requeued, Started, Ticked, apply
 from cede.model.times import SECOND

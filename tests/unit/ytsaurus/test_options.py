@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from cede.doctrines.ytsaurus.dialect import APP_KEYS, DIALECT, QUEUE_KEYS, SHIPPED
 from cede.doctrines.ytsaurus.options import ALIASES, WITHOUT_EFFECT, OperationSettings, PoolSettings, TreeSettings
-from cede.doctrines.ytsaurus.settings import EDITIONS, Tree, tree_from
+from cede.doctrines.ytsaurus.settings import APP_KEYS, DIALECT, EDITIONS, QUEUE_KEYS, SHIPPED, Tree, tree_from
 from cede.model.quantities import NANO
 from cede.model.settings import INHERITED, NOTHING, UNSET
 from cede.model.times import SECOND

@@ -9,8 +9,7 @@ import pytest
 
 import cede
 from cede.cli.shares_panels import height_at
-from cede.doctrines.ytsaurus.plotting import MOST_POINTS, share_curves
-from cede.doctrines.ytsaurus.shares import shares
+from cede.doctrines.ytsaurus.shares import MOST_POINTS, share_curves, shares
 from tests.builders import pending
 from tests.properties.ytsaurus_clusters import cluster
 from tests.unit.ytsaurus.small import docs, node, op, pool

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cede.doctrines.ytsaurus.clocks import Memory
+from cede.doctrines.ytsaurus.starvation import Memory
 from tests.builders import Entry, pending
 from tests.unit.ytsaurus.fact_files import run
 from tests.unit.ytsaurus.small import document, node, pool

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cede.doctrines.yunikorn.choice import Item, Puzzle
+from cede.doctrines.yunikorn.best_set import Item, Puzzle
 
 Key = tuple[tuple[int, int, int], list[int], list[int], list[tuple[str, str]]]
 

@@ -4,7 +4,7 @@ import pytest
 
 from cede.doctrines.yunikorn.settings import SHIPPED, properties_of
 from cede.doctrines.yunikorn.snapshot import Snapshot
-from cede.doctrines.yunikorn.vectors import over, under
+from cede.doctrines.yunikorn.sparse_amounts import over, under
 from cede.engine.cluster import Cluster
 from cede.model.times import SECOND
 from tests.unit.yunikorn.fact_files import (

@@ -1,8 +1,7 @@
 """Facts about quota preemption: how much, how it is split, in what order candidates go, and when."""
 
 import cede
-from cede.doctrines.yunikorn.quota_amounts import Held, in_order
-from cede.doctrines.yunikorn.quota_cut import Scales, cut_of, leaf_of, shares_of
+from cede.doctrines.yunikorn.quota_preemption import Held, Scales, cut_of, in_order, leaf_of, shares_of
 from cede.doctrines.yunikorn.quota_timer import Timer, advanced, exceeds, fires
 from cede.engine.cluster import Cluster
 from cede.engine.verify import verify

@@ -18,10 +18,10 @@ from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.cover import Order, take_until_fits
 from cede.doctrines.parts.exact import Solved, solve
-from cede.doctrines.parts.fast import cheapest_cover
 from cede.doctrines.parts.fit import fits
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.question import Question
+from cede.doctrines.parts.quick_set import cheapest_cover
 from cede.engine.cycle import plan_state
 from cede.model.errors import CedeError
 from cede.model.garbage import collecting_no_garbage

@@ -116,7 +116,8 @@ def one_case(case: Case, budget_s: float) -> dict[str, Any]:
 
     Jobs that were refused cost next to nothing and are not counted.
     """
-    from cede.sim.simulate import Wishes, replay
+    from cede.sim.options import ReplayOptions
+    from cede.sim.simulate import replay
 
     trace, cluster, yardstick = _prepared(case)
     bare_s = min(_timed(yardstick) for _ in range(3))
@@ -129,7 +130,7 @@ def one_case(case: Case, budget_s: float) -> dict[str, Any]:
         return time.perf_counter() - began < budget_s
 
     backfill = case.name if case.name in ("easy", "strict") else "off"
-    wishes = Wishes(backfill=backfill, moments=0, queue=None if "/" in case.name else "q")
+    wishes = ReplayOptions(backfill=backfill, moments=0, queue=None if "/" in case.name else "q")
     result = replay(trace, cluster, wishes, within_budget)
     replay_s = time.perf_counter() - began
     taken = result.jobs.height - result.jobs["state"].to_list().count("refused")

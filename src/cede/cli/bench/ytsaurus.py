@@ -20,9 +20,9 @@ from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
-from cede.doctrines.ytsaurus.clocks import Memory, memory_of
 from cede.doctrines.ytsaurus.decide import updated
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
+from cede.doctrines.ytsaurus.starvation import Memory, memory_of
 from cede.doctrines.ytsaurus.update import Update
 from cede.engine.cycle import plan_state
 from cede.engine.events import Ended, Event, Started, Submitted, apply

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cede.cli.certifying import Certify, Certifying, seconds_of
+from cede.cli.certificate_option import Certify, Certifying, seconds_of
 from cede.cli.live.completing import workloads
 from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, countable, example

@@ -31,7 +31,7 @@ def export(
 
     from cede.cli.output import console, emit_json
     from cede.cli.trace_view import print_summary
-    from cede.sim.traces.cede_files import write
+    from cede.sim.traces.cede_format import write
     from cede.sim.traces.served import served_trace
     from cede.sim.traces.summary import summary
 

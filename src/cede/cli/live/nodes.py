@@ -72,8 +72,7 @@ def _given(
 
 
 def _print(found: list[Node], *, json: bool) -> None:
-    from cede.cli.live.bars import LEGEND
-    from cede.cli.live.nodes_view import left_out, nodes_table
+    from cede.cli.live.nodes_view import LEGEND, left_out, nodes_table
     from cede.cli.output import console, emit_json, text
 
     if json:

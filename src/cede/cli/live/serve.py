@@ -90,7 +90,7 @@ def serve(
 @contextmanager
 def _saying_what_lacks(settings: ServerConfig) -> Iterator[None]:
     """A server that ends because nothing can be written to its data directory says so, whatever failed by that."""
-    from cede.live.place import data_directory
+    from cede.live.data_directory import data_directory
     from cede.live.space import lacks
     from cede.live.store.errors import StoreError
 
@@ -186,7 +186,7 @@ def _tell(ready: Ready, config: ServerConfig, *, json: bool) -> None:
 
 def _how(ready: Ready) -> str:
     """What commands must be told to find a server that is not at the usual place."""
-    from cede.live.place import data_directory
+    from cede.live.data_directory import data_directory
 
     usual = data_directory()
     return "" if ready.data == usual.absolute().resolve() else f", but --data {ready.data}, or CEDE_DATA"

@@ -24,7 +24,7 @@ def snapshot(
 
     `cede plan` reads it, and so do all commands about files.
     """
-    from cede.cli.importing import write
+    from cede.cli.import_command import write
     from cede.cli.output import as_json, emit
     from cede.cli.yaml_writing import as_yaml, with_units
 

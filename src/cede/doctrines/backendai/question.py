@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.backendai import proposal, shipped
+from cede.doctrines.backendai import bep_1014, release_26_8
 from cede.doctrines.backendai.settings import DOCUMENT, Settings, settings_of
 from cede.doctrines.backendai.victims import mixed_totals
 from cede.doctrines.parts.claim import Claim, claim_of, residents_of_all
@@ -39,14 +39,14 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
     limits = limits_of(state, row)
     relaxed = (FEWEST_NODES,) if any(limit.what == "nodes" for limit in limits) else ()
     if edition == DOCUMENT:
-        rows = _useful(state, claim, proposal.candidates(state, claim, settings).open)
+        rows = _useful(state, claim, bep_1014.candidates(state, claim, settings).open)
         return _of_the_document(state, claim, settings, rows, relaxed)
-    rows = _useful(state, claim, shipped.candidates(state, claim, settings).open)
+    rows = _useful(state, claim, release_26_8.candidates(state, claim, settings).open)
     return _of_the_release(state, claim, settings, rows, relaxed if claim.need is not None else (*relaxed, ONE_BY_ONE))
 
 
 def _of_the_document(state: State, claim: Claim, settings: Settings, rows: Rows, relaxed: tuple[str, ...]) -> Question:
-    order = proposal.victim_order(state, settings)
+    order = bep_1014.victim_order(state, settings)
     return Question(
         claim=claim,
         rows=rows,

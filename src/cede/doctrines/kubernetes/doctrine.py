@@ -3,10 +3,10 @@ describe it, release 1.36."""
 
 from __future__ import annotations
 
-from cede.doctrines.kubernetes.check import audit
-from cede.doctrines.kubernetes.dialect import DIALECT, EDITION, KubernetesQueueSettings, KubernetesSettings
-from cede.doctrines.kubernetes.lint import lint
+from cede.doctrines.kubernetes.audit import audit
+from cede.doctrines.kubernetes.budgets import lint
 from cede.doctrines.kubernetes.rules import LOWER, NOT_LOWER, RULES
+from cede.doctrines.kubernetes.settings import DIALECT, EDITION, KubernetesQueueSettings, KubernetesSettings
 from cede.doctrines.kubernetes.victims import leaves, places, search
 from cede.doctrines.parts.assembled import Protects, Recipe, assembled
 from cede.doctrines.parts.claim import Claim

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cede.doctrines.kubernetes.budgets import Budget, broken_by, budgets_of
-from cede.doctrines.kubernetes.dialect import KubernetesSettings
 from cede.doctrines.kubernetes.rules import BREAKS_BUDGET
 from cede.doctrines.kubernetes.score import best_node
+from cede.doctrines.kubernetes.settings import KubernetesSettings
 from cede.doctrines.parts.assembled import Choice, by_priority, taken_in_order
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cover import Order

@@ -1,20 +1,566 @@
-"""Classical preemption: by priority and quota, with the advantage of whoever stays within a quota further up."""
+"""Classical preemption: how far a claimant reaches, in which order its candidates come, and which of them go."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heapreplace
+from itertools import product
+from typing import NamedTuple
+
 import numpy as np
 
-from cede.doctrines.kueue import plain, rules
+from cede.doctrines.kueue import rules
+from cede.doctrines.kueue.candidate_order import in_order
 from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
-from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Branch, Reach
+from cede.doctrines.kueue.node_bounds import Entry, Holding, Turn
+from cede.doctrines.kueue.quota import Asked, Quotas
 from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
-from cede.doctrines.kueue.walk import LineWalk, Walk
+from cede.doctrines.kueue.settings import ANY, LOWER, NEVER
+from cede.doctrines.kueue.usage import Book
 from cede.doctrines.parts.orders import Rows
+from cede.state.columns import Bools, Int8s, Int64s
+
+HIERARCHY, PRIORITY = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Queues that lie above their quota under one ancestor of the claimant.
+
+    With `advantage` the request fits the quota of `decided`, the claimant's queue or a cohort above it that does not
+    contain these queues, so that whoever is here gives way as a borrower.
+    """
+
+    ancestor: int
+    advantage: bool
+    decided: int
+    queues: tuple[int, ...]
+
+
+def branches(search: Search) -> list[Branch]:
+    """Per ancestor the queues above their quota, and whether the claimant has the advantage over them."""
+    book, queue, quotas = search.book, search.queue, search.snapshot.quotas
+    advantage = all(not book.borrows(pair, queue, amount) for pair, amount in search.asked)
+    rest = {pair: max(0, amount - book.local_available(pair, queue)) for pair, amount in search.asked}
+    found: list[Branch] = []
+    below, decided = queue, queue
+    for ancestor in quotas.path[queue][1:]:
+        reached = tuple(_exceeding(book, quotas, ancestor, below, search.contested))
+        found.append(Branch(ancestor, advantage, decided, reached))
+        fits = all(
+            book.used[pair][ancestor] + amount <= quotas.subtree[pair][ancestor] for pair, amount in rest.items()
+        )
+        rest = {pair: max(0, amount - book.local_available(pair, ancestor)) for pair, amount in rest.items()}
+        if fits and not advantage:
+            advantage, decided = True, ancestor
+        below = ancestor
+    return found
+
+
+def _exceeding(book: Book, quotas: Quotas, cohort: int, skipped: int, contested: list[int]) -> Iterator[int]:
+    """Queues above their quota below this cohort, in parts of the tree that are above theirs."""
+    tables = [(book.used[pair], quotas.subtree[pair]) for pair in contested]
+    for child in quotas.children[cohort]:
+        if child == skipped:
+            continue
+        for used, subtree in tables:
+            if used[child] > subtree[child]:
+                break
+        else:
+            continue
+        if quotas.children[child]:
+            yield from _exceeding(book, quotas, child, skipped, contested)
+        else:
+            yield child
+
+
+class Reach:
+    """Which queues of other branches can be reached, and through which cohorts."""
+
+    def __init__(self, search: Search) -> None:
+        self.quotas = search.snapshot.quotas
+        self.branch: dict[int, Branch] = {}
+        self._nodes: dict[int, tuple[int, ...]] = {}
+        self.branches = branches(search)
+        for branch in self.branches:
+            self.branch.update(dict.fromkeys(branch.queues, branch))
+
+    @property
+    def kind(self) -> Int8s:
+        """By queue how those in it are reached; nothing where they are not."""
+        found = np.zeros(self.quotas.size, np.int8)
+        for branch in self.branches:
+            found[list(branch.queues)] = HIERARCHY if branch.advantage else PRIORITY
+        return found
+
+    def queues(self, *, advantage: bool) -> list[int]:
+        """Those over which the claimant has the advantage, or has not."""
+        return [queue for branch in self.branches if branch.advantage == advantage for queue in branch.queues]
+
+    def nodes(self, queue: int) -> tuple[int, ...]:
+        """The queue and the cohorts between it and the ancestor it shares with the claimant."""
+        found = self._nodes.get(queue)
+        if found is None:
+            path = self.quotas.path[queue]
+            found = self._nodes[queue] = tuple(path[: path.index(self.branch[queue].ancestor)])
+        return found
+
+
+MOST_IN_LINE = 64
+"""Of each queue so many are looked at along its line; where these do not do, all candidates are sorted."""
+
+
+class Candidate(NamedTuple):
+    """One whom an attempt comes to; `usable` says whether it may be taken while the claimant borrows, of those over
+    whom that has no advantage.
+    """
+
+    row: int
+    queue: int
+    usable: bool | None
+    own: bool
+
+
+class Stretch(NamedTuple):
+    """Some candidates in their order, all of one list; `usable` says who may be taken while the claimant borrows."""
+
+    positions: Rows
+    rows: list[int]
+    queues: list[int]
+    usable: list[bool] | None
+    own: bool
+
+
+class Walk:
+    """Those the claimant has the advantage over, then other queues', then its own; and before all what is leaving.
+
+    Further attempts walk the same way again, so that a stretch is sorted once.
+    """
+
+    def __init__(self, search: Search, hierarchy: Rows, priority: Rows, own: Rows) -> None:
+        self._known: list[Stretch] = []
+        self._more = _stretches(search, (hierarchy, priority, own))
+
+    def __iter__(self) -> Iterator[Stretch]:
+        at = 0
+        while True:
+            if at == len(self._known):
+                found = next(self._more, None)
+                if found is None:
+                    return
+                self._known.append(found)
+            yield self._known[at]
+            at += 1
+
+    def candidates(self, _done: Set[int], _borrowing: bool) -> Iterator[Candidate]:
+        """Everybody, whoever of them an attempt passes by."""
+        for positions, rows, queues, usable, own in self:
+            which = [None] * len(positions) if usable is None else usable
+            for row, queue, use in zip(rows, queues, which, strict=True):
+                yield Candidate(row, queue, use, own)
+
+
+def _stretches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[Stretch]:
+    snapshot = search.snapshot
+    for leaving in (True, False):
+        if leaving and not snapshot.leaving_rows:
+            continue
+        for number, positions in enumerate(lists):
+            if not len(positions):
+                continue
+            for part in in_order(snapshot, positions[snapshot.leaving[positions] == leaving]):
+                usable = _usable(search, part) if number == 1 else None
+                rows, queues = snapshot.rows[part].tolist(), snapshot.queue[part].tolist()
+                yield Stretch(part, rows, queues, usable, number == 2)
+
+
+def _usable(search: Search, positions: Rows) -> list[bool]:
+    """Who of those without advantage may be taken even if the claimant's queue ends above its quota."""
+    settings = search.claimant.settings
+    if not settings.borrow:
+        return [False] * len(positions)
+    snapshot = search.snapshot
+    priorities = snapshot.state.work.priority[snapshot.rows[positions]]
+    usable = priorities < search.claimant.priority
+    if settings.threshold is not None:
+        usable &= priorities <= settings.threshold
+    found: list[bool] = usable.tolist()
+    return found
+
+
+class LineWalk:
+    """The same walk along the lines in which candidates are kept, nobody sorted or even looked at who is not reached.
+
+    It ends where the first ones of some line do not tell how it goes on, and is cut then.
+    """
+
+    def __init__(self, search: Search, hierarchy: Sequence[int], priority: Sequence[int]) -> None:
+        self.search = search
+        self._cut = False
+        settings, running = search.claimant.settings, search.snapshot.running
+        self._hosts, self._gone, self._zeros = running.hosts, search.snapshot.gone, running.zeros
+        self._contested = frozenset(search.contested)
+        self._leave = {running.queue(row) for row in search.snapshot.leaving_rows}
+        """The queues of which some are leaving."""
+        self._sides = (LEAVES, STAYS) if self._leave else (STAYS,)
+        self.hierarchy = self._anybody(hierarchy)
+        self.priority = self._anybody(priority)
+        self._own = () if settings.within == NEVER else (search.queue,)
+
+    def candidates(self, done: Set[int], borrowing: bool) -> Iterator[Candidate]:
+        """Those whom an attempt may take. It adds the queues to `done` that it takes nobody of any more, as usage only
+        falls while it lasts; the rest of their lines is passed by.
+        """
+        borrow = self.search.claimant.settings.borrow
+        priority = () if borrowing and not borrow else self.priority  # without that none of them is usable
+        for side in self._sides:
+            for number, queues in enumerate((self.hierarchy, priority, self._own)):
+                for held in self._in_turn(queues, side, done):
+                    yield Candidate(held.row, held.queue, self._usable(held) if number == 1 else None, number == 2)
+                if self._cut:
+                    return
+
+    def is_cut(self) -> bool:
+        """Whether somebody came to an end that is not the last of the candidates."""
+        return self._cut
+
+    def _anybody(self, queues: Sequence[int]) -> Sequence[int]:
+        """These queues, if there are candidates in them."""
+        if self.search.claimant.settings.reclaim != NEVER:
+            for queue, side in product(queues, self._sides):
+                if next(self._along(queue, side), None) is not None:
+                    return queues
+        return ()
+
+    def _in_turn(self, queues: Sequence[int], side: Turn, done: Set[int]) -> Iterator[Holding]:
+        """The candidates of several lines in one order."""
+        lines: list[tuple[Entry, Iterator[Entry]]] = []
+        for queue in queues:
+            if queue not in done and (side is STAYS or queue in self._leave):
+                line = self._along(queue, side)
+                first = next(line, None)
+                if first is not None:
+                    lines.append((first, line))
+        heapify(lines)  # every turn ends in another name, so that lines are never compared
+        while lines and not self._cut:
+            (_, held), line = lines[0]
+            if held.queue not in done:
+                yield held
+            following = None if held.queue in done else next(line, None)
+            if following is None:
+                heappop(lines)
+            else:
+                heapreplace(lines, (following, line))
+
+    def _along(self, queue: int, side: Turn) -> Iterator[Entry]:
+        """The candidates of one queue: who holds something contested, and whom the claimant's policy lets it take."""
+        claimant, work = self.search.claimant, self.search.snapshot.state.work
+        policy = claimant.settings.within if queue == claimant.queue else claimant.settings.reclaim
+        line = self._hosts.line(queue)
+        begin, end = 0, len(line)
+        if queue in self._leave:
+            middle = bisect_left(line, STAYS, key=_turn)
+            begin, end = (0, middle) if side is LEAVES else (middle, end)
+        for at in range(begin, min(end, begin + MOST_IN_LINE)):
+            held = line[at][1]
+            if policy != ANY and held.priority >= claimant.priority:
+                if held.priority > claimant.priority or policy == LOWER:
+                    return  # and so are all after it
+                if work.submitted[held.row] <= claimant.submitted:
+                    continue
+            if held.row not in self._gone and self._touches(held):
+                yield line[at]
+        self._cut |= end - begin > MOST_IN_LINE
+
+    def _touches(self, held: Holding) -> bool:
+        """Whether it holds any of what is contested; an amount of nothing counts too."""
+        for pair, _ in held.amounts:
+            if pair in self._contested:
+                return True
+        return bool(self._zeros) and not self._contested.isdisjoint(self._zeros.get(held.row, ()))
+
+    def _usable(self, held: Holding) -> bool:
+        """Whether one without advantage may be taken even if the claimant's queue ends above its quota."""
+        claimant, settings = self.search.claimant, self.search.claimant.settings
+        if not settings.borrow or held.priority >= claimant.priority:
+            return False
+        return settings.threshold is None or held.priority <= settings.threshold
+
+
+LEAVES: Turn = (False, -(1 << 62), 0, "", "")
+STAYS: Turn = (True, -(1 << 62), 0, "", "")
+"""Before all turns of those that are leaving, and of those that stay."""
+
+
+def _turn(entry: Entry) -> Turn:
+    return entry[0]
+
+
+MOST = 1 << 62
+REASONS = (RECLAIM, BORROW, OWN)
+ONE_BY_ONE = 64
+"""After so many were spared by looking for the next one in C, the others are gone through one by one."""
+
+
+def is_plain(search: Search) -> bool:
+    """Whether a whole attempt can be made of sums; never where somebody reads along."""
+    return search.notes is None and sums_are_enough(search)
+
+
+def sums_are_enough(search: Search) -> bool:
+    """Whether what the claimant can take is what the root has left; never where nodes count, or usage overlaps."""
+    if search.room is not None or search.book.moments is not None:
+        return False
+    quotas = search.snapshot.quotas
+    path = quotas.path[search.queue]
+    return all(
+        _sums_up(quotas, pair, path[-1]) and all(quotas.borrowing[pair][node] is None for node in path)
+        for pair in search.pairs
+    )
+
+
+def _sums_up(quotas: Quotas, pair: int, root: int) -> bool:
+    """No queue of the tree keeps anything of this to itself, and it is counted in one column within 64 bits."""
+    key = f"sums up {pair} {root}"
+    found = quotas.kept.get(key)
+    if found is None:
+        tree = [node for node in range(quotas.size) if quotas.root[node] == root]
+        found = quotas.kept[key] = (
+            all(quotas.lending[pair][node] is None for node in tree)
+            and all(factor == 1 for _, factor in quotas.columns[pair])
+            and sum(quotas.subtree[pair][node] for node in tree) < MOST
+        )
+    return bool(found)
+
+
+def spared_by_sums(search: Search, taken: Found) -> Found:
+    """Who is left after putting back, latest but the last first, whoever is not needed; borrowing is allowed."""
+    quotas, used = search.snapshot.quotas, search.book.used
+    root = quotas.root[search.queue]
+    slack = {pair: quotas.subtree[pair][root] - used[pair][root] - amount for pair, amount in search.asked if amount}
+    kept = [taken[-1]]
+    for victim in reversed(taken[:-1]):
+        for pair, amount in victim.amounts:
+            if pair in slack and amount > slack[pair]:
+                kept.append(victim)
+                break
+        else:
+            for pair, amount in victim.amounts:
+                if pair in slack:
+                    slack[pair] -= amount
+    return kept[::-1]
+
+
+def attempt_by_sums(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found:
+    """As the general attempt; the book of the search stays as it is."""
+    sums = _Sums(search, reach, borrowing)
+    for stretch in walk:
+        if sums.enough_after(stretch):
+            return sums.victims()
+    return []
+
+
+def _cohorts_above(reach: Reach) -> list[Rows]:
+    """By depth in the tree, for each queue within reach the cohort there that it is in; -1 for none.
+
+    Only cohorts below the common ancestor. Each is in one table, whether a queue is just below it or further down.
+    """
+    quotas = reach.quotas
+    tables: list[Rows] = []
+    for branch in reach.branches:
+        if quotas.height[branch.ancestor] < 2 or not branch.queues:
+            continue
+        queues: Rows = np.array(branch.queues, np.intp)
+        for level, cohorts in enumerate(_below(quotas, branch.ancestor)):
+            if level == len(tables):
+                tables.append(np.full(quotas.size, -1, np.intp))
+            tables[level][queues] = cohorts[queues]
+    return tables
+
+
+def _below(quotas: Quotas, ancestor: int) -> list[Rows]:
+    """By depth below the ancestor, so that a cohort is in one table only: for every queue the cohort it is in."""
+    key = f"below {ancestor}"
+    known = quotas.kept.get(key)
+    found: list[Rows] = known if isinstance(known, list) else []
+    if not found:
+        found = [np.full(quotas.size, -1, np.intp) for _ in range(quotas.height[ancestor] - 1)]
+        for queue, path in enumerate(quotas.path):
+            if ancestor in path and not quotas.is_cohort(queue):
+                for level, cohort in enumerate(path[path.index(ancestor) - 1 : 0 : -1]):
+                    found[level][queue] = cohort
+        quotas.kept[key] = found
+    return found
+
+
+@dataclass(slots=True)
+class _Pile:
+    """Victims so far, in the order of taking."""
+
+    positions: list[Rows] = field(default_factory=list)
+    reasons: list[Int8s] = field(default_factory=list)
+    given: list[Int64s] = field(default_factory=list)
+
+
+class _Sums:
+    """Usage by node and what the claimant still lacks, as columns; `slack` is below zero where it lacks something."""
+
+    def __init__(self, search: Search, reach: Reach, borrowing: bool) -> None:
+        self.search = search
+        self.reach = reach
+        self.borrowing = borrowing
+        quotas, book = search.snapshot.quotas, search.book
+        pairs, queue = search.pairs, search.queue
+        self.used: Int64s = np.array([book.used[pair] for pair in pairs], np.int64)
+        self.quota: Int64s = np.array([quotas.subtree[pair] for pair in pairs], np.int64)
+        asked: Int64s = np.array([amount for _, amount in search.asked], np.int64)
+        root = quotas.root[queue]
+        self.slack: Int64s = self.quota[:, root] - self.used[:, root] - asked
+        self.slack[asked == 0] = MOST  # of nothing there is always enough, even where too much is taken
+        self.own_slack: Int64s = self.quota[:, queue] - self.used[:, queue] - asked
+        self.contested = [pairs.index(pair) for pair in search.contested]
+        self.done: Bools = np.zeros(quotas.size, np.bool_)
+        self.above = _cohorts_above(reach)
+        self.pile = _Pile()
+
+    def enough_after(self, stretch: Stretch) -> bool:
+        """Take from this stretch what may be taken; whether the claimant fits at some point, where it stops."""
+        snapshot = self.search.snapshot
+        positions = stretch.positions
+        held: Int64s = np.stack([snapshot.usage(pair, snapshot.rows[positions]) for pair in self.search.pairs])
+        reason: Int8s = np.full(len(positions), REASONS.index(OWN if stretch.own else RECLAIM), np.int8)
+        if stretch.usable is not None:
+            usable = np.array(stretch.usable, np.bool_)
+            reason[usable] = REASONS.index(BORROW)
+            if self.borrowing:
+                positions, held, reason = positions[usable], held[:, usable], reason[usable]
+        while len(positions):
+            stop, enough = self._up_to(positions, held, reason, own=stretch.own)
+            if enough:
+                return True
+            rest = np.arange(len(positions)) >= stop
+            if not stretch.own:
+                rest &= ~self.done[snapshot.queue[positions]]
+            positions, held, reason = positions[rest], held[:, rest], reason[rest]
+        return False
+
+    def _up_to(self, positions: Rows, held: Int64s, reason: Int8s, *, own: bool) -> tuple[int, bool]:
+        """Take until the claimant fits, or a cohort is back within its quota, or the end; where that was."""
+        queues = self.search.snapshot.queue[positions]
+        if own:
+            taken, stop = np.ones(len(positions), np.bool_), len(positions)
+        else:
+            taken = self._exceeds(queues, held)
+            stop = self._first_back(queues, held, taken)
+        lacks = self.slack[:, None] + np.cumsum(held * taken, axis=1)
+        fits = taken & (lacks >= 0).all(axis=0)
+        if not self.borrowing:
+            own_lacks = self.own_slack[:, None] + (np.cumsum(held, axis=1) if own else 0)
+            fits &= (own_lacks >= 0).all(axis=0)
+        hits = np.flatnonzero(fits[:stop])
+        end = int(hits[0]) + 1 if len(hits) else stop
+        self._take(positions[:end][taken[:end]], held[:, :end][:, taken[:end]], reason[:end][taken[:end]], own=own)
+        if not own and end < len(positions) and not len(hits):
+            self._note_back()
+        return end, bool(len(hits))
+
+    def _exceeds(self, nodes: Rows, held: Int64s) -> Bools:
+        """Whether each one's node is above its quota when all before it under the same node are gone."""
+        if not len(nodes):
+            return np.zeros(0, np.bool_)
+        turn = np.argsort(nodes, kind="stable")
+        sorted_nodes = nodes[turn]
+        new = np.concatenate(([True], sorted_nodes[1:] != sorted_nodes[:-1]))
+        begins, group = np.flatnonzero(new), np.cumsum(new) - 1
+        above = np.zeros(len(nodes), np.bool_)
+        for number in self.contested:
+            amount = held[number][turn]
+            before = np.cumsum(amount) - amount
+            before -= before[begins][group]
+            above |= self.used[number, sorted_nodes] - before > self.quota[number, sorted_nodes]
+        found = np.empty(len(nodes), np.bool_)
+        found[turn] = above
+        return found
+
+    def _first_back(self, queues: Rows, held: Int64s, taken: Bools) -> int:
+        """The place of the first one taken whose cohort would be back within its quota by then."""
+        stop = len(queues)
+        at: Rows = np.flatnonzero(taken)
+        for above in self.above:
+            cohorts = above[queues[at]]
+            here = cohorts >= 0
+            exceeds = self._exceeds(cohorts[here], held[:, at[here]])
+            back = at[here][~exceeds]
+            if len(back):
+                stop = min(stop, int(back[0]))
+        return stop
+
+    def _note_back(self) -> None:
+        """Queues below a cohort that is back within its quota are out."""
+        within: Bools = np.all(self.used[self.contested] <= self.quota[self.contested], axis=0)
+        for above in self.above:
+            self.done |= (above >= 0) & within[above]
+
+    def _take(self, positions: Rows, held: Int64s, reason: Int8s, *, own: bool) -> None:
+        self.slack = self.slack + held.sum(axis=1)
+        if own:
+            self.own_slack = self.own_slack + held.sum(axis=1)
+        else:
+            queues = self.search.snapshot.queue[positions]
+            for used, amount in zip(self.used, held, strict=True):
+                np.subtract.at(used, queues, amount)
+                for above in self.above:
+                    cohorts = above[queues]
+                    np.subtract.at(used, cohorts[cohorts >= 0], amount[cohorts >= 0])
+        self.pile.positions.append(positions)
+        self.pile.reasons.append(reason)
+        self.pile.given.append(held)
+
+    def victims(self) -> Found:
+        """Who is left after putting back, latest but the last first, whoever is not needed."""
+        snapshot, pairs = self.search.snapshot, self.search.pairs
+        positions, reasons = np.concatenate(self.pile.positions), np.concatenate(self.pile.reasons)
+        given = np.concatenate(self.pile.given, axis=1)
+        kept = self._kept(given, reasons == REASONS.index(OWN))
+        rows, queues = snapshot.rows[positions[kept]].tolist(), snapshot.queue[positions[kept]].tolist()
+        known: dict[tuple[int, ...], Asked] = {}
+        found: Found = []
+        for row, queue, code, *held in zip(rows, queues, reasons[kept].tolist(), *given[:, kept].tolist(), strict=True):
+            amounts = known.get(key := tuple(held))
+            if amounts is None:
+                amounts = known[key] = tuple(pair for pair in zip(pairs, held, strict=True) if pair[1])
+            found.append(Taken(row, queue, REASONS[code], amounts))
+        return found
+
+    def _kept(self, given: Int64s, own: Bools) -> Bools:
+        kept = np.ones(given.shape[1], np.bool_)
+        slack, own_slack = self.slack.copy(), self.own_slack.copy()
+        end = given.shape[1] - 1
+        spared = 0
+        while end > 0:
+            begin = 0 if spared < ONE_BY_ONE else max(0, end - ONE_BY_ONE)
+            part = given[:, begin:end]
+            free = (part <= slack[:, None]).all(axis=0)
+            if not self.borrowing:
+                free &= ~own[begin:end] | (part <= own_slack[:, None]).all(axis=0)
+            hits = np.flatnonzero(free)
+            if not len(hits):
+                end = begin
+                continue
+            end = begin + int(hits[-1])
+            kept[end] = False
+            spared += 1
+            slack -= given[:, end]
+            if own[end]:
+                own_slack -= given[:, end]
+        return kept
 
 
 def find(search: Search) -> Outcome:
     """The victims, or nobody; the first attempt that makes room wins."""
-    by_sums = plain.is_plain(search)
+    by_sums = is_plain(search)
     if search.snapshot.followed and search.notes is None and not by_sums:
         found = _along_lines(search)
         if found is not None:
@@ -28,7 +574,7 @@ def find(search: Search) -> Outcome:
     kind = reach.kind[search.snapshot.queue[pool.others]]
     hierarchy, priority = pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY]
     walk = Walk(search, hierarchy, priority, pool.own)
-    attempt = plain.attempt if by_sums else _attempt
+    attempt = attempt_by_sums if by_sums else _attempt
     noted = {} if search.notes is None else dict(search.notes.found)
     attempts = _attempts(search, bool(len(hierarchy)), bool(len(priority)))
     for borrowing in attempts:

@@ -6,21 +6,20 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cede.doctrines.kueue import answers
-from cede.doctrines.kueue.book import Book
-from cede.doctrines.kueue.ceiling import Ceiling, Reachable
-from cede.doctrines.kueue.check import HOLDING
+from cede.doctrines.kueue import wording
+from cede.doctrines.kueue.audit import HOLDING
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
-from cede.doctrines.kueue.hosts import Claims
 from cede.doctrines.kueue.kinds import FIRST, Group, Kind, Place
 from cede.doctrines.kueue.limits import over_limit
 from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, followed, memory_of
-from cede.doctrines.kueue.nominate import Entry, nominate
-from cede.doctrines.kueue.nominations import Nominations
+from cede.doctrines.kueue.node_bounds import Claims
+from cede.doctrines.kueue.nominate import Entry, Nominations, nominate
+from cede.doctrines.kueue.pass_order import in_turn
+from cede.doctrines.kueue.quota_bounds import Ceiling, Reachable
 from cede.doctrines.kueue.settings import ANY
 from cede.doctrines.kueue.snapshot import HOLDS, Claimant, Snapshot, snapshot_of
-from cede.doctrines.kueue.turns import in_turn
-from cede.doctrines.kueue.waiting import Waiting
+from cede.doctrines.kueue.usage import Book
+from cede.doctrines.kueue.waiting_line import Waiting
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import about
 from cede.model.plan import Decision
@@ -152,7 +151,7 @@ class _Plan:
                 row = place[-1]
                 kind = self.waiting.kind[row]
                 if kind not in answered:
-                    answered[kind] = answers.behind(self.snapshot, self.nominations.claimant(row), head, outcome)
+                    answered[kind] = wording.behind(self.snapshot, self.nominations.claimant(row), head, outcome)
                 yield about(answered[kind], self.snapshot.state.work_names[row])
 
     def decided(self, claimant: Claimant, outcome: str, number: int) -> None:
@@ -235,7 +234,7 @@ class _Plan:
     def _standing_still(self) -> Iterator[Decision]:
         for entry in self._still:
             self.keepers.append(entry)
-            yield answers.no_victims(self.snapshot, entry)
+            yield wording.no_victims(self.snapshot, entry)
         self._still.clear()
 
     def _may_have_a_way(self, place: Place) -> bool:
@@ -389,25 +388,25 @@ class _Pass:
             if entry.mode == FIT:
                 return DEFER, self._deferred(entry)
         if entry.mode == NO_FIT:
-            return PARK, answers.no_fit(snapshot, entry)
+            return PARK, wording.no_fit(snapshot, entry)
         if entry.without_way:
-            decision = answers.no_victims(snapshot, entry)
+            decision = wording.no_victims(snapshot, entry)
             self._keep(entry)
             return PARK, decision
         nodes = self._room(entry)
         if nodes is None:
-            return SKIP, (answers.stuck if entry.assignment.stuck else answers.lost)(snapshot, entry)
+            return SKIP, (wording.stuck if entry.assignment.stuck else wording.lost)(snapshot, entry)
         claimant = entry.claimant
         over = over_limit(snapshot, entry, nodes)
         if over is not None:
-            return PARK, answers.limited(snapshot, entry, over)
+            return PARK, wording.limited(snapshot, entry, over)
         if entry.mode == FIT and self.now is not None and not self.now.fits(claimant.queue, entry.assignment.asked):
-            return DEFER, answers.deferred(snapshot, entry, nodes)
+            return DEFER, wording.deferred(snapshot, entry, nodes)
         if entry.mode == FIT:
-            return START, answers.started(snapshot, entry, nodes)
+            return START, wording.started(snapshot, entry, nodes)
         if snapshot.leaving_rows.issuperset(entry.rows):
-            return AWAIT, answers.awaiting(snapshot, entry, nodes)
-        return PREEMPT, answers.preempting(snapshot, entry, nodes)
+            return AWAIT, wording.awaiting(snapshot, entry, nodes)
+        return PREEMPT, wording.preempting(snapshot, entry, nodes)
 
     def _without_earlier_victims(self, entry: Entry) -> Entry:
         """Assignment and victims anew with the victims of earlier heads gone, in the flavors nominated before."""
@@ -416,7 +415,7 @@ class _Pass:
     def _deferred(self, entry: Entry) -> Decision:
         """It will fit when the victims of others have left: its usage counts from now on."""
         nodes = [] if entry.assignment.room is None else entry.assignment.room.place()
-        return answers.deferred(self.snapshot, entry, nodes or [])
+        return wording.deferred(self.snapshot, entry, nodes or [])
 
     def _room(self, entry: Entry) -> list[int] | None:
         """Where it goes with all victims so far and its own gone; None if it does not fit any more."""

@@ -1,20 +1,64 @@
-"""Kueue put together."""
+"""A cluster file to start from under Kueue: one cohort, in which every queue reclaims its quota."""
 
 from __future__ import annotations
 
-from cede.doctrines.kueue.check import HOLDING, Audit
+from typing import Any
+
+from cede.doctrines.kueue.audit import HOLDING, Audit
 from cede.doctrines.kueue.decide import decide
-from cede.doctrines.kueue.dialect import DIALECT
+from cede.doctrines.kueue.dominant_share import Shares
 from cede.doctrines.kueue.lint import lint
 from cede.doctrines.kueue.memory import copied
 from cede.doctrines.kueue.question import question
+from cede.doctrines.kueue.quota import quotas_of
 from cede.doctrines.kueue.rules import AWAITS, RULES
-from cede.doctrines.kueue.settings import EDITION
-from cede.doctrines.kueue.shares import shares
-from cede.doctrines.kueue.starter import starter
+from cede.doctrines.kueue.settings import DIALECT, EDITION
+from cede.doctrines.kueue.usage import Book, book_of
 from cede.doctrines.parts.doctrine import Doctrine, Traits
+from cede.doctrines.parts.starting_file import Outline, Starter
 from cede.model.plan import REQUEUED
+from cede.model.quantities import format_quantity
 from cede.state.state import State
+
+SETTINGS = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+
+
+def starter(outline: Outline, _edition: str) -> Starter:
+    """Quotas share the nodes evenly; what a queue does not use the others borrow, and it may have it back."""
+    return Starter(
+        [{"name": name, "guaranteed": outline.guarantee(name), "settings": dict(SETTINGS)} for name in outline.queues]
+    )
+
+
+def shares(state: State, _edition: str) -> dict[str, dict[str, Any]]:
+    """Queues and cohorts by name: dominant share and resource, whether they borrow, available, potential, usage."""
+    quotas = quotas_of(state)
+    book = book_of(state, quotas)
+    found = Shares(book)
+    queues = {
+        quotas.names[row]: _of(book, found, row) for row in sorted(range(quotas.size), key=quotas.names.__getitem__)
+    }
+    return {"queues": queues, "apps": {}, "workloads": {}}
+
+
+def _of(book: Book, shares: Shares, row: int) -> dict[str, Any]:
+    quotas = book.quotas
+    share = shares.share(row)
+    pairs = quotas.declared[row]
+
+    def amounts(numbers: list[int]) -> dict[str, int | str]:
+        named = zip(pairs, numbers, strict=True)
+        return {f"{quotas.name(pair)}": format_quantity(number * quotas.nano[pair]) for pair, number in named}
+
+    return {
+        "dominant_share": 1e9 if share[0] else shares.per_mille(row, share),
+        "dominant_resource": shares.dominant(row),
+        "borrowing": shares.borrowing(row),
+        "quota": amounts([quotas.subtree[pair][row] for pair in pairs]),
+        "usage": amounts([book.used[pair][row] for pair in pairs]),
+        "available": amounts([book.available(pair, row) for pair in pairs]),
+        "potential": amounts([quotas.potential[pair][row] for pair in pairs]),
+    }
 
 
 def fate(_state: State, _edition: str, _row: int) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cede.doctrines.kueue.book import Book, asked_of
+from cede.doctrines.kueue.node_room import Room
 from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
 from cede.doctrines.kueue.quota import Asked, Group, Quotas, rounded_up
-from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import OWN, Found, Outcome
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.doctrines.kueue.usage import Book, asked_of
 from cede.doctrines.parts.claim import Claim
 from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet

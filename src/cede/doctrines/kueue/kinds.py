@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Any, NamedTuple
 
-from cede.doctrines.kueue.hosts import Bounds, Claims, Members
+from cede.doctrines.kueue.node_bounds import Bounds, Claims, Members
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
 from cede.doctrines.parts.claim import Claim

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cede.doctrines.kueue.notices import INTERACTIVE, preemptive
 from cede.doctrines.kueue.quota import DEFAULT, Quotas, quotas_of
 from cede.doctrines.kueue.settings import NEVER, mode_of
+from cede.doctrines.kueue.wording import INTERACTIVE, preemptive
 from cede.model.lint import Finding
 from cede.model.resources import split_flavor
 from cede.state.columns import GONE, NONE

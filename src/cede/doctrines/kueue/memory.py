@@ -10,8 +10,8 @@ from typing import Any
 from cede.doctrines.kueue.flavors import Tried
 from cede.doctrines.kueue.nominate import Entry
 from cede.doctrines.kueue.quota import quotas_of
-from cede.doctrines.kueue.running import Running
-from cede.doctrines.kueue.waiting import Waiting
+from cede.doctrines.kueue.running_usage import Running
+from cede.doctrines.kueue.waiting_line import Waiting
 from cede.doctrines.parts.doctrine import Cycle
 from cede.state.columns import RUNNING
 from cede.state.state import State

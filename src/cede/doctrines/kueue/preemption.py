@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cede.doctrines.kueue import classical, fair
+from cede.doctrines.kueue import classical, fair_sharing
 from cede.doctrines.kueue.candidates import explain_pool
+from cede.doctrines.kueue.node_room import Room
 from cede.doctrines.kueue.quota import Asked
-from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.search import NOBODY, Notes, Outcome, Search
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
@@ -26,7 +26,7 @@ def find_victims(
         return NOBODY
     search = Search(snapshot, claimant, asked, contested, room, notes)
     explain_pool(search)
-    return fair.find(search) if snapshot.mode.fair else classical.find(search)
+    return fair_sharing.find(search) if snapshot.mode.fair else classical.find(search)
 
 
 def may_borrow_and_preempt(snapshot: Snapshot, claimant: Claimant) -> bool:

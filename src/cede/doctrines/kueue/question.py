@@ -11,22 +11,24 @@ hang beside the path, leave enough of the quota there. That is linear but for `o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cede.doctrines.kueue.candidates import pool_of
-from cede.doctrines.kueue.quota import DEFAULT, Table
-from cede.doctrines.kueue.reach import HIERARCHY, PRIORITY, Reach
-from cede.doctrines.kueue.search import Search
-from cede.doctrines.kueue.snapshot import Snapshot, claimant_of, snapshot_of
-from cede.doctrines.kueue.walk import Walk
+from cede.doctrines.kueue.classical import HIERARCHY, PRIORITY, Reach, Walk
+from cede.doctrines.kueue.node_room import Room
+from cede.doctrines.kueue.preemption import find_victims
+from cede.doctrines.kueue.quota import DEFAULT, Asked, Table
+from cede.doctrines.kueue.search import Outcome, Search
+from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of, snapshot_of
 from cede.doctrines.parts.claim import claim_of
 from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Floats, Linear, Over, Question
-from cede.doctrines.parts.selection import total_cost
+from cede.doctrines.parts.selection import best_of, total_cost
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.state.admission import admitted_parts, asks_of
@@ -173,3 +175,46 @@ class _QuotaOf:
 
     def _adds(self, freed: Floats, queue: int) -> Floats:
         return np.where(self.queue == queue, -freed, 0.0)
+
+
+def selected(
+    snapshot: Snapshot, claimant: Claimant, asked: Asked, contested: list[int], room: Room | None, own: Outcome
+) -> Outcome:
+    """What a search found, or would find among those of a cheaper set alone."""
+    if not snapshot.cycle.optimal or not own.victims:
+        return own
+
+    def again(only: Bools) -> Outcome | None:
+        afresh = None if room is None else room.afresh()
+        found = find_victims(with_only(snapshot, only[snapshot.rows]), claimant, asked, contested, afresh)
+        return None if not found.victims or (found.breach and not own.breach) else found
+
+    search = Search(snapshot, claimant, asked, contested, room)
+    return best_of(snapshot.cycle, own, _rows, lambda: about(search, own), again)
+
+
+def about(search: Search, own: Outcome) -> Question:
+    """Which of those whom it may take, each by itself, go, so that it finds room and has its quota."""
+    rows, _ = candidates_of(search, np.array(_rows(own), np.intp))
+    return Question(
+        claim=claim_of(search.snapshot.state, search.claimant.row) if search.room is None else search.room.claim,
+        rows=rows,
+        objective="cost",
+        weights=np.zeros(len(rows)),
+        conditions=tuple(quota_conditions(search, rows)),
+        places=search.room is not None,
+    )
+
+
+def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
+    """The same usage with only these of those who hold room to choose from."""
+    return replace(
+        snapshot,
+        pools={},
+        followed=False,
+        _holders=snapshot.holders.only(stay),
+    )
+
+
+def _rows(found: Outcome) -> list[int]:
+    return [victim.row for victim in found.victims]

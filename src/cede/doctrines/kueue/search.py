@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cede.doctrines.kueue.book import Book
+from cede.doctrines.kueue.node_room import Room
 from cede.doctrines.kueue.quota import Asked
-from cede.doctrines.kueue.room import Room
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
+from cede.doctrines.kueue.usage import Book
 from cede.model.rules import Rule
 
 OWN = "InClusterQueue"

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.kueue.book import Book
-from cede.doctrines.kueue.drs import Doubts, Shares
+from cede.doctrines.kueue.dominant_share import Doubts, Shares
 from cede.doctrines.kueue.holdings import Holdings
-from cede.doctrines.kueue.hosts import Place, Places
+from cede.doctrines.kueue.node_bounds import Place, Places
+from cede.doctrines.kueue.node_room import Room
 from cede.doctrines.kueue.quota import Asked, Quotas, quotas_of
-from cede.doctrines.kueue.room import Room
-from cede.doctrines.kueue.running import Holders, Running, holders_of
+from cede.doctrines.kueue.running_usage import Holders, Running, holders_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
+from cede.doctrines.kueue.usage import Book
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.orders import Rows, tie_break

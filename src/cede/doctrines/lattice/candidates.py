@@ -23,7 +23,7 @@ REASONS = {rules.PRIORITY: "priority", rules.RECLAIM: "reclaim", rules.CLAIMED: 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Reachable:
     """Who was looked at; `lent` marks those who borrow a node of the claimant's vCluster, `claim` a sensitive claim."""
 
     all: Candidates
@@ -41,7 +41,7 @@ class Found:
         return np.zeros(len(rows), np.bool_) if self.claim else ~self.lent[rows]
 
 
-def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str, ...] = ()) -> Found:
+def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str, ...] = ()) -> Reachable:
     """Everybody who holds room in the claimant's partition; the first rule that protects one is its verdict.
 
     `homes` are vClusters that took their nodes back from the claimant.
@@ -57,7 +57,7 @@ def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str,
         (rules.SENSITIVE, is_sensitive(state)),
     )
     if claims_nodes(state, claim.row):
-        return Found(found, lent, True)
+        return Reachable(found, lent, True)
     found.protect(
         (rules.NEAR_END, near_end(state, settings)),
         (rules.NOT_LOWER, ~lent & (class_ >= work.priority[claim.row])),
@@ -69,7 +69,7 @@ def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str,
         found.protect((rules.AT_HOME, standing_at_home(state, work.queue, serving)))
     if homes:
         found.protect((rules.SENT_HOME, ~lent & on_nodes_of(state, homes)))
-    return Found(found, lent, False)
+    return Reachable(found, lent, False)
 
 
 def near_end(state: State, settings: Settings) -> Bools:

@@ -1,4 +1,4 @@
-"""Edition `core`: the victims that the library computes, the order and the placement of its schedulers."""
+"""Where the library's victims break what the policy promises."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ import numpy as np
 
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
-from cede.doctrines.lattice.answers import waiting
-from cede.doctrines.lattice.candidates import Found
-from cede.doctrines.lattice.core_cost import Ranked, core_costs, ranked_of
-from cede.doctrines.lattice.core_places import largest_kind, one_kind, placed, spelled_out
-from cede.doctrines.lattice.core_promises import broken_promises
-from cede.doctrines.lattice.core_turns import Acting, CoreTurns, Everybody
-from cede.doctrines.lattice.facts import facts_about, in_minutes
-from cede.doctrines.lattice.lines import lines_of
+from cede.doctrines.lattice.candidates import Reachable, near_end
+from cede.doctrines.lattice.core_library import (
+    Ranked,
+    core_costs,
+    largest_kind,
+    one_kind,
+    placed,
+    ranked_of,
+    spelled_out,
+)
+from cede.doctrines.lattice.core_order import Acting, CoreTurns, Everybody
+from cede.doctrines.lattice.cycle_order import Sleep
+from cede.doctrines.lattice.lending import standing_at_home
 from cede.doctrines.lattice.memory import in_vain
-from cede.doctrines.lattice.settings import HIGHEST, Settings
-from cede.doctrines.lattice.turns import Sleep
+from cede.doctrines.lattice.policy import value_of
+from cede.doctrines.lattice.settings import HIGHEST, SENSITIVE, SERVICE, UNPROTECTED, Settings, vclusters_of
+from cede.doctrines.lattice.waiting_line import lines_of
+from cede.doctrines.lattice.wording import facts_about, in_minutes, minutes, waiting
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.cost import NO_CHECKPOINT, costs_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.limits import nodes_over
@@ -32,6 +40,47 @@ from cede.model.plan import REQUEUED, Decision, Victim, Warning
 from cede.model.rules import Rule
 from cede.state.columns import RESERVED, RUNNING
 from cede.state.state import State
+
+
+def broken_promises(cycle: Cycle, claim: Claim, settings: Settings, victims: list[int]) -> Iterator[Warning]:
+    """A warning for each promise that taking these victims breaks."""
+    state, work = cycle.state, cycle.state.work
+    facts = facts_about(state, claim.row, settings)
+    near, at_home = near_end(state, settings), standing_at_home(state, work.queue)
+    types = vclusters_of(state).type
+
+    def warning(rule: Rule, row: int) -> Warning:
+        return Warning(rule.id, rule.because(**facts(row)))
+
+    for row in victims:
+        if near[row]:
+            yield warning(rules.BREAKS_NEAR_END, row)
+        if work.checkpoint[row] == NO_CHECKPOINT and work.priority[row] >= UNPROTECTED:
+            yield warning(rules.BREAKS_NO_CHECKPOINT, row)
+        if types[int(work.queue[row])] == SERVICE and at_home[row]:
+            yield warning(rules.BREAKS_AT_HOME, row)
+        if types[int(work.queue[row])] == SENSITIVE:
+            yield warning(rules.BREAKS_SENSITIVE, row)
+    cost = int(costs_of(state, np.array(victims, np.intp), settings.assumed).total.sum())
+    value = value_of(state, claim.row)
+    if settings.value_rule and cost >= value:
+        yield Warning(rules.BREAKS_VALUE.id, rules.BREAKS_VALUE.because(cost=minutes(cost), value=minutes(value)))
+    for row in _needless(cycle, claim, victims):
+        yield warning(rules.NEEDLESS, row)
+
+
+def _needless(cycle: Cycle, claim: Claim, victims: list[int]) -> list[int]:
+    """Those whom the claimant does not need, the dearest first, one after another."""
+    mark = cycle.trial.mark()
+    spared: list[int] = []
+    for row in reversed(victims):
+        for other in victims:
+            if other != row and other not in spared:
+                cycle.trial.evict(other)
+        if placed(cycle.state, claim) is not None:
+            spared.append(row)
+        cycle.trial.undo(mark)
+    return spared
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +168,7 @@ def _without_room(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Decisio
 # -- who goes --------------------------------------------------------------------------------------------------------
 
 
-def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Found:
+def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Reachable:
     """Everybody who holds room in the partition; the library looks at class, state and sensitivity alone.
 
     `before` are those who were taken for the claimant and did not make it fit.
@@ -136,7 +185,7 @@ def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Foun
         taken = np.zeros(size, np.bool_)
         taken[[state.work_index[name] for name in before if name in state.work_index]] = True
         found.protect((rules.FELL_SHORT, taken))
-    return Found(found, np.zeros(size, np.bool_), False)
+    return Reachable(found, np.zeros(size, np.bool_), False)
 
 
 def take(claim: Claim, ranked: Ranked, most: int) -> Taken:
@@ -148,7 +197,7 @@ def take(claim: Claim, ranked: Ranked, most: int) -> Taken:
     return Taken(rows[:count].tolist(), ranked.costs[:count].tolist(), total, count > 0 and total >= claim.members)
 
 
-def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Found, Ranked]:
+def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Reachable, Ranked]:
     """Who may be taken for it, and those by their cost: the same for all of a class who took nobody in vain."""
     state, before = cycle.state, in_vain(cycle.memory, claim.name)
     if before:
@@ -162,7 +211,7 @@ def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Found, Ranked
     return known
 
 
-def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Found, taken: Taken) -> Decision:
+def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Reachable, taken: Taken) -> Decision:
     state = cycle.state
     victims, costs = taken.rows, taken.costs
     warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.reasons else []

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, field
 
-from cede.doctrines.lattice.affording import BEYOND, Floor, Price
-from cede.doctrines.lattice.reach import Reach
+from cede.doctrines.lattice.bounds import BEYOND, Floor, Price, Reach
 from cede.doctrines.parts.best_fit import NodeIndex, Shape
 from cede.doctrines.parts.claim import Claim
 from cede.model.plan import Decision

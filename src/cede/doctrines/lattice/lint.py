@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from cede.doctrines.lattice.candidates import near_end
-from cede.doctrines.lattice.kept import FINGERPRINT, fingerprints
 from cede.doctrines.lattice.lending import is_sensitive, lending
+from cede.doctrines.lattice.node_facts import FINGERPRINT, fingerprints
 from cede.doctrines.lattice.settings import HIGHEST, ONLY_POLICY, POLICY, UNPROTECTED, settings_of, vclusters_of
 from cede.doctrines.parts.cost import HOUR, NO_CHECKPOINT
 from cede.model.lint import Finding

@@ -1,28 +1,29 @@
-"""Edition `policy`: by score; who does not fit may preempt a lower class, take lent nodes back, or claim its nodes."""
+"""Whom a cycle of the policy looks at, in order, what it knows of them, and who waits first for natural ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from cede.doctrines.lattice import rules
+from cede.doctrines.lattice import incremental, rules
 from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
-from cede.doctrines.lattice.affording import worth
-from cede.doctrines.lattice.answers import Worth, placed, preempting, waiting
-from cede.doctrines.lattice.asking import of_pool
-from cede.doctrines.lattice.candidates import Found, candidates
-from cede.doctrines.lattice.choosing import Chosen, Effort, Hindrance, choose, effort_of, hindrance
-from cede.doctrines.lattice.facts import minutes
-from cede.doctrines.lattice.lending import claims_nodes
-from cede.doctrines.lattice.lines import lines_of
-from cede.doctrines.lattice.memory import homes_of
-from cede.doctrines.lattice.policy_turns import Acting, Answer, Everybody, PolicyTurns
-from cede.doctrines.lattice.pool import Pool
-from cede.doctrines.lattice.reserving import AHEAD, reservation_of
-from cede.doctrines.lattice.score import asked_nodes, gpus_per_node
+from cede.doctrines.lattice.bounds import worth
+from cede.doctrines.lattice.candidates import Reachable, candidates
+from cede.doctrines.lattice.cycle_order import AllTurns, AwakeTurns, CycleOrder, LineScores, Sleep, Turn
+from cede.doctrines.lattice.kinds import Kind
+from cede.doctrines.lattice.lending import claim_within, claims_nodes
+from cede.doctrines.lattice.memory import homes_of, remember
+from cede.doctrines.lattice.reservation import AHEAD, Head, head_of, reservation_of
+from cede.doctrines.lattice.score import Scores, asked_nodes, gpus_per_node, waiting_rows
 from cede.doctrines.lattice.settings import SENSITIVE, Settings, vclusters_of
-from cede.doctrines.lattice.turns import Sleep
+from cede.doctrines.lattice.victim_choice import Chosen, Effort, Hindrance, choose, effort_of, hindrance, of_pool
+from cede.doctrines.lattice.victim_pool import Pool
+from cede.doctrines.lattice.waiting_line import Lines, lines_of
+from cede.doctrines.lattice.wording import Worth, minutes, placed, preempting, waiting
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cost import total_costs
 from cede.doctrines.parts.doctrine import Cycle
@@ -33,8 +34,203 @@ from cede.doctrines.parts.selection import best_of
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration
-from cede.state.columns import Bools, Int64s
+from cede.state.columns import NEVER, NONE, Bools, Int64s
 from cede.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of one. `claim`, if it waits for room that a natural end may make."""
+
+    made: Decision
+    claim: Claim | None = None
+    sleeps: Sleep = Sleep.NOBODY
+    held_back: bool = False
+    """Whether the head has to do with it."""
+
+
+class PolicyTurns(CycleOrder, Protocol):
+    asking: Effort
+    """What may be spent on telling why somebody waits."""
+
+    def __iter__(self) -> Iterator[int]: ...
+    def head_before(self, row: int) -> Head | None:
+        """Whom this one, which fits, must not delay."""
+        ...
+
+    def pool(self, claim: Claim) -> Pool | None:
+        """Who may go for this one, where that is kept."""
+        ...
+
+    def keep(self, row: int, answer: Answer) -> None:
+        """Take in what was decided about one."""
+        ...
+
+
+class Everybody(AllTurns):
+    """All who wait, by score."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        super().__init__(cycle)
+        self.asking = effort_of(cycle)
+        self.head: Head | None = None
+        self._rows = waiting_rows(cycle.state)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from Scores(self.cycle.state, self.settings, policy=True).ordered(self._rows).tolist()
+
+    def claim(self, row: int) -> Claim:
+        return claim_within(self.cycle.state, row)
+
+    def head_before(self, _row: int) -> Head | None:
+        return self.head
+
+    def pool(self, _claim: Claim) -> Pool | None:
+        return None  # who was looked at is told, too
+
+    def answer(self, row: int) -> Decision | None:
+        like = self._like(row)
+        return self._answers.answer(row, (like, None if self.head is None else self.head.name), (like, None))
+
+    def keep(self, row: int, answer: Answer) -> None:
+        cycle, made, claim = self.cycle, answer.made, answer.claim
+        head = self.head.name if self.head is not None and answer.held_back else None
+        self._answers.keep((self._like(row), head), made)
+        if self._count(row, made):
+            remember(cycle.memory, cycle.state, made)
+        if made.victims and self.head is not None:
+            self.head.follow(cycle.state, made)
+        if self.head is None and made.action == "wait" and claim is not None and row != cycle.only:
+            self.head = head_of(cycle.state, claim)
+
+    def _like(self, row: int) -> Hashable:
+        return super()._like(row), homes_of(self.cycle.memory, self.cycle.state.work_names[row])
+
+
+class Acting(AwakeTurns):
+    """Those who may act, by score."""
+
+    def __init__(self, cycle: Cycle, lines: Lines) -> None:
+        super().__init__(cycle, lines)
+        self.asking = effort_of(cycle)
+        self.head: Head | None = None
+        self._woken: set[Kind] | None = None
+        """Who was awake when the cycle began, until the others were asked for."""
+        self._waiters: list[tuple[Turn, int]] = []
+        """Who waits for room, by turn, as far as none of them was found to be the head."""
+        self._ends = self.lines.timed > 0
+
+    def __iter__(self) -> Iterator[int]:
+        """Who had room when the cycle began, or victims, may have neither when its turn comes: it sleeps again at the
+        cost of a look at what was counted. So would it if it were decided about: there is no idle room for all its
+        members, and none if everybody left who may be taken, or it takes nobody. Nobody asks for the score of who has
+        no way when the cycle begins."""
+        lines = self.lines
+        if not lines.awake:
+            return
+        for kind in list(lines.awake):
+            if not self._has_way(kind):
+                self._rest_without_way(kind)
+        self._woken = set(lines.awake)
+        if not lines.awake:
+            return
+        self._awake.begin(lines.awake, LineScores(lines))
+        for row in self._awake:
+            kind = lines.kind_of(row)
+            if self._has_way(kind):
+                yield row
+                continue
+            heapq.heappush(self._waiters, (self._awake.turn, row))
+            self._rest_without_way(kind)
+
+    def _has_way(self, kind: Kind) -> bool:
+        form, lines = kind.form, self.lines
+        if not form.steady or form.idle.enough(form.members):
+            return True
+        return form.reach.enough(form.members) and lines.affords(kind)
+
+    def _rest_without_way(self, kind: Kind) -> None:
+        form = kind.form
+        if form.reach.enough(form.members):
+            self.lines.put_to_sleep(kind)
+        else:
+            self.lines.shut(form)
+
+    def at_once(self, row: int) -> Decision | None:
+        """Where a natural end is known, who fits may have to mind a head: that is not told here."""
+        lines = self.lines
+        kind = lines.kind_of(row)
+        form, made = kind.form, None
+        if incremental.reads(form):
+            fits = lines.fits(form)
+            if fits and not self._ends:
+                made = self._start_at_once(row, kind)
+                if made is not None:
+                    self._ends = kind.walltime != NEVER
+                    return made
+            if not fits and form.preempts and form.claim.single and not form.claims:
+                made = incremental.preempt_one(lines, row, kind)
+                if made is not None:
+                    lines.again.add(row)
+                    remember(self.cycle.memory, self.cycle.state, made)
+                    return made
+        self._book()
+        return None
+
+    def pool(self, claim: Claim) -> Pool | None:
+        return self.lines.pool(claim)
+
+    def hopeless(self, claim: Claim) -> bool:
+        form = self.lines.kind_of(claim.row).form
+        return form.steady and not form.reach.enough(form.members)
+
+    def head_before(self, _row: int) -> Head | None:
+        """Looked for only now that somebody fits. Of a kind that waits only the first is tried: if all natural ends do
+        not make room for that, they do not for the next one either, whatever was booked in between."""
+        turn, lines = self._awake.turn, self.lines
+        if self.head is not None or not self._ends:
+            return self.head
+        if self._woken is not None:
+            self._waiters += [self._first(kind) for kind in lines.waiting() if kind not in self._woken]
+            self._woken = None
+            heapq.heapify(self._waiters)
+        while self.head is None and self._waiters and self._waiters[0][0] < turn:
+            self.head = head_of(self.cycle.state, lines.claim(heapq.heappop(self._waiters)[1]))
+        return self.head
+
+    def _first(self, kind: Kind) -> tuple[Turn, int]:
+        turn = min(self._awake.turn_of(line, line.entries[0]) for line in kind.lines.values() if line.entries)
+        return turn, turn[1][3]
+
+    def answer(self, row: int) -> Decision | None:
+        return self._answer(row, None if self.head is None else self.head.name)
+
+    def keep(self, row: int, answer: Answer) -> None:
+        made, lines = answer.made, self.lines
+        kind = lines.kind_of(row)
+        if made.action == "start":
+            self._ends |= kind.walltime != NEVER
+            self._wake_at_home(self._start(kind, made))
+        elif made.victims:
+            remember(self.cycle.memory, self.cycle.state, made)
+            lines.again.add(row)
+        elif made.action == "wait":
+            self._waited.add(kind)
+            if answer.claim is not None:
+                heapq.heappush(self._waiters, (self._awake.turn, row))
+        self._rest(row, answer.sleeps, self.head.name if self.head is not None and answer.held_back else None, made)
+
+    def _wake_at_home(self, nodes: set[int]) -> None:
+        """Who starts on a node of another's home may be in the way of that one's work, which may then take more than it
+        could before."""
+        lines = self.lines
+        if lines.homes is None:
+            return
+        for node in nodes:
+            for form in lines.at_home(node) if lines.homes[node] != NONE else ():
+                lines.wake(form)
+                for other in form.kinds:
+                    self._awake.push(other)
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
@@ -151,7 +347,7 @@ def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Cho
     return best_of(cycle, own, lambda one: one.rows or [], lambda: of_pool(pool), again, weigh)
 
 
-def pool_for(state: State, claim: Claim, settings: Settings, found: Found) -> tuple[Pool, Worth]:
+def pool_for(state: State, claim: Claim, settings: Settings, found: Reachable) -> tuple[Pool, Worth]:
     """Those who may go, with what that costs, and what the claimant is worth."""
     rows = np.flatnonzero(found.all.open)
     cost = total_costs(state, rows, settings.assumed)
@@ -167,7 +363,7 @@ def value_of(state: State, row: int) -> int:
     return worth(int(state.work.priority[row]), size, int(state.work.walltime[row]))
 
 
-def _over_its_nodes(cycle: Cycle, claim: Claim, found: Found | None, victims: list[int]) -> Limit | None:
+def _over_its_nodes(cycle: Cycle, claim: Claim, found: Reachable | None, victims: list[int]) -> Limit | None:
     """The limit that the claimant breaks, placed where the victims left: more nodes than its tenant may hold."""
     state = cycle.state
     if not state.static.tenants or nodes_over(state, claim.row, list(range(claim.members))) is None:

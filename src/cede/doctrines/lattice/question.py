@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from cede.doctrines.lattice import core
-from cede.doctrines.lattice.asking import of_pool
 from cede.doctrines.lattice.candidates import candidates
-from cede.doctrines.lattice.core_cost import core_costs
+from cede.doctrines.lattice.core_library import core_costs
 from cede.doctrines.lattice.lending import claim_within
 from cede.doctrines.lattice.memory import fell_short, homes_of
 from cede.doctrines.lattice.policy import pool_for
 from cede.doctrines.lattice.settings import POLICY, settings_of
+from cede.doctrines.lattice.victim_choice import of_pool
 from cede.doctrines.parts.claim import claim_of
 from cede.doctrines.parts.cost import PARTS, nodes_of
 from cede.doctrines.parts.question import Linear, Question

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cede.doctrines.parts.question import Question
-from cede.doctrines.parts.starter import Outline, Starter, bare
+from cede.doctrines.parts.starting_file import Outline, Starter, bare
 from cede.model.dialect import Dialect
 from cede.model.lint import Finding
 from cede.model.plan import Decision

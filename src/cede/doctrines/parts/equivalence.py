@@ -13,7 +13,7 @@ from cede.doctrines.parts.orders import Rows
 from cede.model.plan import Decision
 from cede.model.workloads import PodSet
 from cede.state.columns import WorkloadColumns
-from cede.state.sharing import key_of
+from cede.state.interning import key_of
 from cede.state.state import State
 
 Found = TypeVar("Found")

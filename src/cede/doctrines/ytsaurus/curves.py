@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -119,7 +119,7 @@ class Turns:
     """
 
     x: Floats
-    which: Rows
+    which: Indices
     slopes: Floats
     rises: npt.NDArray[np.int64]
 
@@ -151,7 +151,7 @@ def _add_up(turns: Turns, base: Floats, jumps_at: Floats, jumps: Floats) -> tupl
     return (x, before) if jump is None else _with_jumps(x, before, jump)
 
 
-def _slopes(turns: Turns, order: Rows, ends: Rows) -> Floats:
+def _slopes(turns: Turns, order: Indices, ends: Indices) -> Floats:
     """The slope after each position. What has ended leaves nothing behind, not even what rounding would leave."""
     steepest = across(turns.slopes).max(axis=0)
     if steepest.max() < STEEP:
@@ -165,7 +165,7 @@ def _slopes(turns: Turns, order: Rows, ends: Rows) -> Floats:
     return total
 
 
-def _slopes_of_one_size(turns: Turns, order: Rows, ends: Rows) -> Floats:
+def _slopes_of_one_size(turns: Turns, order: Indices, ends: Indices) -> Floats:
     before, after, slopes = turns.which, turns.which + 1, turns.slopes
     others = len(order) - len(before)  # positions at which nothing turns
     change = np.concatenate(
@@ -200,7 +200,7 @@ def one_after_another(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return np.append(places, float(count)), np.vstack((shares, done[-1]))
 
 
-def jumps_of(x: Floats, y: Floats) -> tuple[Rows, Floats, Floats]:
+def jumps_of(x: Floats, y: Floats) -> tuple[Indices, Floats, Floats]:
     """Of polylines in a block of (n, points) and (n, points, R): whose each jump is, where it is, how far it goes."""
     rise = y[:, 1:] - y[:, :-1]
     who, at = np.nonzero((x[:, 1:] - x[:, :-1] <= ROUNDING * x[:, 1:]) & rise.any(axis=2))
@@ -277,7 +277,7 @@ def _above(y: Floats, floor: Floats) -> tuple[Floats, Floats]:
     return z, z.max(axis=0)
 
 
-def _envelope(low: Floats, rise: Floats) -> tuple[Rows, Floats]:
+def _envelope(low: Floats, rise: Floats) -> tuple[Indices, Floats]:
     """Where the highest of several lines changes, for many bundles of lines on [0, 1]: bundle and position."""
     bundle = np.arange(len(low))
     line = np.argmax(np.where(low >= low.max(axis=1, keepdims=True) - ROUNDING, rise, -np.inf), axis=1)

@@ -10,14 +10,14 @@ import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
-from cede.doctrines.ytsaurus.answers import Answers
-from cede.doctrines.ytsaurus.clocks import NOT, Memory, Nodes, memory_of
 from cede.doctrines.ytsaurus.heartbeat import Beats, Taken, held_nodes, spare_of
-from cede.doctrines.ytsaurus.plain_beats import Going, Starts, plain_beats, preempt, start
-from cede.doctrines.ytsaurus.prospects import nobody_goes, worth_a_beat
+from cede.doctrines.ytsaurus.incremental import Going, Starts, plain_beats, preempt, start
+from cede.doctrines.ytsaurus.node_prospects import nobody_goes, worth_a_beat
 from cede.doctrines.ytsaurus.start_candidates import StartCandidates, plain, plain_shares
+from cede.doctrines.ytsaurus.starvation import NOT, Memory, Nodes, memory_of
 from cede.doctrines.ytsaurus.update import UPDATE, Priorities, Update
-from cede.doctrines.ytsaurus.waits import Waits, barred, may_run
+from cede.doctrines.ytsaurus.wait_reasons import Waits, barred, may_run
+from cede.doctrines.ytsaurus.wording import Answers
 from cede.model.plan import Decision
 from cede.state.columns import NEVER, NONE, READY, Bools, Int64s
 from cede.state.units import WHOLE

@@ -9,8 +9,8 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.curves import EPSILON, across
 from cede.doctrines.ytsaurus.guarantees import shares_of
-from cede.doctrines.ytsaurus.standing import NOBODY
-from cede.doctrines.ytsaurus.status import dominates
+from cede.doctrines.ytsaurus.operation_usage import NOBODY
+from cede.doctrines.ytsaurus.satisfaction import dominates
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import Bools, Int8s, Int64s, Rows
 

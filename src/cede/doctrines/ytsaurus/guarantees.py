@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
-from cede.doctrines.ytsaurus.elements import Pools
+from cede.doctrines.ytsaurus.pool_tree import Pools
 from cede.doctrines.ytsaurus.settings import Amounts, Operation
 from cede.state.columns import NONE, UNLIMITED, UNSET, Int64s
 

@@ -1,36 +1,136 @@
-"""One node's heartbeat: graceful requests, what fits now, then at most one start for which others go."""
+"""Who of a node goes so that something starts there: the newest first, those who are not needed spared where asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.limits import limits_of, nodes_over
-from cede.doctrines.ytsaurus import full_host, rules
-from cede.doctrines.ytsaurus.asks import Asks
-from cede.doctrines.ytsaurus.clocks import AGGRESSIVE, NOT, STARVING
-from cede.doctrines.ytsaurus.groups import PREEMPTIBLE
-from cede.doctrines.ytsaurus.here import (
+from cede.doctrines.parts.orders import order_of
+from cede.doctrines.parts.selection import best_of
+from cede.doctrines.ytsaurus import rules
+from cede.doctrines.ytsaurus.curves import EPSILON, Floats
+from cede.doctrines.ytsaurus.cycle_usage import Numbers
+from cede.doctrines.ytsaurus.groups import NON_PREEMPTIBLE, PREEMPTIBLE
+from cede.doctrines.ytsaurus.node_allocations import (
     LEVEL_AGGRESSIVELY,
     LEVEL_NON,
     LEVEL_PREEMPTIBLE,
     SSD_AGGRESSIVELY,
     SSD_NON,
-    Here,
+    NodeAllocations,
     look,
 )
-from cede.doctrines.ytsaurus.numbers import Numbers
-from cede.doctrines.ytsaurus.status import dominates
-from cede.doctrines.ytsaurus.taking import newest, spare, victims_for
+from cede.doctrines.ytsaurus.question import about_node
+from cede.doctrines.ytsaurus.satisfaction import dominates
+from cede.doctrines.ytsaurus.settings import DOCS, Tree
+from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, STARVING, UNSET_CLOCK
 from cede.doctrines.ytsaurus.update import Update
+from cede.doctrines.ytsaurus.waiting_kinds import Asks
+from cede.model.quantities import NANO
 from cede.model.rules import Rule
-from cede.state.columns import NONE, Bools, Int64s, Rows
+from cede.model.times import SECOND
+from cede.state.columns import NEVER, NONE, Bools, Int64s, Rows
 from cede.state.state import State
 from cede.state.units import WHOLE
+
+Victims = tuple[list[int], list[int]]
+"""Places of those who go, in the order of taking, and of those who were taken and are not needed."""
+
+
+def victims_for(cycle: Cycle, claim: Claim, here: NodeAllocations, open_: list[int], short: Int64s) -> Victims:
+    """Who goes for a start that is short of so much, as the edition has it or as the file's `selection` says."""
+
+    def take(places: Sequence[int]) -> Victims:
+        taken = newest(here, places, short)
+        return spare(cycle.state, here, taken, short) if cycle.edition == DOCS else (taken, [])
+
+    def again(only: Bools) -> Victims | None:
+        found = take([at for at in open_ if only[here.rows[at]]])
+        return found if (here.amount[found[0]].sum(axis=0) >= short).all() else None
+
+    own = take(open_)
+    if not cycle.optimal or not own[0] or (here.amount[own[0]].sum(axis=0) < short).any():
+        return own
+    ask = about_node(cycle.state, claim, here, np.array(open_, np.intp), short)
+    return best_of(cycle, own, lambda found: here.rows[found[0]].tolist(), lambda: ask, again)
+
+
+def newest(here: NodeAllocations, places: Sequence[int], short: Int64s) -> list[int]:
+    """As many as it takes, in the order in which they stand."""
+    taken: list[int] = []
+    freed = np.zeros_like(short)
+    for at in places:
+        if (freed >= short).all():
+            break
+        taken.append(at)
+        freed = freed + here.amount[at]
+    return taken
+
+
+def spare(state: State, here: NodeAllocations, taken: list[int], short: Int64s) -> Victims:
+    """Those who are needed of those taken: the oldest is spared first."""
+    freed = here.amount[taken].sum(axis=0)
+    spared: list[int] = []
+    oldest = order_of(state, here.rows[taken], here.progress[taken])
+    for place in oldest.tolist():
+        at = taken[place]
+        if (freed - here.amount[at] >= short).all():
+            freed = freed - here.amount[at]
+            spared.append(at)
+    return [at for at in taken if at not in spared], spared
+
+
+GPUS = 8
+
+
+def waits_long(update: Update) -> Bools:
+    """Operations that may preempt and were below their share for longer than the stage asks for."""
+    late = (update.op_since != UNSET_CLOCK) & (update.state.now - update.op_since > update.pools.tree.full_host.timeout)
+    found: Bools = (update.op_priority > NOT) & late
+    return found
+
+
+def ask_for_one(asks: Asks) -> Bools:
+    """Kinds that ask for a whole host."""
+    found: Bools = _gpus(asks.update.state, asks.need) == GPUS
+    return found
+
+
+def within_share(asks: Asks, numbers: Numbers) -> Bools:
+    """Kinds that keep their operation within its fair share."""
+    update, owners = numbers.update, asks.operation
+    total = update.totals[owners].T
+    asked = numbers.usage[owners].T + asks.amount
+    share = np.divide(asked, total, out=np.zeros_like(total), where=total > 0)
+    found: Bools = np.all((share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0), axis=0)
+    return found
+
+
+def is_allowed(state: State, tree: Tree, here: NodeAllocations) -> bool:
+    """Whether little enough would be lost on a node, and no other whole host's work is there alone."""
+    held = _gpus(state, here.amount.T)
+    if ((here.group == NON_PREEMPTIBLE) & (held == GPUS)).sum() == 1:
+        return False
+    known = here.progress != NEVER
+    seconds = np.where(known, state.now - np.where(known, here.progress, 0), 0) / SECOND
+    lost = (np.maximum(seconds, 0) * held)[here.group != PREEMPTIBLE].sum()
+    return bool(lost <= tree.full_host.max_penalty)
+
+
+def _gpus(state: State, counts: Int64s) -> Floats:
+    """How many GPUs, of whatever name, each column of these amounts has."""
+    units = state.units
+    gpus = [column for column in units.plain if units.names[column].endswith("gpu")]
+    worth = np.array([units.nano[column] for column in gpus], np.int64)
+    found: Floats = (worth @ counts[gpus]) / NANO
+    return found
+
 
 FEW = 8
 """So many operations are put in order one by one,"""
@@ -49,7 +149,7 @@ class Taken:
     victims: list[int] = field(default_factory=list)
     """Places in `here`, in the order of taking."""
     spared: list[int] = field(default_factory=list)
-    here: Here | None = None
+    here: NodeAllocations | None = None
     least: int = LEVEL_PREEMPTIBLE
     normal: bool = True
     free: Int64s | None = None
@@ -143,7 +243,7 @@ class Beats:
                 self.numbers.drop(int(here.rows[at]), int(here.operation[at]))
                 self.leaving_later.add(int(here.rows[at]))
 
-    def _look(self, node: int) -> Here:
+    def _look(self, node: int) -> NodeAllocations:
         return look(self.numbers, node, self.leaving_later, ssd=bool(self.ssd_nodes[node]))
 
     def _ssd_nodes(self) -> Bools:
@@ -272,15 +372,15 @@ class Beats:
         if self.tree.full_host.enable:
             yield from self._full_host(node, here)
 
-    def _full_host(self, node: int, here: Here) -> Iterator[Taken]:
-        target = ~self.idle & full_host.waits_long(self.update)
-        whole = self.asks.open & full_host.ask_for_one(self.asks) & target[self.asks.operation]
-        if not whole.any() or not full_host.is_allowed(self.state, self.tree, here):
+    def _full_host(self, node: int, here: NodeAllocations) -> Iterator[Taken]:
+        target = ~self.idle & waits_long(self.update)
+        whole = self.asks.open & ask_for_one(self.asks) & target[self.asks.operation]
+        if not whole.any() or not is_allowed(self.state, self.tree, here):
             return
         stage = Stage(rules.FULL_HOST, "full-host", SSD_NON, target)
         open_ = np.flatnonzero(here.open(SSD_NON, normal=False))
         free = self.state.nodes.free[:, node].copy()
-        kinds = whole & full_host.within_share(self.asks, self.numbers)
+        kinds = whole & within_share(self.asks, self.numbers)
         kind = self._choose(node, free + here.amount[open_].sum(axis=0), target, preemptive=True, kinds=kinds)
         yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
 
@@ -298,7 +398,7 @@ class Beats:
         found = [stage for stage in found if stage.target.any()]
         return [*found, Stage(rules.STARVING, "starving", LEVEL_PREEMPTIBLE, normal & ~own, normal=True)]
 
-    def _stage(self, node: int, here: Here, stage: Stage) -> Iterator[Taken]:
+    def _stage(self, node: int, here: NodeAllocations, stage: Stage) -> Iterator[Taken]:
         open_ = np.flatnonzero(here.open(stage.least, normal=stage.normal))
         free = self.state.nodes.free[:, node].copy()
         kind = NONE
@@ -307,7 +407,7 @@ class Beats:
         yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
 
     def _make_room(
-        self, node: int, here: Here, stage: Stage, open_: list[int], free: Int64s, kind: int
+        self, node: int, here: NodeAllocations, stage: Stage, open_: list[int], free: Int64s, kind: int
     ) -> Iterator[Taken]:
         """Take as many as it needs, newest first, then those of whoever is above a limit."""
         short = -self.without_leaving(node, free)
@@ -351,16 +451,16 @@ class Beats:
         assert taken.short is not None
         return spare(self.state, taken.here, taken.victims, taken.short)
 
-    def look_again(self, node: int) -> Here:
+    def look_again(self, node: int) -> NodeAllocations:
         """Who runs on this node now."""
         return self._look(node)
 
-    def evict(self, here: Here, at: int) -> None:
+    def evict(self, here: NodeAllocations, at: int) -> None:
         row = int(here.rows[at])
         self.cycle.trial.evict(row)
         self.numbers.drop(row, int(here.operation[at]))
 
-    def _limits(self, node: int, here: Here, stage: Stage, rest: list[int]) -> Iterator[Taken]:
+    def _limits(self, node: int, here: NodeAllocations, stage: Stage, rest: list[int]) -> Iterator[Taken]:
         """Of whoever is above a limit as many as it takes, newest first; a decision for each owner of a limit."""
         found: dict[tuple[int, int, int], Taken] = {}
         for at in rest:

@@ -1,4 +1,4 @@
-"""Settings of YTsaurus that will not do what they seem to."""
+"""Settings of single pools that will not do what they seem to."""
 
 from __future__ import annotations
 
@@ -7,22 +7,255 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.elements import Operations, Pools, read_pools
-from cede.doctrines.ytsaurus.full_host import GPUS
-from cede.doctrines.ytsaurus.lint_loops import SETTLE, loops
-from cede.doctrines.ytsaurus.lint_pools import pool_findings
+from cede.doctrines.ytsaurus.guarantees import inferred
+from cede.doctrines.ytsaurus.heartbeat import GPUS
+from cede.doctrines.ytsaurus.integral_guarantees import Integrals
+from cede.doctrines.ytsaurus.operation_usage import OperationUsage
 from cede.doctrines.ytsaurus.options import WITHOUT_EFFECT, OperationSettings
-from cede.doctrines.ytsaurus.settings import Pool, operation_of
-from cede.doctrines.ytsaurus.standing import Standing
+from cede.doctrines.ytsaurus.pool_tree import Operations, Pools, read_pools
+from cede.doctrines.ytsaurus.settings import NO_INTEGRAL, Pool, operation_of
+from cede.doctrines.ytsaurus.wording import percent
 from cede.model.lint import Finding
 from cede.model.nodes import Node
 from cede.model.quantities import NANO, show_quantity
 from cede.model.tag_filters import TagFilter
 from cede.model.times import show_duration
-from cede.state.columns import DOWN
+from cede.state.columns import DOWN, UNSET
 from cede.state.state import State
 
+SLACK = 1e-9
+
+
+def pool_findings(state: State, pools: Pools) -> Iterator[Finding]:
+    """Findings about every pool that is listed, by name."""
+    yield from _burst(pools)
+    void = _void(pools)
+    for pool in sorted(range(pools.size), key=pools.name):
+        if state.tree.listed[pool]:
+            if pool in void:
+                yield void[pool]
+            yield from _of_pool(state, pools, pool)
+
+
+def _void(pools: Pools) -> dict[int, Finding]:
+    """Pools with a guarantee below one that is guaranteed nothing: theirs is nothing too."""
+    tree, amounts = pools.state.tree, inferred(pools)
+    found: dict[int, Finding] = {}
+    for pool in range(pools.size):
+        named = tree.guaranteed[:, pool]
+        if not ((named != UNSET) & (named > 0)).any():
+            continue
+        above = [one for one in pools.paths[pool][1:] if one < pools.size]
+        empty = next((one for one in above if not amounts[one].any()), None)
+        if empty is not None:
+            name, parent = pools.name(pool), pools.name(empty)
+            found[pool] = Finding(
+                "ytsaurus.lint.void-guarantee",
+                f"queues[{name}].guaranteed",
+                f"{parent}, which {name} is below, is guaranteed nothing, so that {name} is neither",
+                f"guarantee {parent} at least as much",
+            )
+    return found
+
+
+def _burst(pools: Pools) -> Iterator[Finding]:
+    """Burst guarantees that leave the strong ones less than they say; strong ones alone are checked elsewhere."""
+    integrals = Integrals(pools)
+    strong = inferred(pools)
+    for partition, burst in enumerate(integrals.burst_of_trees()):
+        total = pools.total[partition]
+        if not burst.any() or not (total > 0).all():
+            continue
+        promised = strong[pools.children[pools.size + partition]].sum(axis=0) / total
+        if (promised <= 1 + SLACK).all() and (promised + burst > 1 + SLACK).any():
+            factor = float((1 / (promised + burst)).min())
+            first = min(pools.name(pool) for pool in integrals.burst if pools.tree_of[pool] == partition)
+            yield Finding(
+                "ytsaurus.lint.burst-above-cluster",
+                f"queues[{first}].settings.integral_guarantees.burst_guarantee_resources",
+                "strong and burst guarantees together are more than the cluster has: all of them count as "
+                f"{percent(factor)} of what they say",
+                "lower some of them",
+            )
+
+
+def _of_pool(state: State, pools: Pools, pool: int) -> Iterator[Finding]:
+    name, own, raw = pools.name(pool), pools.settings[pool], state.tree.settings(pool)
+    path = f"queues[{name}].settings"
+    if own.timeout == 0 and pools.tree.timeout > 0 and "fair_share_starvation_timeout" in raw:
+        yield Finding(
+            "ytsaurus.lint.starves-at-once",
+            f"{path}.fair_share_starvation_timeout",
+            f"{name} and all below it may preempt with the next update, before what is free could reach them",
+            "leave some seconds; the default is 30s",
+        )
+    if own.tolerance == 0 and "fair_share_starvation_tolerance" in raw:
+        yield Finding(
+            "ytsaurus.lint.never-starves",
+            f"{path}.fair_share_starvation_tolerance",
+            f"with a tolerance of 0 {name} never starves, and its operations only while their fair share is all that "
+            "they ask for",
+            "the tolerance is the part of the fair share that must be used so as not to be below it; the default is "
+            "0.8",
+        )
+    if "fifo_sort_parameters" in raw and not own.fifo:
+        yield Finding(
+            "ytsaurus.lint.not-fifo",
+            f"{path}.fifo_sort_parameters",
+            f"{name} is of mode fair_share: its operations share, and are in no order",
+            "set mode: fifo",
+        )
+    limits = state.tree.max[:, pool]
+    for resource in sorted(own.overcommit):
+        column = state.units.index.get(resource)
+        if column is None or limits[column] == UNSET:
+            yield Finding(
+                "ytsaurus.lint.tolerance-without-limit",
+                f"{path}.resource_limits_overcommit_tolerance.{resource}",
+                f"{name} has no limit of {resource} that could be exceeded",
+                f"give it a max of {resource}, or drop this",
+            )
+    if own.promised and not any(_guaranteed(pools, one) for one in pools.paths[pool]):
+        yield Finding(
+            "ytsaurus.lint.promises-nothing",
+            f"{path}.compute_promised_guarantee_fair_share",
+            f"{name} is guaranteed nothing, so that there is nothing to promise to its operations",
+            "give it a guarantee, or drop this",
+        )
+    yield from _integral(pools, pool, path)
+
+
+def _guaranteed(pools: Pools, pool: int) -> bool:
+    if pool >= pools.size:
+        return False
+    named = pools.state.tree.guaranteed[:, pool]
+    return bool(((named != UNSET) & (named > 0)).any()) or pools.settings[pool].integral.kind != NO_INTEGRAL
+
+
+def _integral(pools: Pools, pool: int, path: str) -> Iterator[Finding]:
+    own = pools.settings[pool].integral
+    given = f"{path}.integral_guarantees"
+    if own.kind == NO_INTEGRAL and (any(own.flow.values()) or any(own.burst.values())) and not pools.children[pool]:
+        yield Finding(
+            "ytsaurus.lint.integral-of-type-none",
+            f"{given}.guarantee_type",
+            f"{pools.name(pool)} has a flow or a burst guarantee, but guarantee_type is none: neither counts",
+            "set guarantee_type: burst or relaxed",
+        )
+    elif own.kind != NO_INTEGRAL and not any(own.flow.values()) and not any(pools.settings[pool].volume.values()):
+        yield Finding(
+            "ytsaurus.lint.integral-without-flow",
+            f"{given}.resource_flow",
+            f"{pools.name(pool)} is of guarantee_type {own.kind}, but nothing flows: it never has any volume to spend",
+            "give it a resource_flow",
+        )
+
+
 NAMED = 3
+SETTLE = "`cede settle` shows whether this file loops"
+AGGRESSIVE_ONLY = ("fair_share_aggressive_starvation_timeout", "aggressive_preemption_satisfaction_threshold")
+
+
+def loops(pools: Pools, operations: Operations, raw: Mapping[str, Any]) -> Iterator[Finding]:
+    """Findings about starvation and what it lets operations take."""
+    yield from _lent(pools, operations)
+    tree = pools.tree
+    if tree.bound_is_preemptible and _tolerance(pools) > 0:
+        yield Finding(
+            "ytsaurus.lint.crossing-allocation-loop",
+            "doctrine.consider_allocation_on_fair_share_bound_preemptible",
+            "the allocation that crosses the fair share is preemptible, and without it its operation may be below "
+            f"{percent(_tolerance(pools))} of its share and starve in its turn: two can take turns for ever",
+            f"leave it off, or lower fair_share_starvation_tolerance; {SETTLE}",
+        )
+    yield from _aggressive(pools, raw)
+
+
+def _lent(pools: Pools, operations: Operations) -> Iterator[Finding]:
+    """Pools of several operations that may starve, and lend their right to preempt to all of them."""
+    tree = pools.tree
+    if tree.scope_only_operation or not tree.pool_starvation:
+        return
+    counts = [0] * len(pools.settings)
+    for pool in operations.pool:
+        for above in pools.paths[pool]:
+            counts[above] += 1
+    names = sorted(
+        pools.name(pool) for pool in range(pools.size) if counts[pool] > 1 and pools.settings[pool].tolerance
+    )
+    if names:
+        shown = names[0] if len(names) == 1 else f"one of {', '.join(names[:NAMED])}"
+        shown += f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        yield Finding(
+            "ytsaurus.lint.pool-starvation-loop",
+            "doctrine.scheduling_preemption_priority_scope",
+            f"while {shown} starves, each of its operations may preempt, also one that has its fair share: as long as "
+            "the pool starves for something that fits nowhere, two of them can take the same allocation, beyond "
+            f"{percent(tree.satisfaction)} of a share, from each other for ever",
+            f"set scheduling_preemption_priority_scope: operation_only, or enable_pool_starvation: false; {SETTLE}",
+        )
+
+
+def _tolerance(pools: Pools) -> float:
+    """The part of its fair share that somebody must use so as not to be below it: the largest there is."""
+    return max(pool.tolerance for pool in pools.settings)
+
+
+def _aggressive(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
+    tree = pools.tree
+    where = _enabled(pools)
+    if where is None:
+        for name in AGGRESSIVE_ONLY:
+            if name in raw:
+                yield Finding(
+                    "ytsaurus.lint.aggressive-nobody",
+                    f"doctrine.{name}",
+                    f"{name} is never read: nobody starves aggressively",
+                    "set enable_aggressive_starvation on the tree or on a pool",
+                )
+        return
+    if tree.aggressive_satisfaction == tree.satisfaction:
+        both = percent(tree.satisfaction)
+        yield Finding(
+            "ytsaurus.lint.aggressive-takes-no-more",
+            "doctrine.aggressive_preemption_satisfaction_threshold",
+            f"aggressive preemption takes what lies beyond {both} of a fair share, and so does the normal one",
+            "lower aggressive_preemption_satisfaction_threshold",
+        )
+    elif not any(pool.aggressive_allowed for pool in _leaves(pools)):
+        yield Finding(
+            "ytsaurus.lint.aggressive-from-nobody",
+            where,
+            "enable_aggressive_starvation is on, but allow_aggressive_preemption is off for every pool: it takes "
+            "nothing more than the normal one",
+            "allow it on the pools that may give way",
+        )
+    elif tree.aggressive_satisfaction < _tolerance(pools):
+        low, high = percent(tree.aggressive_satisfaction), percent(_tolerance(pools))
+        yield Finding(
+            "ytsaurus.lint.aggressive-loop",
+            where,
+            f"aggressive preemption leaves an operation as little as {low} of its fair share, and below {high} it "
+            f"starves itself, aggressively after {show_duration(tree.aggressive_timeout)}: two can take turns for ever",
+            f"raise aggressive_preemption_satisfaction_threshold to fair_share_starvation_tolerance; {SETTLE}",
+        )
+
+
+def _enabled(pools: Pools) -> str | None:
+    """Where it is said that somebody may starve aggressively: for the tree, or for the first pool by name."""
+    name = "enable_aggressive_starvation"
+    if pools.tree.aggressive_starvation:
+        return f"doctrine.{name}"
+    found = sorted(pools.name(pool) for pool in range(pools.size) if pools.settings[pool].aggressive_starvation)
+    return f"queues[{found[0]}].settings.{name}" if found else None
+
+
+def _leaves(pools: Pools) -> Iterator[Any]:
+    """Pools that operations stand in; of a file without pools, the root."""
+    found = [pool for pool in range(pools.size) if not pools.children[pool]]
+    yield from (pools.settings[pool] for pool in found or range(pools.size, len(pools.settings)))
+
+
 GONE = {
     "preemption_check_starvation": "pools that starve shield nobody any more",
     "preemption_check_satisfaction": "pools that have too little shield nobody any more",
@@ -34,7 +267,7 @@ GONE = {
 def lint(state: State, _edition: str) -> Iterator[Finding]:
     """Findings about the tree's options, then about every pool, then about every operation that is listed, by name."""
     pools = read_pools(state)
-    operations = Standing(state).operations
+    operations = OperationUsage(state).operations
     raw = {} if state.static.doctrine is None else dict(state.static.doctrine.settings)
     yield from _unread(raw)
     yield from loops(pools, operations, raw)

@@ -13,10 +13,17 @@ import numpy as np
 
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.question import Linear, Question
-from cede.doctrines.ytsaurus.check import remembers
-from cede.doctrines.ytsaurus.clocks import Memory
-from cede.doctrines.ytsaurus.here import LEVEL_AGGRESSIVELY, LEVEL_PREEMPTIBLE, SSD_AGGRESSIVELY, SSD_NON, Here, look
-from cede.doctrines.ytsaurus.numbers import Numbers
+from cede.doctrines.ytsaurus.audit import remembers
+from cede.doctrines.ytsaurus.cycle_usage import Numbers
+from cede.doctrines.ytsaurus.node_allocations import (
+    LEVEL_AGGRESSIVELY,
+    LEVEL_PREEMPTIBLE,
+    SSD_AGGRESSIVELY,
+    SSD_NON,
+    NodeAllocations,
+    look,
+)
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.plan import Decision
 from cede.state.columns import GONE, NONE, Int64s, Rows
@@ -64,7 +71,7 @@ def question(state: State, _edition: str, made: Decision, _memory: Mapping[str, 
 
 
 def about_node(
-    state: State, claim: Claim, here: Here, places: Rows, short: Int64s, relaxed: tuple[str, ...] = ()
+    state: State, claim: Claim, here: NodeAllocations, places: Rows, short: Int64s, relaxed: tuple[str, ...] = ()
 ) -> Question:
     """Of those at these places on a node, who goes so that no more is short there."""
     lacking = np.flatnonzero(short > 0).tolist()

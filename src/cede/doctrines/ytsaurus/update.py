@@ -1,4 +1,4 @@
-"""One fair share update: shares, satisfaction, who is below its share, who starves and who may preempt."""
+"""What is free on every node, kept from the changes of the workloads that stand there."""
 
 from __future__ import annotations
 
@@ -8,30 +8,141 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.clocks import NOT, Key, Memory, Timers
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
-from cede.doctrines.ytsaurus.fair import FairShare
-from cede.doctrines.ytsaurus.fifo import FifoShares
+from cede.doctrines.ytsaurus.fair_share import FairShare
 from cede.doctrines.ytsaurus.guarantees import (
     counted,
     counts_of,
     limits_in_counts,
     limits_of,
+    limits_of_operation,
     shares_of,
     strong,
+    threshold_of,
     weights_of,
 )
-from cede.doctrines.ytsaurus.integral import Integrals
-from cede.doctrines.ytsaurus.node_room import FreeRoom
-from cede.doctrines.ytsaurus.operation_columns import COLUMNS, OperationColumns
-from cede.doctrines.ytsaurus.plenty import Plenty
-from cede.doctrines.ytsaurus.running import RunningOperations, fifo_order, memory_sizes, slots_in_fifo
-from cede.doctrines.ytsaurus.standing import WAITS, Standing
-from cede.doctrines.ytsaurus.status import below_share, covered, dominates, satisfaction
+from cede.doctrines.ytsaurus.integral_guarantees import Integrals
+from cede.doctrines.ytsaurus.operation_usage import WAITS, OperationUsage
+from cede.doctrines.ytsaurus.pool_tree import Operations, Pools
+from cede.doctrines.ytsaurus.running_operations import RunningOperations, fifo_order, memory_sizes, slots_in_fifo
+from cede.doctrines.ytsaurus.satisfaction import below_share, covered, dominates, satisfaction
+from cede.doctrines.ytsaurus.settings import Amounts
+from cede.doctrines.ytsaurus.starvation import NOT, Key, Memory, Timers
+from cede.doctrines.ytsaurus.summed_shares import FifoShares, Plenty
 from cede.model.quantities import NANO
-from cede.state.columns import UNLIMITED, Bools, Int8s, Int64s, Rows
-from cede.state.moulds import Mould
+from cede.state.columns import READY, UNLIMITED, Bools, Int8s, Int64s, Rows
+from cede.state.row_templates import RowTemplate
 from cede.state.state import State
+from cede.state.units import WHOLE
+
+
+class FreeRoom:
+    """What is free by node and column, and on which nodes that is less than nothing; as of the last update."""
+
+    def __init__(self, state: State) -> None:
+        size = state.nodes.size
+        self.state = state
+        free: Int64s = state.nodes.free[:, :size]
+        self.free: list[list[int]] = free.T.tolist()
+        """By node and column. Lists to look at: where it becomes another, another one takes its place."""
+        self.short: set[int] = set(np.flatnonzero((free[WHOLE + 1 :] < 0).any(axis=0)).tolist())
+        """Nodes that hold more than they have."""
+        self.ready: Bools = state.nodes.state[:size] == READY
+        self.nowhere: Bools = np.zeros(size, np.bool_)
+        """No node. To look at, not to change."""
+        self.rank: Int64s = state.node_rank()
+        """The place of each node in the order of names."""
+        self.changed: set[int] = set()
+        """Nodes on which it is not the same as in the update before."""
+
+    def follow(self, touched: Iterable[int]) -> None:
+        """After something happened on these nodes."""
+        self.changed = set()
+        room = self.state.room().free
+        for node in touched:
+            free = room[node]
+            if self.free[node] != free:
+                self.free[node] = free.copy()
+                self.changed.add(node)
+                self.short.add(node) if min(free[WHOLE + 1 :], default=0) < 0 else self.short.discard(node)
+
+
+COLUMNS = frozenset(
+    {
+        *("op_limits", "totals", "with_threshold", "op_threshold", "op_graceful", "op_on_ssd"),
+        *("op_aggressive_allowed", "op_normal_allowed"),
+    }
+)
+"""Those that heartbeats read."""
+
+
+class OperationColumns:
+    """Limits as shares, the totals that shares are of, thresholds in counts, times in microseconds, and flags."""
+
+    def __init__(self, pools: Pools, operations: Operations) -> None:
+        self.pools, self.operations = pools, operations
+        resources = len(pools.columns)
+        self.op_limits: Floats = np.ones((0, resources))
+        self.totals: Floats = np.zeros((0, resources))
+        self.with_threshold: Bools = np.zeros(0, np.bool_)
+        self.op_threshold: Floats = np.zeros((0, resources))
+        self.limits_demand: set[int] = set()
+        self.steps: Bools = np.zeros(0, np.bool_)
+        self.op_tolerance: Floats = np.zeros(0)
+        self.op_patience: Floats = np.zeros(0)
+        self.op_weights: Floats = np.zeros(0)
+        self.op_aggressive_enabled: Bools = np.zeros(0, np.bool_)
+        self.op_aggressive_allowed: Bools = np.zeros(0, np.bool_)
+        self.op_normal_allowed: Bools = np.zeros(0, np.bool_)
+        self.op_graceful: Bools = np.zeros(0, np.bool_)
+        self.op_on_ssd: Bools = np.zeros(0, np.bool_)
+
+    def enter(self) -> None:
+        """Operations that came since."""
+        known = len(self.totals)
+        new = range(known, len(self.operations))
+        if not new:
+            return
+        settings = self.operations.settings[known:]
+        partitions = np.array(self.pools.tree_of, np.intp)[self.operations.above[known:]]
+        totals = self.pools.total[partitions].astype(np.float64)
+        limits = shares_of(totals, totals)
+        for number, own in zip(new, settings, strict=True):
+            if own.limits is not None:
+                at = number - known
+                limits[at] = limits_of_operation(self.pools, int(partitions[at]), own)
+            if own.limits_demand:
+                self.limits_demand.add(number)
+        self.op_limits, self.totals = np.concatenate((self.op_limits, limits)), np.concatenate((self.totals, totals))
+        self.steps = np.append(self.steps, [own.step for own in settings])
+        self.op_tolerance = np.append(self.op_tolerance, [own.tolerance for own in settings])
+        self.op_patience = np.append(self.op_patience, [float(own.timeout) for own in settings])
+        self.op_weights = np.append(self.op_weights, [1.0 if own.weight is None else own.weight for own in settings])
+        above = [self.pools.settings[self.operations.pool[number]] for number in new]
+        self.op_aggressive_enabled = np.append(self.op_aggressive_enabled, [one.aggressive_starvation for one in above])
+        self.op_aggressive_allowed = np.append(self.op_aggressive_allowed, [own.aggressive_allowed for own in settings])
+        self.op_normal_allowed = np.append(self.op_normal_allowed, [one.normal_allowed for one in above])
+        self.op_graceful = np.append(self.op_graceful, [own.graceful for own in settings])
+        media = self.pools.tree.ssd.media
+        self.op_on_ssd = np.append(self.op_on_ssd, [own.medium in media for own in settings])
+        self._thresholds([own.threshold for own in settings])
+
+    def _thresholds(self, given: list[Amounts]) -> None:
+        """Usage thresholds of operations; equal ones, as from one pool, are worked out once."""
+        found = np.zeros((len(given), self.op_threshold.shape[1]))
+        there = np.zeros(len(given), np.bool_)
+        known: dict[tuple[tuple[str, int], ...], Floats | None] = {}
+        for at, amounts in enumerate(given):
+            if amounts:
+                key = tuple(sorted(amounts.items()))
+                if key not in known:
+                    known[key] = threshold_of(self.pools, amounts)
+                own = known[key]
+                if own is not None:
+                    found[at], there[at] = own, True
+        self.op_threshold = np.concatenate((self.op_threshold, found))
+        self.with_threshold = np.append(self.with_threshold, there)
+
 
 BLOCK = 2**20
 """So many pairs of an operation and a size of node are looked at together: sizes may be as many as nodes."""
@@ -77,7 +188,7 @@ class Update:
         if not keep:
             memory = memory.copy()
         self.memory = memory
-        self.standing = Standing(state)
+        self.standing = OperationUsage(state)
         self.pools, self.operations = self.standing.pools, self.standing.operations
         self.fair = FairShare(self.pools, self.operations, improved=self.pools.tree.improved)
         self.limits = limits_of(self.pools)
@@ -115,7 +226,7 @@ class Update:
         """What a node must have left to be worth a look, by column, if no workload changes that."""
         self.possible: set[Hashable] = set()
         """Kinds of workloads that were found to be able to run some time, as `Waits` describes them."""
-        self.likes: dict[Mould, Hashable] = {}
+        self.likes: dict[RowTemplate, Hashable] = {}
         """How `Waits` describes those that are cast in one mould."""
         self.promises = any(pool.promised for pool in self.pools.settings)
         self.short: set[int] | None = None

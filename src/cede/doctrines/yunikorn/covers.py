@@ -9,7 +9,7 @@ import numpy as np
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.orders import Rows
-from cede.doctrines.yunikorn.slack import Slack
+from cede.doctrines.yunikorn.seven_laws import Slack
 from cede.state.columns import NONE, Bools, Int64s
 from cede.state.state import State
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.yunikorn.line import Key, Line
 from cede.doctrines.yunikorn.memory import Checked, Memory
 from cede.doctrines.yunikorn.settings import CHECK_INTERVAL
 from cede.doctrines.yunikorn.snapshot import promised_at_most
-from cede.doctrines.yunikorn.vectors import Vector
+from cede.doctrines.yunikorn.sparse_amounts import Vector
+from cede.doctrines.yunikorn.waiting_line import Key, Line
 from cede.state.columns import NONE
 from cede.state.state import State
 

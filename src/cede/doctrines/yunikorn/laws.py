@@ -14,16 +14,25 @@ from cede.doctrines.parts.equivalence import Answers
 from cede.doctrines.parts.fit import place
 from cede.doctrines.parts.outcomes import names_of
 from cede.doctrines.yunikorn import rules
-from cede.doctrines.yunikorn.account import account_of, leaf_of
-from cede.doctrines.yunikorn.answers import barred, begun, preempting, taken_by, waiting
 from cede.doctrines.yunikorn.ask import Ask, say, used_of
-from cede.doctrines.yunikorn.lawful import Field, field_of, field_on_node, owed
-from cede.doctrines.yunikorn.line import MAYBE, NO_SET, Family, Form, Key, Kind, line_of
+from cede.doctrines.yunikorn.best_set import best_set
 from cede.doctrines.yunikorn.queues import queues_of
-from cede.doctrines.yunikorn.search import best_set
 from cede.doctrines.yunikorn.settings import LAWS
+from cede.doctrines.yunikorn.seven_laws import Field, field_of, field_on_node, owed
 from cede.doctrines.yunikorn.snapshot import Snapshot
-from cede.doctrines.yunikorn.words import facts_about, held_of, promised_to
+from cede.doctrines.yunikorn.waiting_line import MAYBE, NO_SET, Family, Form, Key, Kind, line_of
+from cede.doctrines.yunikorn.wording import (
+    account_of,
+    barred,
+    begun,
+    facts_about,
+    held_of,
+    leaf_of,
+    preempting,
+    promised_to,
+    taken_by,
+    waiting,
+)
 from cede.model.plan import Decision
 from cede.model.rules import Rule
 from cede.model.times import show_duration

@@ -11,12 +11,12 @@ from cede.doctrines.parts.limits import used_quota
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask, say
 from cede.doctrines.yunikorn.attempt import Outcome
+from cede.doctrines.yunikorn.best_set import best_set
 from cede.doctrines.yunikorn.covers import unwilling
-from cede.doctrines.yunikorn.lawful import field_of, is_over, owed, same_app
 from cede.doctrines.yunikorn.queues import Queues
-from cede.doctrines.yunikorn.search import best_set
+from cede.doctrines.yunikorn.seven_laws import field_of, is_over, owed, same_app
 from cede.doctrines.yunikorn.snapshot import Snapshot
-from cede.doctrines.yunikorn.words import asks, held_of, promised_to
+from cede.doctrines.yunikorn.wording import asks, held_of, promised_to
 from cede.model.plan import Warning
 from cede.state.columns import NONE, UNSET
 from cede.state.state import State

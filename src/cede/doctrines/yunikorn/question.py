@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import fits
 from cede.doctrines.parts.orders import Rows, order_of
 from cede.doctrines.parts.question import Floats, Linear, Question
-from cede.doctrines.parts.selection import within_limits
+from cede.doctrines.parts.selection import best_of, within_limits
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import Ask, ask_of
-from cede.doctrines.yunikorn.attempt import Attempt, eagerness
+from cede.doctrines.yunikorn.attempt import Attempt, Outcome, eagerness
 from cede.doctrines.yunikorn.covers import unwilling
-from cede.doctrines.yunikorn.lawful import field_of, field_on_node, looked_at
+from cede.doctrines.yunikorn.fences import candidates, reach_of
 from cede.doctrines.yunikorn.queues import Queues, queues_of
-from cede.doctrines.yunikorn.reach import candidates, reach_of
+from cede.doctrines.yunikorn.required_node import Cleared, clear_node
 from cede.doctrines.yunikorn.reservations import held_nodes, usable
 from cede.doctrines.yunikorn.settings import LAWS, SHIPPED
-from cede.doctrines.yunikorn.slack import Slack
+from cede.doctrines.yunikorn.seven_laws import Slack, field_of, field_on_node, looked_at
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.model.plan import Decision
 from cede.state.columns import NONE, Bools
@@ -134,3 +135,48 @@ def of_the_release(state: State, ask: Ask, rows: Rows) -> Question:
         places=state.nodes.size > 0,
         relaxed=(WHOLE_ASK,) if pinned else (ONE_BY_ONE, WHOLE_ASK),
     )
+
+
+def attempted(cycle: Cycle, attempt: Attempt, own: Outcome) -> Outcome:
+    """What an attempt found, or would find among those of a cheaper set alone."""
+    if not cycle.optimal or own.refusal is not None:
+        return own
+    state, ask = cycle.state, replace(attempt.ask, claim=attempt.claim)
+
+    def again(only: Bools) -> Outcome | None:
+        rows = attempt.rows[only[attempt.rows]]
+        once = Attempt(state, attempt.snapshot, attempt.ask, rows, attempt.claim.allowed, tried=attempt.tried)
+        found = once.run()
+        return found if found.refusal is None and _makes_room(cycle, ask, found.node, found.victims) else None
+
+    giving = attempt.rows[attempt.open_leaf[state.work.queue[attempt.rows]]]
+    return best_of(cycle, own, lambda found: found.victims, lambda: of_the_release(state, ask, giving), again)
+
+
+def cleared(cycle: Cycle, ask: Ask, node: int, own: Cleared) -> Cleared:
+    """The same for an ask that needs a certain node."""
+    if not cycle.optimal or own.victims is None:
+        return own
+    state = cycle.state
+    asked = of_the_release(state, ask, np.flatnonzero(own.found.open))
+
+    def again(only: Bools) -> Cleared | None:
+        found = replace(own, victims=clear_node(state, ask, node, only).victims)
+        return found if found.victims and _makes_room(cycle, ask, node, found.victims) else None
+
+    return best_of(cycle, own, lambda found: found.victims or (), lambda: asked, again)
+
+
+def _makes_room(cycle: Cycle, ask: Ask, node: int, victims: tuple[int, ...]) -> bool:
+    """Whether the claimant fits where it goes, and within its limits, once these have left."""
+    state, rows = cycle.state, np.array(victims, np.intp)
+    if any(int(limit.credit(state, rows).sum()) < limit.short for limit in ask.short_limits):
+        return False
+    if node == NONE:
+        return True
+    mark = cycle.trial.mark()
+    for row in victims:
+        cycle.trial.evict(row)
+    fits = (state.nodes.free[:, node] >= ask.claim.vectors[0])[ask.claim.columns].all()
+    cycle.trial.undo(mark)
+    return bool(fits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cede.doctrines.yunikorn.vectors import Vector, within
+from cede.doctrines.yunikorn.sparse_amounts import Vector, within
 
 Limits = Mapping[str, int]
 TIMERS = "yunikorn-quota"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from cede.doctrines.yunikorn.queues import Amounts, Queues
-from cede.doctrines.yunikorn.vectors import Vector, filled, least
+from cede.doctrines.yunikorn.sparse_amounts import Vector, filled, least
 from cede.state.columns import NONE, PREEMPTING, Int64s
 from cede.state.state import State
 from cede.state.units import WHOLE

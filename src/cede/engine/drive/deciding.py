@@ -10,13 +10,13 @@ from cede.engine.backfill import Head, Heads, restrain
 from cede.engine.costs import priced
 from cede.engine.cycle import plan_acts, plan_state
 from cede.engine.drive import rules
+from cede.engine.drive.backoff import held_back
 from cede.engine.drive.holds import has_room, hold, launch, still_leaving
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import Moment, moment_of
+from cede.engine.drive.job_table import JobTable, makes_way
 from cede.engine.drive.leaving import send_away
 from cede.engine.drive.quotas import has_quota, leaving_its_queue
-from cede.engine.drive.roll import Roll, makes_way
-from cede.engine.drive.slowing import held_back
+from cede.engine.drive.restart_memory import Moment, moment_of
 from cede.engine.drive.step import Made
 from cede.engine.verify import verify_state
 from cede.model.lifecycle import START, WAITING
@@ -31,7 +31,7 @@ WHOLE_EVERY = 64
 again and again, and the others cost what they touch."""
 
 
-def decide(roll: Roll) -> int | None:
+def decide(roll: JobTable) -> int | None:
     """Carry out plans until one changes nothing; when the doctrine wants to be asked again."""
     roll.decided_at = roll.now
     if roll.for_claimants and not roll.state.pending and not roll.ways.words:
@@ -74,13 +74,13 @@ def decide(roll: Roll) -> int | None:
     return roll.now
 
 
-def _problems(roll: Roll, made: Plan) -> list[str]:
+def _problems(roll: JobTable, made: Plan) -> list[str]:
     """What is wrong with a plan that acts; what costs as much as the cluster is large is asked now and then."""
     roll.verified += 1
     return verify_state(roll.state, roll.doctrine, made, whole=roll.verified % WHOLE_EVERY == 1)
 
 
-def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan, bool]:
+def _whole_plan(roll: JobTable, heads: Heads, memory: dict[str, Any]) -> tuple[Plan, bool]:
     """What becomes of everybody, with words, and whether another plan must follow."""
     made = plan_state(
         roll.state, roll.doctrine, misses=False, memory=memory, effort=BRISK, carried_out=roll.transactional
@@ -93,7 +93,7 @@ def _whole_plan(roll: Roll, heads: Heads, memory: dict[str, Any]) -> tuple[Plan,
     return replace(made, decisions=tuple(kept.decisions)), kept.again
 
 
-def tell_why(roll: Roll) -> None:
+def tell_why(roll: JobTable) -> None:
     """Those that wait are told why, by a whole plan of which nothing is carried out and nothing remembered.
 
     It is of the time of the last decision: of one that was looked at then, a doctrine that looks only now and then
@@ -118,7 +118,7 @@ def tell_why(roll: Roll) -> None:
     roll.untold = False
 
 
-def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
+def _hold_back(roll: JobTable, decision: Decision, head: Head) -> None:
     """It would start, if it did not stand behind one whom it must not pass."""
     job = roll.jobs[decision.workload or ""]
     reservation = head.reservation
@@ -130,7 +130,7 @@ def _hold_back(roll: Roll, decision: Decision, head: Head) -> None:
         roll.touch(job)
 
 
-def _carry_out(roll: Roll, made: Plan) -> bool:
+def _carry_out(roll: JobTable, made: Plan) -> bool:
     """What this plan decides, in order, up to the first preemption; whether another plan must follow.
 
     For those after it a victim counts as gone, but it has not left: they are decided anew, on what is held and left.
@@ -160,7 +160,7 @@ def _carry_out(roll: Roll, made: Plan) -> bool:
     return True
 
 
-def _start_all(roll: Roll, made: Plan) -> bool:
+def _start_all(roll: JobTable, made: Plan) -> bool:
     """The same of a plan that preempts nobody."""
     for decision in made.decisions:
         if decision.workload is None:
@@ -173,13 +173,13 @@ def _start_all(roll: Roll, made: Plan) -> bool:
     return False
 
 
-def _is_held_back(roll: Roll, decision: Decision) -> bool:
+def _is_held_back(roll: JobTable, decision: Decision) -> bool:
     """Whether the breaker keeps its claimant from evicting anybody for now."""
     victims = [roll.jobs[victim.workload] for victim in decision.victims]
     return decision.workload is not None and held_back(roll, roll.jobs[decision.workload], victims)
 
 
-def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
+def _start(roll: JobTable, made: Plan, decision: Decision, job: Job) -> None:
     number = roll.next_decision
     _place(job, decision, number)
     if roll.state.between and not _has_all(roll, job, decision):
@@ -199,14 +199,14 @@ def _start(roll: Roll, made: Plan, decision: Decision, job: Job) -> None:
     launch(roll, job)
 
 
-def _has_all(roll: Roll, job: Job, decision: Decision) -> bool:
+def _has_all(roll: JobTable, job: Job, decision: Decision) -> bool:
     """Whether its room is there now: a plan counts who is leaving and what is held as overlapping."""
     parts = admitted_parts(roll.state, roll.state.work_index[job.name], decision.flavors, decision.counts)
     needs = None if parts is None else roll.state.vectors_of(parts, job.workload.exclusive)
     return has_room(roll, job, needs) and has_quota(roll, job, parts)
 
 
-def _preempt(roll: Roll, made: Plan, decision: Decision, job: Job | None, moment: Moment | None) -> None:
+def _preempt(roll: JobTable, made: Plan, decision: Decision, job: Job | None, moment: Moment | None) -> None:
     """Hold the claimant's room and send its victims away, all at once."""
     number = roll.next_decision
     victims = [roll.jobs[victim.workload] for victim in decision.victims]
@@ -253,7 +253,7 @@ def _place(job: Job, decision: Decision, number: int) -> None:
     job.decision = number
 
 
-def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: Moment | None = None) -> None:
+def _record(roll: JobTable, made: Plan, decision: Decision, number: int, moment: Moment | None = None) -> None:
     if roll.reasons and decision.victims:
         (decision,) = priced(roll.state, (decision,))
         decision = replace(decision, victims=tuple(_with_saving(roll, victim) for victim in decision.victims))
@@ -263,11 +263,11 @@ def _record(roll: Roll, made: Plan, decision: Decision, number: int, moment: Mom
     roll.next_decision = number + 1
 
 
-def _with_saving(roll: Roll, victim: Victim) -> Victim:
+def _with_saving(roll: JobTable, victim: Victim) -> Victim:
     return replace(victim, saving=roll.checkpoint_times.of(roll.jobs[victim.workload]).words)
 
 
-def _wait(roll: Roll, job: Job, decision: Decision) -> None:
+def _wait(roll: JobTable, job: Job, decision: Decision) -> None:
     """Why it waits; a new rule is worth a record, a new number is not."""
     if job.phase not in WAITING or job.evicts_after is not None:
         return

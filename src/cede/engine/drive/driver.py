@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cede.engine.drive import asks, found, rules
-from cede.engine.drive.asks import RefusedError
+from cede.engine.drive import requests, rules, unrecorded
+from cede.engine.drive.backoff import as_the_doctrine_sees, wait_is_over
 from cede.engine.drive.deciding import decide, tell_why
-from cede.engine.drive.ends import exited
+from cede.engine.drive.exits import exited
 from cede.engine.drive.facts import (
     AskCheckpoint,
     AskWhy,
@@ -21,7 +21,6 @@ from cede.engine.drive.facts import (
     Estimated,
     Exited,
     Fact,
-    Found,
     Heard,
     Occupied,
     PutNode,
@@ -34,10 +33,11 @@ from cede.engine.drive.facts import (
     Stuck,
     Submit,
     Suspend,
+    Unrecorded,
 )
 from cede.engine.drive.holds import expired, look_again
 from cede.engine.drive.job import Job, Leaving
-from cede.engine.drive.keeping import Moment, kept_of, moment_of, recall, recall_driver
+from cede.engine.drive.job_table import JobTable, walltime_end
 from cede.engine.drive.leaving import (
     checkpoint_failed,
     checkpoint_overdue,
@@ -48,13 +48,13 @@ from cede.engine.drive.leaving import (
     tell_to_go,
 )
 from cede.engine.drive.losses import Stake, assumed_age, at_stake
+from cede.engine.drive.options import LIVE, DriverOptions
 from cede.engine.drive.orders import Order
-from cede.engine.drive.roll import Roll, walltime_end
+from cede.engine.drive.periodic_checkpoints import ask_for_what_is_worth
+from cede.engine.drive.requests import RefusedError
+from cede.engine.drive.restart_memory import Moment, kept_of, moment_of, recall, recall_driver
 from cede.engine.drive.running_caps import settle
-from cede.engine.drive.slowing import as_the_doctrine_sees, wait_is_over
 from cede.engine.drive.step import Refusal, Step
-from cede.engine.drive.ways import LIVE, Ways
-from cede.engine.drive.worth import ask_for_what_is_worth
 from cede.engine.events import NodeMarked, apply
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
@@ -77,8 +77,8 @@ Reasons = Mapping[str, tuple[int, str, str]]
 class Driver:
     """A cluster under way. It asks no clock and does nothing itself; whoever calls `feed` carries out the orders."""
 
-    def __init__(self, document: ClusterFile, now: int, ways: Ways = LIVE) -> None:
-        self._roll = Roll(document, now, ways)
+    def __init__(self, document: ClusterFile, now: int, ways: DriverOptions = LIVE) -> None:
+        self._roll = JobTable(document, now, ways)
         self._wakes_at: int | None = now
         self._kept: Mapping[str, Any] = {}
         """What must outlive a restart, as it was told last."""
@@ -93,7 +93,7 @@ class Driver:
         next_decision: int = 1,
         node_states: dict[str, str] | None = None,
         kept: Mapping[str, Any] | None = None,
-        ways: Ways = LIVE,
+        ways: DriverOptions = LIVE,
     ) -> Driver:
         """The driver that had these jobs under way when it was last heard of, and `kept` this in memory."""
         driver = cls(document, now, ways)
@@ -200,7 +200,7 @@ class Driver:
         for number, fact in enumerate(facts):
             try:
                 if type(fact) is Submit:
-                    asks.submit(roll, fact)
+                    requests.submit(roll, fact)
                 elif type(fact) is Exited:
                     job = jobs.get(fact.name)
                     if job is not None and job.attempt == fact.attempt and job.phase in PRESENT:
@@ -215,11 +215,11 @@ class Driver:
             for job in roll.due():
                 self._look(job)
         if roll.found and roll.dirty:
-            found.take_over(roll)
+            unrecorded.take_over(roll)
         if roll.recounted:
             settle(roll)
         if roll.found:
-            found.keep_out(roll)
+            unrecorded.keep_out(roll)
         wakes_at = self._wakes_at
         if roll.dirty or (wakes_at is not None and wakes_at <= roll.now):
             wakes_at = self._wakes_at = decide(roll)
@@ -269,29 +269,29 @@ class Driver:
         roll = self._roll
         match fact:
             case Cancel():
-                asks.cancel(roll, fact)
+                requests.cancel(roll, fact)
             case Suspend():
-                asks.suspend(roll, fact)
+                requests.suspend(roll, fact)
             case Resume():
-                asks.resume(roll, fact)
+                requests.resume(roll, fact)
             case SetTerms():
-                asks.set_terms(roll, fact)
+                requests.set_terms(roll, fact)
             case AskCheckpoint():
-                asks.checkpoint(roll, fact)
+                requests.checkpoint(roll, fact)
             case SetNode():
-                asks.set_node(roll, fact)
+                requests.set_node(roll, fact)
             case PutNode():
-                asks.put_node(roll, fact)
+                requests.put_node(roll, fact)
             case Occupied():
-                asks.occupy(roll, fact)
-            case Found():
-                found.find(roll, fact)
+                requests.occupy(roll, fact)
+            case Unrecorded():
+                unrecorded.find(roll, fact)
             case PutQueue():
-                asks.put_queue(roll, fact)
+                requests.put_queue(roll, fact)
             case SetAside():
-                asks.set_aside(roll, fact)
+                requests.set_aside(roll, fact)
             case Restarted():
-                found.vacate(roll)
+                unrecorded.vacate(roll)
                 recall(roll, kept_of(roll))
                 roll.dirty = True
                 look_again(roll)

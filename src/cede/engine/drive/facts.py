@@ -190,7 +190,7 @@ class Occupied:
 
 
 @value
-class Found:
+class Unrecorded:
     """An attempt that the record of its workload does not know. It runs on these nodes, one for each member, each of
     which fills so much there, in billionths, or all: until this is said anew (without nodes: it runs no more), or the
     driver is made again. Or it has come to this `end`: it `began` then, and `saved` its work last then."""
@@ -246,7 +246,7 @@ Fact = (
     | SetNode
     | PutNode
     | Occupied
-    | Found
+    | Unrecorded
     | PutQueue
     | SetAside
     | Restarted

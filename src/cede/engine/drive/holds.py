@@ -7,10 +7,10 @@ import numpy as np
 from cede.engine.cycle import choice_of
 from cede.engine.drive import rules
 from cede.engine.drive.job import Job
+from cede.engine.drive.job_table import JobTable, makes_way
 from cede.engine.drive.leaving import withdraw
 from cede.engine.drive.orders import Launch
 from cede.engine.drive.quotas import has_quota
-from cede.engine.drive.roll import Roll, makes_way
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, about
@@ -19,7 +19,7 @@ from cede.state.columns import NODE_STATES, NONE, Int64s
 MARGIN = 60 * SECOND
 
 
-def hold(roll: Roll, job: Job, victims: list[tuple[Job, str]]) -> None:
+def hold(roll: JobTable, job: Job, victims: list[tuple[Job, str]]) -> None:
     """Keep the room of its record for this claimant until these, each taken for its reason, have left; not for ever."""
     job.waits_for = tuple(victim.name for victim, _ in victims)
     job.started = roll.now
@@ -39,7 +39,7 @@ def sequence_of(job: Job, reason: str = "") -> int:
     return asked + terms.grace(reason)
 
 
-def someone_left(roll: Roll, name: str) -> None:
+def someone_left(roll: JobTable, name: str) -> None:
     """A workload's room is free: who waited for it may enter."""
     for job in _in_order(roll):
         if name in job.waits_for:
@@ -47,7 +47,7 @@ def someone_left(roll: Roll, name: str) -> None:
         enter_if_free(roll, job)
 
 
-def look_again(roll: Roll) -> None:
+def look_again(roll: JobTable) -> None:
     """Every claimant waits for those alone who are on the way out, and one that waits for nobody may enter.
 
     Whoever left did so in the step that says so. But a record that says otherwise must not keep its claimant waiting.
@@ -60,17 +60,17 @@ def look_again(roll: Roll) -> None:
         enter_if_free(roll, job)
 
 
-def _in_order(roll: Roll) -> list[Job]:
+def _in_order(roll: JobTable) -> list[Job]:
     return sorted(roll.held.values(), key=lambda held: (held.since, held.name))
 
 
-def _wait_for(roll: Roll, job: Job, names: tuple[str, ...]) -> None:
+def _wait_for(roll: JobTable, job: Job, names: tuple[str, ...]) -> None:
     job.waits_for = names
     job.why = rules.HELD.because(**_words(job)) if names else job.why
     roll.touch(job)
 
 
-def enter_if_free(roll: Roll, job: Job) -> None:
+def enter_if_free(roll: JobTable, job: Job) -> None:
     """A claimant starts when the last one in its way has left."""
     if job.waits_for:
         return
@@ -85,7 +85,7 @@ def enter_if_free(roll: Roll, job: Job) -> None:
         launch(roll, job)
 
 
-def launch(roll: Roll, job: Job) -> None:
+def launch(roll: JobTable, job: Job) -> None:
     """Order the next attempt of a workload that has its room."""
     begin_attempt(job, roll.now)
     ways = roll.ways
@@ -115,7 +115,7 @@ def begin_attempt(job: Job, at: int) -> None:
     job.waits_for = ()
 
 
-def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:
+def give_up(roll: JobTable, job: Job, rule: Rule, **facts: object) -> None:
     """The hold ends without its claimant: it waits again, and those who only wrote a checkpoint for it go on."""
     roll.due_at(job, None)
     claimed = job.waits_for
@@ -126,7 +126,7 @@ def give_up(roll: Roll, job: Job, rule: Rule, **facts: object) -> None:
     release(roll, job.name, claimed)
 
 
-def release(roll: Roll, claimant: str, victims: tuple[str, ...]) -> None:
+def release(roll: JobTable, claimant: str, victims: tuple[str, ...]) -> None:
     """Victims whose claimant is gone, unless somebody else waits for them."""
     for name in victims:
         victim = roll.jobs.get(name)
@@ -141,12 +141,12 @@ def release(roll: Roll, claimant: str, victims: tuple[str, ...]) -> None:
             roll.mark(victim)
 
 
-def expired(roll: Roll, job: Job) -> None:
+def expired(roll: JobTable, job: Job) -> None:
     """The hold's deadline is over."""
     give_up(roll, job, rules.HOLD_EXPIRED, limit=about(roll.now - job.since))
 
 
-def gone_nodes(roll: Roll, job: Job) -> list[str]:
+def gone_nodes(roll: JobTable, job: Job) -> list[str]:
     """Those of its nodes that take no work any more, or not this one."""
     state, takes_cordoned = roll.state, roll.doctrine.takes_cordoned
     ready = state.room().partition
@@ -159,7 +159,7 @@ def gone_nodes(roll: Roll, job: Job) -> list[str]:
     return sorted(closed)
 
 
-def still_leaving(roll: Roll, job: Job) -> list[str]:
+def still_leaving(roll: JobTable, job: Job) -> list[str]:
     """Who stands on its nodes and is on the way out."""
     state = roll.state
     found: set[str] = set()
@@ -171,7 +171,7 @@ def still_leaving(roll: Roll, job: Job) -> list[str]:
     return sorted(found)
 
 
-def has_room(roll: Roll, job: Job, needs: list[Int64s] | None = None) -> bool:
+def has_room(roll: JobTable, job: Job, needs: list[Int64s] | None = None) -> bool:
     """Whether its members fit beside everybody whose processes are there, and beside what is held for others.
 
     Of the room held for another claimant, what its own victims still fill is no second claim.
@@ -190,7 +190,7 @@ def has_room(roll: Roll, job: Job, needs: list[Int64s] | None = None) -> bool:
     return all(bool((_open(roll, node, job)[need > 0] >= need[need > 0]).all()) for node, need in wanted.items())
 
 
-def _records_leave_room(roll: Roll, job: Job, need: tuple[tuple[int, int], ...]) -> bool:
+def _records_leave_room(roll: JobTable, job: Job, need: tuple[tuple[int, int], ...]) -> bool:
     """The same where every workload is in records."""
     state, room = roll.state, roll.state.room()
     names, records = state.work_names, state.records
@@ -222,7 +222,7 @@ def _records_leave_room(roll: Roll, job: Job, need: tuple[tuple[int, int], ...])
     return True
 
 
-def _open(roll: Roll, node: int, claimant: Job) -> Int64s:
+def _open(roll: JobTable, node: int, claimant: Job) -> Int64s:
     state, nodes = roll.state, roll.state.nodes
     taken = nodes.occupied[:, node] + nodes.used[:, node] + nodes.leaving[:, node]
     held: dict[str, Int64s] = {}

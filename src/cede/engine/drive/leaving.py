@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from cede.engine.drive import rules
 from cede.engine.drive.checkpoint_times import saves
 from cede.engine.drive.job import Job, Leaving
+from cede.engine.drive.job_table import JobTable
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
-from cede.engine.drive.roll import Roll
 from cede.model.lifecycle import PRESENT, Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, about, show_duration
@@ -27,7 +27,7 @@ CAUSES = {
 }
 
 
-def send_away(roll: Roll, job: Job, leaving: Leaving) -> None:
+def send_away(roll: JobTable, job: Job, leaving: Leaving) -> None:
     """Begin the sequence for a workload that has its room and is not leaving yet.
 
     One that can write a checkpoint is asked for it first; the others are told to go at once.
@@ -50,7 +50,7 @@ def send_away(roll: Roll, job: Job, leaving: Leaving) -> None:
         tell_to_go(roll, job, rule)
 
 
-def ask_for_checkpoint(roll: Roll, job: Job, rule: Rule = rules.HINTED, **facts: object) -> None:
+def ask_for_checkpoint(roll: JobTable, job: Job, rule: Rule = rules.HINTED, **facts: object) -> None:
     """Hint; the workload has its checkpoint timeout to answer."""
     job.hint += 1
     job.hinted = roll.now
@@ -88,7 +88,7 @@ def in_force(job: Job) -> Iterator[Order]:
         yield Kill(job.name, job.attempt, leaving.cause)
 
 
-def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Signal = Signal.EVICT) -> None:
+def tell_to_go(roll: JobTable, job: Job, because_of: Rule | None = None, signal: Signal = Signal.EVICT) -> None:
     """SIGTERM now, SIGKILL after the grace period."""
     leaving = job.leaving
     assert leaving is not None, "somebody wants it gone"
@@ -104,7 +104,7 @@ def tell_to_go(roll: Roll, job: Job, because_of: Rule | None = None, signal: Sig
     roll.order(Terminate(job.name, job.attempt, leaving.cause, grace))
 
 
-def grace_of(roll: Roll, job: Job) -> int:
+def grace_of(roll: JobTable, job: Job) -> int:
     """How long it may take from now on to be gone."""
     most, leaving = job.terms.gone_within, job.leaving
     if most is None or leaving is None or leaving.hinted is None:
@@ -112,7 +112,7 @@ def grace_of(roll: Roll, job: Job) -> int:
     return max(0, min(job.grace, leaving.hinted + most - roll.now))
 
 
-def kill(roll: Roll, job: Job) -> None:
+def kill(roll: JobTable, job: Job) -> None:
     """SIGKILL, and once more if it is still there some time later."""
     assert job.leaving is not None, "somebody wants it gone"
     job.leaving.stage = "killed"
@@ -120,7 +120,7 @@ def kill(roll: Roll, job: Job) -> None:
     roll.order(Kill(job.name, job.attempt, job.leaving.cause))
 
 
-def kill_now(roll: Roll, job: Job, signal: Signal | None = None) -> None:
+def kill_now(roll: JobTable, job: Job, signal: Signal | None = None) -> None:
     """SIGKILL without any grace, for somebody who says so; `signal` is how it moves, if it is not on its way yet."""
     if signal is None:
         roll.note(job, "kill", rules.KILLED_NOW, why=because(job))
@@ -130,7 +130,7 @@ def kill_now(roll: Roll, job: Job, signal: Signal | None = None) -> None:
     kill(roll, job)
 
 
-def allow_less(roll: Roll, job: Job) -> None:
+def allow_less(roll: JobTable, job: Job) -> None:
     """One that is on its way out has no more time left than its terms give it."""
     leaving = job.leaving
     if job.deadline is None or leaving is None or leaving.stage == "killed":
@@ -155,7 +155,7 @@ def because(job: Job) -> str:
     return CAUSES[leaving.cause].format(claimant=leaving.claimant or "nobody", by=leaving.by or "somebody")
 
 
-def checkpoint_overdue(roll: Roll, job: Job) -> None:
+def checkpoint_overdue(roll: JobTable, job: Job) -> None:
     """The time to write a checkpoint is over: once more for who is merely slow, the end for who is silent."""
     leaving = job.leaving
     if leaving is None:
@@ -175,7 +175,7 @@ def checkpoint_overdue(roll: Roll, job: Job) -> None:
     tell_to_go(roll, job)
 
 
-def defer(roll: Roll, job: Job, wanted: int) -> int:
+def defer(roll: JobTable, job: Job, wanted: int) -> int:
     """The application asked for time before it checkpoints; how much of it was granted."""
     leaving = job.leaving
     if leaving is None or job.phase is not Phase.CHECKPOINTING or job.deadline is None:
@@ -194,7 +194,7 @@ def defer(roll: Roll, job: Job, wanted: int) -> int:
     return granted
 
 
-def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool, at: int | None = None) -> None:
+def checkpointed(roll: JobTable, job: Job, hint: int, leaves: bool, at: int | None = None) -> None:
     """A usable checkpoint is there; who was asked for it in order to leave is told to go."""
     written = roll.now if at is None else max(at, job.checkpoint or at)  # what is told late may be older than the last
     takes = None
@@ -229,7 +229,7 @@ def checkpointed(roll: Roll, job: Job, hint: int, leaves: bool, at: int | None =
         roll.mark(job)
 
 
-def checkpoint_failed(roll: Roll, job: Job, hint: int, why: str) -> None:
+def checkpoint_failed(roll: JobTable, job: Job, hint: int, why: str) -> None:
     """The application answered that there will be no checkpoint."""
     if job.phase is not Phase.CHECKPOINTING or hint != job.hint:
         return
@@ -242,7 +242,7 @@ def checkpoint_failed(roll: Roll, job: Job, hint: int, why: str) -> None:
     tell_to_go(roll, job)
 
 
-def withdraw(roll: Roll, job: Job, claimant: str) -> None:
+def withdraw(roll: JobTable, job: Job, claimant: str) -> None:
     """Its room is not needed any more: one that was only asked for a checkpoint goes on when that is written.
 
     Unless it must leave for another reason too: somebody suspended it, or its node is drained.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cede.doctrines.parts.limits import below
 from cede.engine.drive.job import Job
-from cede.engine.drive.roll import Roll
+from cede.engine.drive.job_table import JobTable
 from cede.model.cluster import PodSet
 from cede.state.admission import sizes_of
 from cede.state.amounts import total_of
@@ -19,7 +19,7 @@ from cede.state.state import State
 Rows = NDArray[np.intp]
 
 
-def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> bool:
+def has_quota(roll: JobTable, job: Job, parts: tuple[PodSet, ...] | None = None) -> bool:
     """Whether its queue and all above it have quota for it while others leave.
 
     A plan counts, of all that is leaving and all that is held, the larger. Between two departures that is too little: a
@@ -52,7 +52,7 @@ def has_quota(roll: Roll, job: Job, parts: tuple[PodSet, ...] | None = None) -> 
     return True
 
 
-def leaving_its_queue(roll: Roll, job: Job) -> list[str]:
+def leaving_its_queue(roll: JobTable, job: Job) -> list[str]:
     """Who is on the way out of the quota that it shares."""
     state, work = roll.state, roll.state.work
     path = state.tree.path(int(work.queue[state.work_index[job.name]]))
@@ -74,7 +74,7 @@ def _sum(state: State, rows: Rows) -> Int64s:
     return found
 
 
-def _shared(roll: Roll, held: Rows, leaving: Rows) -> Int64s:
+def _shared(roll: JobTable, held: Rows, leaving: Rows) -> Int64s:
     """What is held where its own victims still are: of each claimant, the smaller of the two."""
     state = roll.state
     victims: dict[str, list[int]] = {}

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 from cede.engine.drive import rules
 from cede.engine.drive.job import Job
-from cede.engine.drive.roll import Roll
+from cede.engine.drive.job_table import JobTable
 from cede.model.lifecycle import WAITING
 
 Owner = tuple[str, str]
 """A user or a project, and its name."""
 
 
-def settle(roll: Roll) -> None:
+def settle(roll: JobTable) -> None:
     """Every workload whose owners changed stands in the line, or outside it, as their caps say now."""
     jobs = sorted(_concerned(roll), key=lambda job: _turn(roll, job))
     taken = Counter(owner for job in jobs if job.phase not in WAITING for owner in owners_of(job))
@@ -43,13 +43,13 @@ def _name(job: Job, owner: str) -> str:
     return (job.workload.user if owner == "user" else job.workload.project) or ""
 
 
-def _turn(roll: Roll, job: Job) -> tuple[int, int, str]:
+def _turn(roll: JobTable, job: Job) -> tuple[int, int, str]:
     priority = job.workload.priority
     urgency = roll.state.static.default_priority if priority is None else priority
     return -urgency, job.workload.submitted or 0, job.name
 
 
-def _concerned(roll: Roll) -> Iterator[Job]:
+def _concerned(roll: JobTable) -> Iterator[Job]:
     """All workloads of the owners that changed, and of the other owners of those: a project has several users."""
     left, seen, found = list(roll.recounted), set[Owner](), dict[str, Job]()
     roll.recounted.clear()
@@ -71,7 +71,7 @@ def _concerned(roll: Roll) -> Iterator[Job]:
     return iter(found.values())
 
 
-def _let_in(roll: Roll, job: Job) -> None:
+def _let_in(roll: JobTable, job: Job) -> None:
     if job.capped:
         job.capped = ""
         roll.touch(job)
@@ -79,7 +79,7 @@ def _let_in(roll: Roll, job: Job) -> None:
             roll.enter(job)
 
 
-def _keep_out(roll: Roll, job: Job, why: str) -> None:
+def _keep_out(roll: JobTable, job: Job, why: str) -> None:
     if job.capped == why:
         return
     stood = not job.out_of_line

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cede.imports.amounts import Amounts, total
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields, total
 from cede.imports.kueue.quantities import for_each, quantities, times
-from cede.model.workload_checks import MOST_MEMBERS
+from cede.model.checks import MOST_MEMBERS
 
 HOSTNAME = "kubernetes.io/hostname"
 

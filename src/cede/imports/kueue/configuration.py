@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields
 from cede.imports.kueue.objects import Object
 from cede.imports.kueue.quantities import quantities
 from cede.model.quantities import NANO

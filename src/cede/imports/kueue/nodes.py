@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cede.imports.amounts import Amounts
+from cede.imports.fields import Amounts
 from cede.imports.kueue.admission import HOSTNAME
 from cede.imports.kueue.conditions import NOT_THERE, conditions_of
 from cede.imports.kueue.flavors import Flavor

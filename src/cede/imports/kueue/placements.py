@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cede.imports.amounts import Amounts, total
+from cede.imports.fields import Amounts, total
 from cede.imports.kueue.objects import Object
-from cede.imports.kueue.pods import requests_of
+from cede.imports.kueue.pod_sets import requests_of
 from cede.imports.kueue.workloads import Work
 from cede.imports.kueue.world import World
 

@@ -1,21 +1,55 @@
-"""The pod sets of a workload: how many pods, what each asks for, and which flavor it can only get."""
+"""What a pod asks for, by its specification."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
-from cede.imports.kubernetes import OBJECT_META, POD_SPEC
+from cede.imports.fields import Amounts, Fields, total
+from cede.imports.kubernetes import CONTAINER, OBJECT_META, POD_SPEC, RESOURCES
 from cede.imports.kueue.admission import Assignment
 from cede.imports.kueue.flavors import usable
-from cede.imports.kueue.pods import requests_of
-from cede.imports.kueue.quantities import for_each, quantities, times
+from cede.imports.kueue.quantities import for_each, largest, quantities, times
 from cede.imports.kueue.queues import Queue
 from cede.imports.kueue.selectors import NodeSelection, node_selection
 from cede.imports.kueue.world import World
 from cede.model.quantities import NANO, format_quantity
+
+FOR_THE_POD = ("cpu", "memory")
+"""With hugepages, the resources that a pod may state for itself instead of for its containers."""
+
+
+def requests_of(spec: Fields) -> Amounts:
+    """What one pod needs while it runs: containers together, or an init container if that needs more; and overhead."""
+    running = total(map(_container, spec.parts("containers")))
+    beside: Amounts = {}
+    starting: Amounts = {}
+    for container in spec.parts("initContainers"):
+        asked = _container(container)
+        if container.text("restartPolicy") == "Always":  # it stays beside those that come after it
+            beside = total((beside, asked))
+            starting = largest(starting, beside)
+        else:
+            starting = largest(starting, total((beside, asked)))
+    found = largest(total((running, beside)), starting)
+    stated = _resources(spec)
+    found |= {name: nano for name, nano in stated.items() if name in FOR_THE_POD or name.startswith("hugepages-")}
+    return total((found, quantities(spec, "overhead")))
+
+
+def _container(container: Fields) -> Amounts:
+    asked = _resources(container)
+    container.skip_rest(CONTAINER)
+    return asked
+
+
+def _resources(fields: Fields) -> Amounts:
+    """The requests; a limit stands for a request that is not given."""
+    resources = fields.part("resources")
+    asked = quantities(resources, "requests")
+    resources.skip_rest(RESOURCES)
+    return asked | {name: nano for name, nano in quantities(resources, "limits").items() if name not in asked}
+
 
 PODS = "pods"
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields
 from cede.model.errors import Loc
 from cede.model.quantities import NANO, parse_quota, show_quantity
 from cede.model.resources import parse_resources

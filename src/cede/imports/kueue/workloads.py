@@ -1,7 +1,8 @@
-"""Workloads as those of a cluster file."""
+"""What kind of work a workload is, by who owns it and what its labels say."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,12 +10,27 @@ from cede.imports.fields import Fields
 from cede.imports.kueue.admission import Assignment, assignments_of, usage_of
 from cede.imports.kueue.conditions import NOT_THERE, Condition, conditions_of
 from cede.imports.kueue.configuration import BOOST, SORTING
-from cede.imports.kueue.kinds import kind_of
 from cede.imports.kueue.objects import Object
 from cede.imports.kueue.pod_sets import PodSet, pod_sets_of
 from cede.imports.kueue.world import World
 from cede.model.quantities import format_quantity
 from cede.model.times import SECOND, Instant, format_duration, format_time
+
+SERVICES = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet", "RayService", "InferenceService"})
+NOTEBOOK = "notebook"
+OF_A_DEPLOYMENT = "pod-template-hash"
+
+
+def kind_of(one: Object, pod_sets: Sequence[PodSet], world: World) -> str:
+    """Interactive for notebooks, which often are sets that serve too; service for what serves; else batch."""
+    owners = {owner.kind for owner in world.owners_above(one)}
+    labels = [*one.meta.labels("labels").items(), *(label for pods in pod_sets for label in pods.labels.items())]
+    if NOTEBOOK in {owner.casefold() for owner in owners} or any(
+        NOTEBOOK in key.casefold() or value.casefold() == NOTEBOOK for key, value in labels
+    ):
+        return "interactive"
+    return "service" if owners & SERVICES or OF_A_DEPLOYMENT in dict(labels) else "batch"
+
 
 Conditions = dict[str, Condition]
 

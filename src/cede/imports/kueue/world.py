@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from cede.imports.kueue.configuration import Configuration
 from cede.imports.kueue.flavors import Flavor
 from cede.imports.kueue.objects import Object
-from cede.imports.kueue.queues import POLICIES, Queue
-from cede.imports.kueue.tree import Tree
+from cede.imports.kueue.queues import POLICIES, Queue, Tree
 
 BUILT_IN = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 NAME_LABEL = "kubernetes.io/metadata.name"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cede.imports.amounts import total
-from cede.imports.made import check, in_order
+from cede.imports.fields import total
+from cede.imports.made import Source, check, in_order, refuse_unknown_edition
 from cede.imports.report import Imported, Place, Report
-from cede.imports.sources import Source, refuse_unknown_edition
 from cede.imports.ytsaurus.nodes import USAGE, Nodes, nodes_of
 from cede.imports.ytsaurus.operations import Work, operations_of, queue_names
-from cede.imports.ytsaurus.pools import FILTER, OWN_KEYS, Pool, options_of, pools_of
-from cede.imports.ytsaurus.trees import Tree, tree_of
+from cede.imports.ytsaurus.pools import FILTER, OWN_KEYS, Pool, Tree, options_of, pools_of, tree_of
 from cede.model.cluster import FORMAT
 from cede.model.errors import InputError, Loc, Problem
 from cede.model.garbage import collecting_no_garbage

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields
 from cede.imports.report import Place, Report
 from cede.imports.ytsaurus.cypress import attributes_of, fields_of, opened, value_of
 from cede.imports.ytsaurus.options import RESOURCES, amounts, written

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cede.doctrines.ytsaurus.options import OperationSettings
-from cede.imports.amounts import Amounts, total
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields, total
 from cede.imports.report import Place, Report
 from cede.imports.ytsaurus.cypress import fields_of, opened, value_of
 from cede.imports.ytsaurus.options import amounts, carried, written

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields
 from cede.imports.report import Place
 from cede.imports.yunikorn.dump import time_of
 from cede.imports.yunikorn.pods import Pods

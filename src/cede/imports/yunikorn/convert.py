@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cede.imports.made import check, in_order
+from cede.imports.made import Source, check, in_order, refuse_unknown_edition
 from cede.imports.report import Imported, Place, Report
-from cede.imports.sources import Source, refuse_unknown_edition
 from cede.imports.yunikorn.applications import FINISHED, Works, app_of, queue_of, works_of
 from cede.imports.yunikorn.configuration import Partition, partition_of
 from cede.imports.yunikorn.dump import Dump, clock_of, dump_of
 from cede.imports.yunikorn.dynamic import Tree, tree_of
 from cede.imports.yunikorn.nodes import node
 from cede.imports.yunikorn.pods import pods_of
-from cede.imports.yunikorn.queues import queues_of
-from cede.imports.yunikorn.quota import note_overuse
+from cede.imports.yunikorn.queues import note_overuse, queues_of
 from cede.model.cluster import FORMAT
 from cede.model.errors import InputError, Loc, Problem, path_of
 from cede.model.garbage import collecting_no_garbage

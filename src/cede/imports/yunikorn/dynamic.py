@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields
 from cede.imports.report import Place
 from cede.imports.yunikorn.properties import Settings, alone, properties_of, settings_of
 from cede.imports.yunikorn.quantities import counted

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from cede.imports.amounts import total
-from cede.imports.fields import Fields
+from cede.imports.fields import Fields, total
 from cede.imports.yunikorn.quantities import counted, written
 
 OF_YUNIKORN = ("si.io/", "si/")

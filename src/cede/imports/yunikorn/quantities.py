@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from cede.imports.amounts import Amounts
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields
 from cede.model.errors import Loc, did_you_mean, shown
 from cede.model.quantities import LARGEST, NANO, format_quantity
 from cede.model.resources import parse_resources

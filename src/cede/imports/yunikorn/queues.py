@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cede.imports.amounts import Amounts, total
-from cede.imports.fields import Fields
+from cede.imports.fields import Amounts, Fields, total
 from cede.imports.report import Place
-from cede.imports.yunikorn.configuration import Partition, known_only, note_limits
-from cede.imports.yunikorn.properties import Settings, properties_of, settings_of
+from cede.imports.yunikorn.applications import Work
+from cede.imports.yunikorn.configuration import SWITCHES, Partition, known_only, note_limits
+from cede.imports.yunikorn.properties import NO_DELAY, QUOTA_DELAY, Settings, properties_of, settings_of
 from cede.imports.yunikorn.quantities import configured, excess, is_set, smaller, written
 from cede.model.errors import shown
 from cede.model.quantities import show_quantity
@@ -165,3 +165,31 @@ def _wrong(fields: Fields, name: str, key: str, amounts: Amounts, why: str) -> N
 
 def _shown(amounts: Amounts, name: str) -> str:
     return show_quantity(name, amounts[name])
+
+
+SINCE = (
+    "it uses more than this, and a dump does not say since when; `over_limit_since` of the queue says it in the file"
+)
+
+
+def note_overuse(partition: Partition, configured: Mapping[str, Queue], works: Iterable[Work]) -> None:
+    """Name the queues that quota preemption would look at, if it is switched on."""
+    if not partition.switches.get(SWITCHES["quotapreemptionenabled"]):
+        return
+    used: dict[str, Amounts] = {}
+    for work in works:
+        path = work.entry["queue"] if work.holds else ""
+        while path:
+            used[path] = total([used.get(path, {}), work.amounts])
+            path = path.rpartition(".")[0]
+    for queue in configured.values():
+        for name in excess(queue.max, used.get(queue.path, {})) if _is_enforced(queue) else ():
+            queue.fields.remark(SINCE, "resources", "max", name)
+
+
+def _is_enforced(queue: Queue) -> bool:
+    """Whether the queue, or the nearest above that says anything, has a delay after which its max is enforced."""
+    at: Queue | None = queue
+    while at is not None and QUOTA_DELAY not in at.settings:
+        at = at.parent
+    return at is not None and at.settings[QUOTA_DELAY] != NO_DELAY

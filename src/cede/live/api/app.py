@@ -14,11 +14,10 @@ from starlette.exceptions import HTTPException
 
 from cede import __version__
 from cede.live.api import admin, cluster, decisions, events, logs, orphans, stories, system, whatif, workloads
-from cede.live.api.arrival import unusable
 from cede.live.api.door import Door
 from cede.live.api.hub import Hub
 from cede.live.api.limits import BoundedBodies
-from cede.live.api.problems import ProblemDocument, RefusedError, invalid, refusal, response
+from cede.live.api.problems import ProblemDocument, RefusedError, invalid, refusal, response, unusable
 from cede.live.api.rules import BUSY, FAILED, IMPAIRED, NO_METHOD, NO_PATH, UNREADABLE
 from cede.live.api.server import Server
 from cede.live.store.errors import StoreError, UnwritableError

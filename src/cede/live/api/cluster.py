@@ -12,9 +12,9 @@ from cede.live.api.access import Caller, Whoever, authenticated
 from cede.live.api.bodies import DrainBody
 from cede.live.api.problems import declared
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
 from cede.live.api.values import Quantities, View, amounts
 from cede.live.api.views import shown_moment
+from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.live.view import NodeView as Node
 from cede.live.view import QueueView as Queue

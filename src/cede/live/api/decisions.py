@@ -17,14 +17,14 @@ from starlette.concurrency import run_in_threadpool
 from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.live.api.access import Whoever, visible
-from cede.live.api.certifying import Seconds, decided
+from cede.live.api.certificates import Seconds, decided
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import Responses, declared, refusal
 from cede.live.api.rules import NOTHING, NOTHING_TO_CERTIFY
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
 from cede.live.api.values import Label
 from cede.live.api.views import DecisionList, DecisionView, decision_view
+from cede.live.api.visibility import Sight
 from cede.live.store.records import DecisionRecord
 from cede.model.plan import Decision
 

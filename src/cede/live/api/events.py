@@ -21,9 +21,9 @@ from cede.live.api.paging import MOST_NUMBER, Paging
 from cede.live.api.problems import declared
 from cede.live.api.rules import CLOSED_CHANGED
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
 from cede.live.api.values import Label
 from cede.live.api.views import EventList, event_view
+from cede.live.api.visibility import Sight
 from cede.live.store.records import Event, Token
 from cede.model.times import SECOND
 

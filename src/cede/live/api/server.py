@@ -15,22 +15,23 @@ from starlette.concurrency import run_in_threadpool
 from cede.engine.clock import SchedulerClock
 from cede.engine.drive.driver import Reasons
 from cede.engine.drive.facts import Fact
-from cede.engine.drive.keeping import Kept
 from cede.engine.drive.losses import Stake
-from cede.live.api.ground import Ground
+from cede.engine.drive.restart_memory import Kept
 from cede.live.api.names import Names
 from cede.live.api.problems import RefusedError
+from cede.live.api.submission_checks import SubmissionChecks
 from cede.live.api.tokens import KnownTokens
 from cede.live.api.waiting import Trials, in_time
 from cede.live.api.wrong_tokens import WrongTokens
 from cede.live.config import ServerConfig
-from cede.live.controller import Answer, ClusterState
+from cede.live.controller import Answer
 from cede.live.executors.executor import Executor
 from cede.live.metrics import Metrics
 from cede.live.reconcile import Reconciler
 from cede.live.store.records import Asked, Event, Record, Token
 from cede.live.store.store import Store
 from cede.live.task import Task
+from cede.live.view import ClusterState
 from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import WAITING
 from cede.model.rules import Rule
@@ -103,18 +104,18 @@ class Server:
     wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
     closes_streams_of: Callable[[int, Rule], None] = lambda _token, _why: None
     """Ends the event streams of a token, for this reason; called from the event loop."""
-    _ground: Ground | None = None
+    _ground: SubmissionChecks | None = None
     _names: dict[str, Names] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tokens = KnownTokens(self.store)
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> SubmissionChecks:
         """What submissions are checked against, made ready anew when the cluster changed."""
         document = self.controller.ground
         if self._ground is None or self._ground.document is not document:
-            self._ground = Ground(document)
+            self._ground = SubmissionChecks(document)
         return self._ground
 
     def names_of(self, owner: str) -> Names:

@@ -17,7 +17,6 @@ from cede.live.api.access import Whoever, visible
 from cede.live.api.failures import with_failure
 from cede.live.api.problems import RefusedError, declared
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
 from cede.live.api.values import View
 from cede.live.api.views import (
     DecisionView,
@@ -27,6 +26,7 @@ from cede.live.api.views import (
     event_view,
     workload_view,
 )
+from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.live.api.workloads import Named, with_stake
 from cede.live.store.records import DecisionRecord, Event, Record

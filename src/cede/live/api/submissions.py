@@ -15,7 +15,6 @@ from cede.engine.drive.facts import Submit
 from cede.engine.drive.terms import Terms
 from cede.live.api.access import Caller
 from cede.live.api.bodies import MOST_MEMBERS, CheckpointBody, Submission
-from cede.live.api.ground import Ground
 from cede.live.api.problems import invalid, refusal
 from cede.live.api.rules import (
     ABOVE_LIMIT,
@@ -31,6 +30,7 @@ from cede.live.api.rules import (
     RESERVED_VARIABLE,
 )
 from cede.live.api.server import Server
+from cede.live.api.submission_checks import SubmissionChecks
 from cede.live.api.values import INTERVAL
 from cede.live.config import Defaults, Grant, Times
 from cede.live.limits import OF_TERMS, Bound, OwnerLimits, caps_of, path_of
@@ -52,7 +52,7 @@ _MOST_STEM = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CheckedSubmission:
     """A submission that may be made."""
 
     submit: Submit
@@ -62,7 +62,9 @@ class Order:
     """What may help if it is refused for what it asks for."""
 
 
-def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, key: str, name: str = "") -> Order:
+def ordered(
+    server: Server, ground: SubmissionChecks, caller: Caller, body: Submission, key: str, name: str = ""
+) -> CheckedSubmission:
     """What is to be submitted as `key`, and what its owner calls it; whatever stands against it is a refusal."""
     caller.needs("user", "submitting")
     if body.kind == "system":
@@ -78,7 +80,7 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, ke
     workload, terms = _within(server, ground, limits, workload, body, answers, warnings)
     task = _task(server, caller, body, workload, terms, protocol, account, name)
     caps = caps_of(server.config, caller.name, workload.project)
-    return Order(
+    return CheckedSubmission(
         Submit(workload, replace(terms, running=running_of(caps)), caps),
         task,
         (*warnings, *ground.warnings(workload, gpus=server.gpus)),
@@ -86,7 +88,7 @@ def ordered(server: Server, ground: Ground, caller: Caller, body: Submission, ke
     )
 
 
-def _check_grants(ground: Ground, caller: Caller, limits: OwnerLimits, workload: Workload) -> None:
+def _check_grants(ground: SubmissionChecks, caller: Caller, limits: OwnerLimits, workload: Workload) -> None:
     """Refuse what takes a grant that the caller does not have."""
     highest = workload.sensitive and ground.sensitive.priority is not None
     chosen = highest or workload.priority != ground.own_priority(caller.name, workload.project)
@@ -102,7 +104,7 @@ def _check_grants(ground: Ground, caller: Caller, limits: OwnerLimits, workload:
 
 def _within(
     server: Server,
-    ground: Ground,
+    ground: SubmissionChecks,
     limits: OwnerLimits,
     workload: Workload,
     body: Submission,
@@ -190,7 +192,7 @@ def _tenant(caller: Caller, wanted: str | None) -> str | None:
     return wanted
 
 
-def _queue(ground: Ground, asked: str | None, default: str | None) -> str | None:
+def _queue(ground: SubmissionChecks, asked: str | None, default: str | None) -> str | None:
     """Its queue: nothing is outside of them where there are any, for limits hold for all work."""
     queue = asked or default or ground.default_queue
     if queue is None and ground.leaves:
@@ -199,7 +201,7 @@ def _queue(ground: Ground, asked: str | None, default: str | None) -> str | None
     return queue
 
 
-def _workload(ground: Ground, caller: Caller, body: Submission, name: str, defaults: Defaults) -> Workload:
+def _workload(ground: SubmissionChecks, caller: Caller, body: Submission, name: str, defaults: Defaults) -> Workload:
     """The entry of the cluster file that the submission stands for."""
     project = _project(caller, body.project)
     entry: dict[str, Any] = {"name": name, "user": caller.name}

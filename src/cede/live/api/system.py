@@ -15,9 +15,9 @@ from cede import __version__
 from cede.live.api.access import STRANGER, Whoever, authenticated
 from cede.live.api.problems import Responses, declared
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
 from cede.live.api.values import View
 from cede.live.api.views import shown_moment
+from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 
 router = APIRouter(tags=["server"])

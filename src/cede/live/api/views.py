@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from cede.engine.drive.losses import Stake
-from cede.live.api.sight import Sight
 from cede.live.api.values import INTERVAL, Quantities, View, amounts, moment
+from cede.live.api.visibility import Sight
 from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, Token
 from cede.model.lifecycle import Phase
 from cede.model.times import about, format_duration, parse_duration

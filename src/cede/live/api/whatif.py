@@ -18,14 +18,14 @@ from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.cluster import Cluster
 from cede.engine.cycle import plan as decide
 from cede.engine.diff import diff as compare
-from cede.engine.drive.keeping import Kept
+from cede.engine.drive.restart_memory import Kept
 from cede.engine.whatif import WhatIf, changed, cluster_if
 from cede.live.api.access import Caller, Whoever
 from cede.live.api.bodies import PlanBody, WhatIfBody
-from cede.live.api.certifying import Seconds
+from cede.live.api.certificates import Seconds
 from cede.live.api.problems import RefusedError, declared, invalid
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
+from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document

@@ -20,10 +20,10 @@ from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
 from cede.live.api.rules import ENDED, ORPHANED, RULES
 from cede.live.api.server import Here, Server
-from cede.live.api.sight import Sight
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
 from cede.live.api.views import WorkloadList, WorkloadView, stake_view, workload_view
+from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.live.store.records import Record
 from cede.model.errors import Problem, shown

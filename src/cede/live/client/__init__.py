@@ -1,7 +1,7 @@
 """The Python side of the API: a client for a running server.
 
 What speaks HTTP to a server belongs here. It knows the model, and where a server leaves word of itself
-(`cede.live.place`), and nothing else of ours, so that it can be used alone.
+(`cede.live.data_directory`), and nothing else of ours, so that it can be used alone.
 """
 
 from cede.live.client.client import Client

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from cede.live.client.errors import ClientError, error_of
-from cede.live.client.trust import Trust
+from cede.live.client.finding import Trust
 from cede.model.errors import InputError, Problem, shown
 
 PREFIX = "/api/v1"

@@ -12,10 +12,9 @@ from sqlalchemy import Connection, Engine
 
 from cede.engine.drive.facts import Fact
 from cede.live.stamp import Stamp
-from cede.live.store import chain, decision_chain, history, identity, reading, retention, tokens, writing
-from cede.live.store.engines import open_engines
+from cede.live.store import chain, decisions, history, identity, reading, retention, tokens, writing
+from cede.live.store.engines import migrate, open_engines
 from cede.live.store.errors import NewerError, StaleError, StoreError, TakenError, UnknownError, in_our_words
-from cede.live.store.migrate import migrate
 from cede.live.store.reading import Viewer
 from cede.live.store.records import (
     Asked,
@@ -294,7 +293,7 @@ class Store:
         """Whether the audit trail and the decisions are as they were written, from the first to the last."""
         with self._reads() as connection:
             found = chain.check(connection)
-            count, head, broken, why = decision_chain.check(connection)
+            count, head, broken, why = decisions.check(connection)
         known = replace(found, decisions=count, decision_head=head)
         if found.broken is not None or broken is None:
             return known

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from cede.engine.drive.facts import Fact, PutNode, PutQueue, SetNode, Submit
 from cede.engine.drive.job import Job
 from cede.live.store import chain, codec
-from cede.live.store.decision_rows import keep_decisions
+from cede.live.store.decisions import keep_decisions
 from cede.live.store.errors import StaleError, StoreError, TakenError
 from cede.live.store.records import Asked, Entry
 from cede.live.store.tables import (

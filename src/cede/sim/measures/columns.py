@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cede.model.quantities import NANO
-from cede.sim.measures.sweep import Amounts, Times, scaled
+from cede.sim.measures.step_functions import Amounts, Times, scaled
 from cede.sim.result import Result
 
 SECOND = 10**6

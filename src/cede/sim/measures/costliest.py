@@ -6,8 +6,8 @@ import polars as pl
 
 from cede.model.quantities import NANO
 from cede.sim.measures.columns import HOUR
-from cede.sim.measures.of_decisions import new_victims
-from cede.sim.measures.of_work import gpus_of
+from cede.sim.measures.decision_measures import new_victims
+from cede.sim.measures.work_measures import gpus_of
 from cede.sim.result import Result
 
 COLUMNS = (

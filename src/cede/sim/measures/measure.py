@@ -1,4 +1,4 @@
-"""One replay in numbers: every measure, of all jobs and by priority, queue and size."""
+"""The measures of one replay, by group."""
 
 from __future__ import annotations
 
@@ -7,19 +7,51 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from cede.sim.measures.caveats import stated
 from cede.sim.measures.columns import HOUR, Columns, columns, waits
-from cede.sim.measures.groups import grouped
-from cede.sim.measures.inversion import inversion_hours
-from cede.sim.measures.measured import GROUPINGS, Measured, Stranded
-from cede.sim.measures.of_decisions import of_decisions
-from cede.sim.measures.of_jobs import Window, of_jobs
-from cede.sim.measures.of_queues import of_all, of_queues
-from cede.sim.measures.of_work import idle_hours, of_money, of_work
-from cede.sim.measures.spreads import sums
-from cede.sim.measures.stating import stated
+from cede.sim.measures.decision_measures import of_decisions
+from cede.sim.measures.groups import grouped, sums
+from cede.sim.measures.job_measures import Window, inversion_hours, of_jobs
+from cede.sim.measures.queue_measures import of_all, of_queues
+from cede.sim.measures.work_measures import idle_hours, of_money, of_work
 from cede.sim.result import Result
 
-__all__ = ["Measured", "Yard", "measure"]
+GROUPINGS = ("all", "priority", "queue", "size")
+ALL = ("all", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """Jobs that still waited when nothing could happen any more: nobody would ever have run them. How many, what they
+    asked for in resource-hours, and its share of what all jobs did."""
+
+    jobs: int = 0
+    hours: float = 0.0
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`values[by, group][key]` is a number, or none where the measure says nothing there.
+
+    Groups are in the order to show them in: all; priorities, highest first; queues by name; sizes, smallest first. A
+    group has only the keys that can be asked of it: Jain's index is one of `all` alone.
+    """
+
+    doctrine: str
+    edition: str
+    resource: str
+    """The resource that hours and shares are of."""
+    window: tuple[int, int]
+    """What was measured: from, until, in microseconds on the trace's clock."""
+    values: Mapping[tuple[str, str], Mapping[str, float | None]]
+    stated: tuple[str, ...]
+    """Sentences that must stand beside the numbers."""
+    stranded: Stranded = Stranded()
+
+    def value(self, key: str, by: str = "all", group: str = "all") -> float | None:
+        """One number; none where there is none."""
+        return self.values.get((by, group), {}).get(key)
 
 
 @dataclass(frozen=True, slots=True)

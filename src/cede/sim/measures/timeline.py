@@ -9,9 +9,9 @@ import polars as pl
 
 from cede.sim.measures.columns import Columns, Floats, columns, waits
 from cede.sim.measures.groups import grouped
-from cede.sim.measures.of_queues import by_group
-from cede.sim.measures.states import held_by, states
-from cede.sim.measures.sweep import Levels, Times, averages, together
+from cede.sim.measures.queue_measures import by_group
+from cede.sim.measures.step_functions import Levels, Times, averages, together
+from cede.sim.measures.work_measures import held_by, states
 from cede.sim.result import Result
 
 Drawn = tuple[str, Levels, Levels | None]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from cede.sim.numbers import MISSING, amount, duration, hours, moment
 from cede.sim.report.content import Content, Costly, Party, Run
-from cede.sim.report.markup import Markup, element, join
+from cede.sim.report.html import Markup, element, join
 
 
 def costly_section(content: Content) -> Markup:

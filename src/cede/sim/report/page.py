@@ -1,18 +1,208 @@
-"""The report as one page: its sections, its style and its script."""
+"""Where capacity x time went: a bar for each doctrine, and the sum in numbers beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.resources import files
 
-from cede.sim.report.balance_table import balance_section
-from cede.sim.report.cards import card_section
-from cede.sim.report.content import Content, Run
+from cede.sim.numbers import Scale, scale_of
+from cede.sim.report.content import Content, Row, Run
 from cede.sim.report.costly_table import costly_section
-from cede.sim.report.document import FOOTER, document
-from cede.sim.report.judgement import judgement_section
-from cede.sim.report.markup import Markup, data, element, join
-from cede.sim.report.measure_tables import BETTER, measure_section
+from cede.sim.report.html import FOOTER, Markup, data, document, element, join
+from cede.sim.report.measure_tables import BETTER, FIRST, marked, measure_section
 from cede.sim.report.plots import DISTRIBUTIONS, kinds_of, plot_data
+from cede.sim.verdicts import Goal, Judgement, Verdict
+
+PARTS = {
+    "useful": "work that was kept",
+    "lost": "work that had to be done again",
+    "overhead": "restoring, writing checkpoints, leaving",
+    "held": "free, and held for a claimant",
+    "idle": "free",
+    "down": "nodes that were down",
+}
+RARE = ("held", "down")
+
+
+def balance_section(content: Content) -> Markup:
+    """One row a doctrine: useful + lost + overhead + idle = capacity x time. Held and down only where there was any."""
+    parts = {
+        part: said for part, said in PARTS.items() if part not in RARE or any(_part(run, part) for run in content.runs)
+    }
+    scale = Scale(1.0, f"{content.resource}-hours", _decimals(content, parts))
+    head = element(
+        "tr",
+        element("th", "Doctrine", scope="col"),
+        element("th", "Share of capacity × time", scope="col", class_="wide"),
+        *(
+            element("th", element("i", class_=f"swatch {part}", aria_hidden="true"), part.capitalize(),
+                    scope="col", class_="figure", title=said)
+            for part, said in parts.items()
+        ),
+        element("th", "= Capacity × time", scope="col", class_="figure"),
+    )  # fmt: skip
+    table = element(
+        "table",
+        element("thead", head),
+        element("tbody", *(_row(run, list(parts), scale) for run in content.runs)),
+        class_="balance",
+    )
+    said = "; ".join(f"{part}: {meaning}" for part, meaning in parts.items())
+    return join(
+        element("p", f"In {scale.unit}. {said[0].upper()}{said[1:]}.", class_="lead"),
+        element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Where capacity × time went"),
+    )
+
+
+def _decimals(content: Content, parts: Iterable[str]) -> int:
+    """None where every part is large; else so many that a small one can be told from nothing."""
+    smallest = min((_part(run, part) or 1e9 for run in content.runs for part in parts), default=1e9)
+    return 0 if smallest >= 10 else 1 if smallest >= 1 else 2
+
+
+def _row(run: Run, parts: list[str], scale: Scale) -> Markup:
+    whole = run.balance.whole
+    shares = {part: _part(run, part) / whole if whole else 0.0 for part in parts}
+    said = ", ".join(f"{part} {share:.1%}" for part, share in shares.items())
+    pieces = [
+        element("i", f"{share:.0%}" if share >= 0.07 else "", class_=part, style=f"flex-basis:{share * 100:.4f}%",
+                title=f"{part}: {share:.2%}")
+        for part, share in shares.items()
+        if share > 0
+    ]  # fmt: skip
+    return element(
+        "tr",
+        element("th", run.label, scope="row"),
+        element("td", element("div", *pieces, class_="stack", role="img", aria_label=said), class_="wide"),
+        *(_balance_figure(run, part, _part(run, part), scale) for part in parts),
+        _balance_figure(run, "whole", whole, scale),
+    )
+
+
+def _part(run: Run, part: str) -> float:
+    return float(getattr(run.balance, part))
+
+
+def _balance_figure(run: Run, part: str, value: float, scale: Scale) -> Markup:
+    return element(
+        "td",
+        element("span", scale.number(value), class_="number", title=repr(value)),
+        class_="figure",
+        data_measure=part,
+        data_run=run.label,
+        data_by="balance",
+        data_group="all",
+        data_value=repr(value),
+    )
+
+
+def card_section(content: Content) -> Markup:
+    """The cards of the measures that all jobs have."""
+    rows = {row.measure: row for grouped in content.tables[:1] for _, rows in grouped.sections for row in rows}
+    return element("div", *(_card(content, rows[key]) for key in FIRST if key in rows), class_="cards")
+
+
+def _card(content: Content, row: Row) -> Markup:
+    values = [cell.value for cell in row.cells]
+    scale = scale_of(row.unit, values)
+    longest = max((abs(value) for value in values if value is not None), default=0.0)
+    lines = []
+    for place, (run, cell) in enumerate(zip(content.runs, row.cells, strict=True)):
+        share = 0.0 if cell.value is None or not longest else abs(cell.value) / longest
+        bar = element("i", class_="fill", style=f"width:{share * 100:.3f}%")
+        spread = "" if not cell.spread or cell.value is None else f"±\u202f{scale.number(cell.spread)}"
+        lines.append(
+            element(
+                "li",
+                element("span", run.label, class_="name"),
+                element("span", marked(cell.mark), element("b", scale.number(cell.value), class_="number"),
+                        element("small", spread) if spread else "", class_="amount"),
+                element("span", bar, class_=f"track run-{place % 6}", aria_hidden="true", hidden=len(values) < 2),
+                class_=cell.mark or None,
+                data_measure=row.measure, data_run=run.label, data_by="all", data_group="all",
+                data_value="" if cell.value is None else repr(cell.value),
+            )
+        )  # fmt: skip
+    arrow, said = BETTER.get(row.better, ("", ""))
+    unit = f" {scale.unit}" if scale.unit else ""
+    title = join(
+        element("a", row.title, href=f"#measure-{row.measure}"),
+        element("small", f"{unit} {arrow}".rstrip(), title=said),
+    )
+    return element("section", element("h3", title), element("ul", *lines), class_="card")
+
+
+def judgement_section(content: Content) -> Markup:
+    """One screen: a sentence a run, and a row a goal; where nobody had to wait, that alone."""
+    judgement = content.judgement
+    assert judgement is not None, "there is one to show"
+    places = {run.label: place for place, run in enumerate(content.runs)}
+    about = {run.label: run.about for run in content.runs}
+    return join(
+        element("p", judgement.basis, class_="lead"),
+        element("p", judgement.calm, class_="calm", role="note") if judgement.calm else "",
+        element("ul", *(_verdict(one, places, about) for one in judgement.verdicts), class_="verdicts"),
+        _goals(judgement, places) if judgement.goals else "",
+    )
+
+
+def _verdict(one: Verdict, places: dict[str, int], about: dict[str, str]) -> Markup:
+    own = about[one.label]
+    return element(
+        "li",
+        _named_run(one.label, places),
+        element("small", own) if own not in (one.label, "") else "",
+        element("p", one.sentence, " ", *_not_for(one)),
+        class_=None if one.judged else "unfit",
+        data_run=one.label,
+    )
+
+
+def _not_for(one: Verdict) -> list[Markup]:
+    if not one.not_for:
+        return []
+    return [element("span", element("b", "Not for "), f"{'; '.join(one.not_for)}.", class_="not-for")]
+
+
+def _goals(judgement: Judgement, places: dict[str, int]) -> Markup:
+    head = element(
+        "tr", *(element("th", title, scope="col") for title in ("If you want", "take", "who pays", "how sure"))
+    )
+    table = element(
+        "table",
+        element("thead", head),
+        element("tbody", *(_goal(one, places) for one in judgement.goals)),
+        class_="goals",
+    )
+    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Which variant for which goal")
+
+
+def _goal(goal: Goal, places: dict[str, int]) -> Markup:
+    taken = (
+        element("span", "any of them", class_="under")
+        if goal.winner is None
+        else join(
+            _named_run(goal.winner, places),
+            *(_named_run(label, places, "=", "the same value") for label in goal.equal),
+            *(_named_run(label, places, "\u2248", "not told apart from it") for label in goal.like),
+        )
+    )
+    return element(
+        "tr",
+        element("th", goal.title, scope="row"),
+        element("td", taken, element("span", goal.value, class_="under")),
+        element("td", goal.costs or "\u2013"),
+        element("td", goal.sure),
+        data_goal=goal.measure,
+        data_winner=goal.winner or "",
+    )
+
+
+def _named_run(label: str, places: dict[str, int], sign: str = "", means: str = "") -> Markup:
+    dot = element("i", class_=f"dot run-{places[label] % 6}", aria_hidden="true")
+    before = element("span", f"{sign}\u202f", title=means) if sign else ""
+    return element("span", before, dot, label, class_="named like" if sign else "named")
+
 
 SECTIONS = {
     "verdict": "Verdict",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cede.engine.doctrine_files import file_of
-from cede.sim.comparing import Compared, to_json
+from cede.sim.compare import Compared, to_json
 from cede.sim.report.gathering import BOUND_S, costly_decisions, gather
 from cede.sim.report.moments import file_names, write_moments
 from cede.sim.report.page import page

@@ -13,8 +13,7 @@ from cede.model.errors import InputError, Problem, path_of, shown
 from cede.model.times import LONGEST, format_duration, show_duration
 from cede.sim.traces.assembly import LACKS, NO_CHECKPOINTS
 from cede.sim.traces.derived import DURATIONS, columns, kind_of
-from cede.sim.traces.mapping_file import Condition, Rule, parse_mapping, read_mapping
-from cede.sim.traces.mapping_values import TARGETS
+from cede.sim.traces.mapping_file import TARGETS, Condition, Rule, parse_mapping, read_mapping
 from cede.sim.traces.trace import COLUMNS, Trace
 
 __all__ = ["Rule", "mapped", "parse_mapping", "read_mapping"]

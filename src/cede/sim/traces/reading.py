@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from cede.model.errors import InputError, Problem, did_you_mean, shown
-from cede.sim.traces import cede_files
+from cede.sim.traces import cede_format
+from cede.sim.traces.cutting import load_factor, take, window_of
 from cede.sim.traces.formats import borg, chronus, itp, kalos, openb, philly, sacct, swf
+from cede.sim.traces.mapping import mapped, read_mapping
 from cede.sim.traces.source import head_of, source_of
 from cede.sim.traces.trace import Trace
 
@@ -23,7 +26,7 @@ class Format(NamedTuple):
 
 
 FORMATS: Mapping[str, Format] = {
-    "cede": Format("Cede's own JSON Lines, CSV or Parquet", cede_files.read, cede_files.recognises),
+    "cede": Format("Cede's own JSON Lines, CSV or Parquet", cede_format.read, cede_format.recognises),
     "swf": Format("Standard Workload Format", swf.read, swf.recognises),
     "openb": Format("Alibaba openb 2023, pods", openb.read, openb.recognises),
     "philly": Format("Microsoft Philly 2017, reduced CSV", philly.read, philly.recognises),
@@ -85,3 +88,27 @@ def _fitting(option: str, value: object, hint: object) -> object:
         words = get_args(hint)
         raise InputError([Problem(option, f"{shown(value)} is none of {', '.join(words)}", did_you_mean(value, words))])
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """What is asked for; None leaves the trace as it is. `window` is a text like `2d..9d`."""
+
+    mapping: Path | None = None
+    window: str | None = None
+    take: int | None = None
+    load_factor: float | None = None
+
+    def of(self, trace: Trace) -> Trace:
+        """The trace in this shape.
+
+        The mapping comes first, so that what it draws for a job does not depend on what is cut; the load factor last,
+        so that a window is one of the trace's own time.
+        """
+        if self.mapping is not None:
+            trace = mapped(trace, read_mapping(self.mapping))
+        if self.window is not None:
+            trace = window_of(trace, self.window)
+        if self.take is not None:
+            trace = take(trace, self.take)
+        return trace if self.load_factor is None else load_factor(trace, self.load_factor)

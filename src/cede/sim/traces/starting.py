@@ -10,15 +10,14 @@ import polars as pl
 
 from cede.doctrines.catalog import DIALECTS, DOCUMENTED, find
 from cede.doctrines.document import parse_document
-from cede.doctrines.parts.starter import ROOT, Outline, Starter, in_seconds
+from cede.doctrines.parts.starting_file import ROOT, Outline, Starter, in_seconds
 from cede.engine.whatif import WhatIf, cluster_if
 from cede.model.cluster import Node
 from cede.model.document import dump_part
 from cede.model.errors import InputError, Problem
 from cede.model.named_settings import QUEUE_KEYS
 from cede.model.quantities import NANO, format_quantity
-from cede.sim.traces.classes import classes_of
-from cede.sim.traces.fitting import ONLY
+from cede.sim.traces.fitting import ONLY, classes_of
 from cede.sim.traces.trace import Trace
 
 SAVES_WITHIN = "checkpoint_timeout"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cede.cli.live.bars import bar
+from cede.cli.live.nodes_view import bar
 from cede.cli.live.shown import ago, amount, amounts, instant, maybe, since, span
 from cede.cli.live.times import duration, pairs, seconds
 from cede.cli.live.top_view import allotted

@@ -11,7 +11,7 @@ import pytest
 from cede.cli.live.config import local_user, read_config
 from cede.cli.live.submission import checkpoint_of, option_of
 from cede.cli.main import LIVE
-from cede.live.place import data_directory
+from cede.live.data_directory import data_directory
 from tests.unit.cli.calls import EXAMPLES, called, cede
 
 NEEDS = {

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from cede.cli.bench.crash.stepping import ClockStep
-from cede.live.place import read_note
+from cede.live.data_directory import read_note
 from cede.model.errors import CedeError
 
 PATIENCE_S = 60.0

@@ -1,4 +1,4 @@
-"""The best set that answers a question, or how far it is from that at most."""
+"""A question with its candidates by uid, so that the answer does not depend on how a file lists them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,73 @@ from cede.doctrines.parts.exact.check import lawful, never_enough
 from cede.doctrines.parts.exact.highs import Answer, relax, run
 from cede.doctrines.parts.exact.model import model_of
 from cede.doctrines.parts.exact.ordered import solve_by_order
-from cede.doctrines.parts.exact.rounding import rounded
 from cede.doctrines.parts.exact.solved import TOLERANCE, Seconds, Solved
 from cede.doctrines.parts.exact.space import Space, space_of
-from cede.doctrines.parts.exact.turns import in_turn
-from cede.doctrines.parts.orders import Rows
-from cede.doctrines.parts.question import Floats, Question
+from cede.doctrines.parts.orders import Rows, order_of
+from cede.doctrines.parts.question import Floats, Linear, Over, Question
 from cede.state.columns import Bools
 from cede.state.state import State
+
+
+def in_turn(state: State, question: Question) -> Question:
+    """The same question; of sets that are equally good the solver takes the same one, whoever was entered first."""
+    turn = order_of(state, question.rows)
+    return replace(
+        question,
+        rows=question.rows[turn],
+        weights=question.weights[turn],
+        conditions=tuple(_condition(one, turn) for one in question.conditions),
+    )
+
+
+def _condition(one: Linear, turn: Rows) -> Linear:
+    return replace(one, adds=one.adds[turn], over=tuple(_over(over, turn) for over in one.over))
+
+
+def _over(one: Over, turn: Rows) -> Over:
+    return replace(one, adds=one.adds[turn], others=tuple(_over(other, turn) for other in one.others))
+
+
+MOST_SPARED = 300
+"""From a longer prefix than this nobody is spared."""
+
+
+def rounded(state: State, question: Question, open_: Bools, *likely: Floats) -> list[Rows]:
+    """For each key, one number a candidate, the shortest prefix in its order that is lawful, spared; positions."""
+    found: list[Rows] = []
+    for key in likely:
+        order = np.lexsort((question.weights, key))
+        prefix = _prefix(state, question, order[open_[order]])
+        if prefix is not None:
+            found.append(_spared(state, question, prefix))
+    return found
+
+
+def _prefix(state: State, question: Question, order: Rows) -> Rows | None:
+    """The shortest prefix that is lawful, if more is never worse; else one that is, if the search meets it."""
+    if not lawful(state, question, question.rows[order]):
+        return None
+    low, high = 0, len(order)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if lawful(state, question, question.rows[order[:middle]]):
+            high = middle
+        else:
+            low = middle
+    return order[:high]
+
+
+def _spared(state: State, question: Question, prefix: Rows) -> Rows:
+    """Whoever is not needed stays, the costliest first."""
+    if len(prefix) > MOST_SPARED:
+        return prefix
+    kept = prefix
+    for at in prefix[np.argsort(-question.weights[prefix], kind="stable")].tolist():
+        fewer = kept[kept != at]
+        if lawful(state, question, question.rows[fewer]):
+            kept = fewer
+    return kept
+
 
 TRIES = 20
 """So often a set that the solver took for enough, and that is not, may be cut off."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cede.doctrines.parts.exact.rows import Programme, Term
+from cede.doctrines.parts.exact.highs import Programme, Term
 from cede.doctrines.parts.exact.space import Kind, Sort, Space, rooms_for
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Floats, Linear, Over

@@ -14,6 +14,7 @@ from pathlib import Path
 from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
 from cede.live.executors.executor import Failure, Known, LogPage, OutputPage, Past, Report, Trace
+from cede.live.executors.local.attempts import Tracked, Underway
 from cede.live.executors.local.folders import NAME, Folders
 from cede.live.executors.local.gang import Member, When, by_the_wall, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
@@ -31,7 +32,6 @@ from cede.live.executors.local.spec import (
     new_attempt,
     put_attempt,
 )
-from cede.live.executors.local.underway import Tracked, Underway
 from cede.live.executors.local.watching import Mailbox, Watch
 from cede.live.executors.local.zygote import Zygote
 from cede.live.space import lacks

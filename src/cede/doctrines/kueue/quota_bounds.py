@@ -1,0 +1,276 @@
+"""The most that a claimant could come to have, whoever went: told from sums, before anything is searched.
+
+Whoever it takes away gives back no more than it holds, to the claimant's queue no more than that. So what is available
+and all that those hold together whom its policies let it take is more than any search leads to; where that is less than
+it asks for, it has no way. Nobody finds victims in other queues unless one of them is above its quota. With classical
+preemption and without borrowing while preempting, the queue itself must besides end within its quota, in a tree of one
+cohort: with an advantage it is there already, and without one every attempt that takes others stops only there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cede.doctrines.kueue.kinds import Group, Kind, Need
+from cede.doctrines.kueue.node_bounds import Amounts, Bounds, Claims, Holding, Members, Places, Reclaimable, Terms, Tree
+from cede.doctrines.kueue.quota import Asked
+from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
+from cede.doctrines.kueue.snapshot import Snapshot
+from cede.state.columns import NONE
+
+Sums = list[int]
+MOST = 1 << 62
+"""More than there ever is."""
+
+
+class Reachable(NamedTuple):
+    """What all with the same candidates could come to have.
+
+    By pair that any of them asks for: what is `available`, what with all candidates of the own queue gone, and with
+    what can be reclaimed of others too; and what the own queue has `left` of its quota then. `far`: they may take
+    others though their queue ends above it. `even`: what is available is what is free in the tree.
+    """
+
+    bounds: Bounds
+    available: Sums
+    alone: Sums
+    together: Sums
+    left: Sums
+    far: bool
+    even: bool
+
+
+class Ceiling:
+    """Bounds at one moment of a plan, worked out once for all of a queue and priority."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.began = snapshot.moment == (0, 0)
+        self._changed: dict[Reclaimable, tuple[list[Holding], list[Holding]]] = {}
+        self._instead: dict[tuple[Claims, bool], Amounts] = {}
+        self._most: dict[int | Tree, tuple[Sums, Sums]] = {}
+        self._changes = snapshot.running.changes
+        self._times_moved = snapshot.running.hosts.moved
+
+    def may_have_a_way(self, kind: Kind, reach: Reachable) -> bool:
+        """False only if it certainly has none; it is `short` where that stays so as long as nothing grows."""
+        if self.began:
+            kind.short, kind.need = False, None
+        if kind.slots is None:
+            return True
+        others = reach.together is not reach.alone
+        if others and not reach.far:
+            others = _enough(kind, reach.left)
+            if others and not self._may_begin(kind, reach.available):  # whether it may can change though nothing grows
+                return _enough(kind, reach.alone) and self._has_hosts(kind, reach, others=False)
+        most = reach.together if others else reach.alone
+        if _enough(kind, most):
+            if self._has_hosts(kind, reach, others=others):
+                return True
+        elif self.began and reach.even and kind.plain is not None:
+            kind.need = _need(kind.plain, reach, most, others=others)
+        kind.short = self.began
+        return False
+
+    def stays_short(self, group: Group, bounds: Bounds) -> bool:
+        """Whether all but the loose ones of a group are as short of quota as when it was settled.
+
+        What its own queue holds and has left is what it was then, so that only what its tree has can tell.
+        """
+        if not group.settled:
+            return False
+        queue, tree = bounds.queue, bounds.tree
+        if self.began:
+            if group.short_at == self._changes and (tree is None or not tree.stale):
+                return True  # nobody came or went, and time moves nothing
+            if group.moved != self._times_moved[queue] or (tree is not None and tree.queues[queue].line.undated):
+                return False
+        elif queue in self.snapshot.touched:
+            return False
+        of = bounds.root if tree is None else tree
+        most = self._most.get(of)
+        if most is None:
+            most = self._most[of] = self._in_tree(bounds.root, tree)
+        free, together = most
+        for pair, alone, all_ in group.needs:
+            if free[pair] >= alone or together[pair] >= all_:
+                return False
+        if self.began:
+            group.short_at = self._changes
+        return True
+
+    def _in_tree(self, root: int, tree: Tree | None) -> tuple[Sums, Sums]:
+        """What is free in a tree of queues, and what is free there or can be reclaimed."""
+        snapshot = self.snapshot
+        used = snapshot.lasting.used
+        free = [max(0, subtree[root] - row[root]) for subtree, row in zip(snapshot.quotas.subtree, used, strict=True)]
+        if tree is None:
+            return free, free
+        if tree.stale:
+            tree.follow(snapshot.running.book, snapshot.state.now)
+        most = [have + more for have, more in zip(free, tree.sums, strict=True)]
+        for queue in snapshot.touched:
+            if queue in tree.queues:
+                self._add_moved(most, tree.queues[queue])
+        return free, most
+
+    def _add_moved(self, sums: Sums, other: Reclaimable) -> None:
+        for sign, moved in zip((1, -1), self._moved(other), strict=True):
+            for held in moved:
+                for pair, amount in held.amounts:
+                    sums[pair] += sign * amount
+
+    def _may_begin(self, kind: Kind, available: Sums) -> bool:
+        """Whether its queue is below its quota in all that is short, without which no attempt looks at others.
+
+        Short is at least what is not available; where all is available nodes are short, and then everything is. With
+        the advantage the queue is below its quota in all of it.
+        """
+        asked = kind.plain
+        if asked is None or len(kind.parts) > 1 or kind.parts[0].min_count is not None:
+            return True
+        queue, used, subtree = kind.queue, self.snapshot.lasting.used, self.snapshot.quotas.subtree
+        short = [pair for pair, amount in asked if amount > available[pair]] or [pair for pair, _ in asked]
+        return all(used[pair][queue] < subtree[pair][queue] for pair in short)
+
+    def _has_hosts(self, kind: Kind, reach: Reachable, *, others: bool) -> bool:
+        """Whether nodes may have room for it."""
+        if kind.claim is None:
+            return True
+        bounds = reach.bounds
+        members = kind.members.get(others)
+        if members is None or members.bounds is not bounds or members.claim is not kind.claim:
+            members = kind.members[others] = Members(kind.claim, bounds, others=others)
+        return members.enough({} if self.began else self._otherwise(kind.claims, bounds, others=others))
+
+    def _otherwise(self, claims: Claims, bounds: Bounds, *, others: bool) -> Amounts:
+        """What nodes could have of which that is not what it was when the plan began."""
+        found = self._instead.get((claims, others))
+        if found is None:
+            snapshot = self.snapshot
+            more: Amounts = {}
+            for places in snapshot.booked():
+                _add(more, places, -1)
+            for held in snapshot.running.went:
+                if not bounds.lets_go(held):
+                    _add(more, held.places, 1)
+            for other in bounds.others(snapshot.touched) if others else ():
+                for sign, moved in zip((1, -1), self._moved(other), strict=True):
+                    for held in moved:
+                        _add(more, held.places, sign)
+            found = self._instead[claims, others] = {}
+            for node, amounts in more.items():
+                have = bounds.at(node, others=others)
+                found[node] = [one + other for one, other in zip(have, amounts, strict=True)]
+        return found
+
+    def _moved(self, other: Reclaimable) -> tuple[list[Holding], list[Holding]]:
+        """Who can be reclaimed besides those of when the plan began, and who cannot any more.
+
+        Need be asked of queues only that the plan touched: of any other nobody left and the usage is what it was, so
+        that the first ones up to its quota are those of then.
+        """
+        found = self._changed.get(other)
+        if found is None:
+            running, queue = self.snapshot.running, other.queue
+            lasting, began = self.snapshot.lasting, running.book
+            found = ([], [])
+            if running.gone or any(
+                now[queue] != before[queue] for now, before in zip(lasting.used, began.used, strict=True)
+            ):
+                found = other.otherwise(lasting, running.gone)
+            self._changed[other] = found
+        return found
+
+    def _terms(self, claims: Claims) -> Terms | None:
+        """How those with these claims take from other queues; none if they do not."""
+        quotas = self.snapshot.quotas
+        settings = quotas.settings(claims.queue)
+        if not claims.preempts or settings.reclaim == NEVER or quotas.parent[claims.queue] == NONE:
+            return None
+        in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
+        return Terms(settings.reclaim, 0 if settings.reclaim == ANY else claims.priority, in_order)
+
+    def bounds(self, claims: Claims, group: Group) -> Bounds:
+        """The bounds for all with these claims.
+
+        On which terms follows from the claims as long as queues and settings stay, and with those go the bounds.
+        """
+        found = group.bounds
+        if found is None or not found.follows:
+            hosts = self.snapshot.running.hosts
+            found = group.bounds = hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
+        return found
+
+    def reachable(self, group: Group, bounds: Bounds) -> Reachable:
+        """What all of a group could come to have."""
+        snapshot = self.snapshot
+        book, running, quotas, queue = snapshot.lasting, snapshot.running, snapshot.quotas, bounds.queue
+        own, tree = bounds.own.sums, bounds.tree
+        if running.went:
+            own = own[:]
+            for held in running.went:
+                if bounds.lets_go(held):
+                    for pair, amount in held.amounts:
+                        own[pair] -= amount
+        nothing = [0] * len(own)
+        available, alone, left, together = nothing[:], nothing[:], nothing[:], nothing[:]
+        everything = mine = nothing
+        if tree is not None:
+            if tree.stale:
+                tree.follow(running.book, snapshot.state.now)
+            everything, mine = tree.sums, tree.queues[queue].sums
+        root = bounds.root
+        for pair in group.pairs:
+            subtree, used = quotas.subtree[pair], book.used[pair]
+            free = max(0, subtree[root] - used[root]) if bounds.even[pair] else book.available(pair, queue)
+            available[pair] = free
+            more = own[pair]
+            alone[pair] = free + more
+            left[pair] = subtree[queue] - used[queue] + more
+            together[pair] = free + more + everything[pair] - mine[pair]
+        if tree is None:
+            together = alone
+        elif not self.began:
+            for other in bounds.others(snapshot.touched):
+                self._add_moved(together, other)
+        even = self.began and all([bounds.even[pair] for pair in group.pairs])  # noqa: C419 - there are few
+        return Reachable(bounds, available, alone, together, left, snapshot.mode.fair or bounds.far, even)
+
+    def grew(self, bounds: Bounds) -> bool:
+        """Whether anything may be more than when the plan began.
+
+        When nobody left, starts took quota and room and gave none; but what they took may bring a queue above its
+        quota, and more can be reclaimed then.
+        """
+        return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others(self.snapshot.touched))
+
+
+def _need(asked: Asked, reach: Reachable, most: Sums, *, others: bool) -> Need:
+    """Of the first pair of which there is not enough, how much the tree must have until there is, as long as the
+    queue itself holds what it does.
+    """
+    pair, amount = next((pair, amount) for pair, amount in asked if amount > most[pair])
+    bounds, tree = reach.bounds, reach.bounds.tree
+    amount -= bounds.own.sums[pair]
+    if others and tree is not None:
+        return Need(pair, MOST, amount + tree.queues[bounds.queue].sums[pair])
+    return Need(pair, amount, MOST)
+
+
+def _enough(kind: Kind, most: Sums) -> bool:
+    """Whether this is enough quota for it, in some flavor."""
+    if kind.plain is not None:
+        for pair, amount in kind.plain:  # noqa: SIM110 - all() takes longer
+            if amount > most[pair]:
+                return False
+        return True
+    assert kind.slots is not None
+    return all(any(all(amount <= most[pair] for pair, amount in asked) for asked in slot) for slot in kind.slots)
+
+
+def _add(amounts: Amounts, places: Places, sign: int) -> None:
+    for place in places:
+        have = amounts.get(place.node)
+        more = (sign * place.amounts).tolist()
+        amounts[place.node] = more if have is None else [one + other for one, other in zip(have, more, strict=True)]

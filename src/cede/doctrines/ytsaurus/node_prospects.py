@@ -1,0 +1,149 @@
+"""The running allocations of all nodes, each judged as a heartbeat of its node would: what stages could take where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cede.doctrines.ytsaurus.cycle_usage import Numbers
+from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.node_allocations import (
+    LEVEL_AGGRESSIVELY,
+    LEVEL_PREEMPTIBLE,
+    SSD_NON,
+    is_running,
+    levels_of,
+)
+from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT
+from cede.doctrines.ytsaurus.update import Update
+from cede.state.columns import NONE, Bools, Int64s, Rows
+
+
+class Everywhere:
+    """All nodes as things stand when this is made. `ssd`: nodes whose disks have priority."""
+
+    def __init__(self, numbers: Numbers, ssd: Bools) -> None:
+        update = numbers.update
+        state, residents = update.state, update.state.residents
+        cut = numbers.all_groups()
+        group = np.zeros(state.work.size, np.int8)
+        group[cut.rows] = cut.group
+        works = residents.work[: residents.size].astype(np.intp)
+        self._residents: Rows = np.flatnonzero((residents.count[: residents.size] > 0) & is_running(state, works))
+        rows = works[self._residents]
+        self.state, self.node = state, residents.node[self._residents]
+        self.operation = update.standing.operation[rows]
+        self._level, self._shielded, self._from_normal = levels_of(
+            update, rows, self.operation, group[rows], ssd[self.node]
+        )
+        self._known: dict[tuple[int, bool], Int64s] = {}
+
+    def open(self, least: int, *, normal: bool) -> Bools:
+        """Whom a stage may take that takes this level and all above."""
+        found: Bools = (self._level >= least) & ~self._shielded
+        return found & ~self._from_normal if normal else found
+
+    def discount(self, least: int, *, normal: bool) -> Int64s:
+        """What such a stage could take on each node, (columns, nodes)."""
+        found = self._known.get((least, normal))
+        if found is None:
+            open_ = self.open(least, normal=normal)
+            node, taken = self.node[open_], self._residents[open_]
+            found = np.zeros((len(self.state.units), self.state.nodes.size), np.int64)
+            for column, amounts in enumerate(self.state.residents.amount):
+                np.add.at(found[column], node, amounts[taken])
+            self._known[least, normal] = found
+        return found
+
+
+PAIRS = 2**13
+"""So many pairs of a node and a kind of workload are looked at one by one."""
+
+
+def nobody_goes(update: Update) -> bool:
+    """Whether no heartbeat can take anybody: then all that happens is that workloads start where there is room.
+
+    Where nobody may preempt, allocations go only by an operation's graceful mode or a limit that is exceeded.
+    Where everybody's share is its demand, no allocation is preemptible: at the most it is so for those who starve
+    aggressively, or that have a stage of their own. And without a limit that they may exceed, those who starve start
+    nothing beside what fits anyway.
+    """
+    tree, operations = update.pools.tree, update.operations
+    if update.strongest == NOT and not (update.limited or operations.limited or operations.graceful):
+        return True
+    if not update.plenty.is_there or update.short is None or update.strongest == AGGRESSIVE:
+        return False
+    if tree.ssd.enable or tree.full_host.enable:
+        return False
+    return update.strongest == NOT or not (tree.infinite_overcommit or bool(update.pool_limits[1].any()))
+
+
+def worth_a_beat(beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool) -> tuple[Bools, Bools]:
+    """Masks of nodes; never without one on which something would happen, and those on which somebody might go."""
+    discount = beats.discount
+    size = beats.state.nodes.size
+    free = beats.state.nodes.free[:, :size]
+    found = _room_for(beats, free, beats.asks.open)
+    exceeded = np.zeros(size, np.bool_)
+    if only_starts or may_try is None:
+        return found, exceeded
+    if discount is None:
+        if beats.update.operations.graceful or _reaches_further(beats):
+            return np.ones(size, np.bool_), may_try
+        if over is not None:
+            found |= over
+            exceeded |= over
+        exceeding = beats.numbers.any_over()
+        if beats.update.strongest == NOT and not exceeding:
+            return found, may_try & exceeded
+        discount, above = _takeable(beats, exceeding=exceeding)
+        exceeded |= above
+    wanting = beats.update.op_priority > NOT
+    claims = beats.asks.open & wanting[beats.asks.operation]
+    going = may_try & (_room_for(beats, free + discount, claims) | exceeded)
+    return found | going, going
+
+
+def _reaches_further(beats: Beats) -> bool:
+    """Whether what happens on one node may change what can happen on another: a start takes a pool above its limit, or
+    somebody goes who stands on several nodes.
+    """
+    wanting = beats.update.strongest > NOT
+    loose = beats.tree.infinite_overcommit or bool(beats.numbers.tolerated.any())
+    residents = beats.state.residents
+    several = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)
+    return (wanting and loose) or bool(several.any())
+
+
+def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
+    """Nodes with as much as one of these needs; where there are many, with as much as every one needs at least."""
+    if not claims.any():
+        return np.zeros(free.shape[1], np.bool_)
+    columns, least = beats.spare
+    found: Bools = np.all(free[columns] >= least[:, None], axis=0)
+    needs = beats.asks.need[:, claims]
+    if needs.shape[1] == 1:
+        found &= (needs <= np.maximum(free, 0)).all(axis=0)
+        return found
+    if needs.shape[1] * free.shape[1] <= PAIRS:
+        room = np.maximum(free, 0)
+        found &= (needs[:, :, None] <= room[:, None, :]).all(axis=0).any(axis=0)
+        return found
+    fewest = needs.min(axis=1)
+    for column in np.flatnonzero(fewest).tolist():
+        found &= free[column] >= fewest[column]
+    return found
+
+
+def _takeable(beats: Beats, *, exceeding: bool) -> tuple[Int64s, Bools]:
+    """What could be taken on each node at the most, and where allocations stand of whoever is above a limit."""
+    update = beats.update
+    strongest = int(update.op_priority.max(initial=NOT))
+    least = LEVEL_AGGRESSIVELY if strongest == AGGRESSIVE else LEVEL_PREEMPTIBLE
+    if beats.tree.ssd.enable or beats.tree.full_host.enable:
+        least = SSD_NON
+    everywhere = Everywhere(beats.numbers, beats.ssd_nodes)
+    exceeded = np.zeros(beats.state.nodes.size, np.bool_)
+    if exceeding:
+        over = np.array([beats.numbers.over_limit(one) is not None for one in range(len(update.operations))], np.bool_)
+        exceeded[everywhere.node[everywhere.open(least, normal=False) & over[everywhere.operation]]] = True
+    return everywhere.discount(least, normal=False), exceeded
