@@ -37,8 +37,8 @@ check: static chromium ## every static check and the quick tests
 	@echo "  pytest, quick tests"
 	@$(PYTEST) -n 3 -m "not slow"
 
-bench: $(INSTALLED) ## measure how long a plan takes
-	@$(BIN)/cede bench plan
+bench: $(INSTALLED) ## measure Cede beside a yardstick: NAME=plan, sim, kueue, ...; ARGS="--quick"
+	@$(BIN)/python -m bench $(or $(NAME),--help) $(ARGS)
 
 docs: $(INSTALLED_DEV) ## draw anew what the docs show of the code: reference, pictures, output
 	@$(BIN)/python -m docs.generate

@@ -112,7 +112,7 @@ GOOD = {
     "output in part": "```console\n$ cede doctrines\n...\nMore about one: cede doctrines NAME\n```\n",
     "an expected failure": "```console\n$ cede lint nowhere.yaml  # exit 2\n```\n",
     "a file that a page brings along": "```yaml own.yaml\ncede: 1\n```\n\n```sh\ncede show own.yaml\n```\n",
-    "what takes long or builds the tree": "```sh\nmake run\ncede bench plan --sizes 100000\n```\n",
+    "what takes long or builds the tree": "```sh\nmake run\nmake bench NAME=plan\n```\n",
     "what could be run": "```sh parsed\ncede nodes drain n1 --evict\ncede submit --cpu 2 -- python -V\n```\n",
     "a picture": "```mermaid\nstateDiagram-v2\n```\n",
 }

@@ -1,11 +1,12 @@
-"""`cede bench soak`: a few dozen jobs, and what is shown of many."""
+"""the benchmark `soak`: a few dozen jobs, and what is shown of many."""
 
 import json
 
 import pytest
+import typer
 
-from cede.cli.bench.soak import print_report
-from cede.cli.main import main
+from bench.__main__ import app
+from bench.soak import print_report
 from cede.cli.output import console
 
 
@@ -13,7 +14,7 @@ from cede.cli.output import console
 def test_a_short_soak_finishes_every_job_and_keeps_none(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["bench", "soak", "--jobs", "40", "--json"]) == 0
+    typer.main.get_command(app).main(["soak", "--jobs", "40", "--json"], standalone_mode=False)
     report = json.loads(capfd.readouterr().out)
 
     assert [sample["jobs"] for sample in report["samples"]] == list(range(0, 44, 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from cede.cli.bench.naive.quota import Amounts, FlavorResource, Node, Workload
+from bench.naive.quota import Amounts, FlavorResource, Node, Workload
 from tests.referees.kueue_flavors import FIT, NO_FIT, PREEMPT, nominate
 from tests.referees.kueue_order import Entry, in_order
 from tests.referees.kueue_reading import Ask, Board, Document, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cede.cli.bench.naive.quota import Amounts, FlavorResource
+from bench.naive.quota import Amounts, FlavorResource
 from tests.referees.kueue_reading import Ask, Board, Group, Part
 
 NO_FIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)

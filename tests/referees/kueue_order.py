@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cede.cli.bench.naive.quota import Node
-from cede.cli.bench.naive.shares import share_of
+from bench.naive.quota import Node
+from bench.naive.shares import share_of
 from tests.referees.kueue_flavors import Assignment
 from tests.referees.kueue_reading import Ask, Board
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
-from cede.cli.bench.naive.quota import FlavorResource, Node, Tree, Workload
+from bench.naive.quota import FlavorResource, Node, Tree, Workload
 
 
 class Twofold(Node):

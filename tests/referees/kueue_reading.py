@@ -8,9 +8,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from cede.cli.bench.naive import classical, fair
-from cede.cli.bench.naive.candidates import Preemptor
-from cede.cli.bench.naive.quota import Amounts, FlavorResource, Node, Policy, Workload
+from bench.naive import classical, fair
+from bench.naive.candidates import Preemptor
+from bench.naive.quota import Amounts, FlavorResource, Node, Policy, Workload
 from cede.model.quantities import parse_quantity
 from cede.model.times import parse_time
 from tests.referees.kueue_overlap import Overlapping

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.cli.bench.sim import Case, one_case
+from bench.sim import Case, one_case
 from cede.engine.cluster import Cluster
 from cede.sim.options import ReplayOptions
 from cede.sim.simulate import replay

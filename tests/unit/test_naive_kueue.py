@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cede.cli.bench.naive.candidates import Preemptor, allows, order
-from cede.cli.bench.naive.quota import Amounts, Node, Tree, Workload
-from cede.cli.bench.naive.shares import share_of
-from cede.cli.bench.naive.tournament import Tournament
+from bench.naive.candidates import Preemptor, allows, order
+from bench.naive.quota import Amounts, Node, Tree, Workload
+from bench.naive.shares import share_of
+from bench.naive.tournament import Tournament
 from tests.referees.kueue import held_back
 
 Fact = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The naive Lattice takes the doctrine's victims in drawn clusters, and `cede bench lattice` runs."""
+"""The naive Lattice takes the doctrine's victims in drawn clusters, and `make bench NAME=lattice` runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cede.cli.bench import app
-from cede.cli.bench.lattice import CASES, CLAIMANT, Case, Standing, naively, print_report
-from cede.cli.bench.naive import lattice as naive
-from cede.cli.bench.vclusters import CAPACITY, vclusters
+from bench.__main__ import app
+from bench.lattice import CASES, CLAIMANT, Case, Standing, naively, print_report
+from bench.naive import lattice as naive
+from bench.vclusters import CAPACITY, vclusters
 from cede.cli.output import console
 from cede.model.errors import CedeError
 

@@ -1,4 +1,4 @@
-"""The naive YTsaurus gives drawn pool trees the doctrine's shares and heartbeats, and `cede bench ytsaurus` runs."""
+"""The naive YTsaurus gives drawn pool trees the doctrine's shares and heartbeats; `make bench NAME=ytsaurus` runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cede.cli.bench import app
-from cede.cli.bench.naive.ytsaurus import Scheduler
-from cede.cli.bench.naive.ytsaurus_lines import Offer, offer_of, one_after_another, operation_line, side_by_side
-from cede.cli.bench.naive.ytsaurus_tree import Forest
-from cede.cli.bench.pool_trees import Size, pool_tree
-from cede.cli.bench.ytsaurus import BARS_MS, KINDS, STARTS, Standing, measured, naively
-from cede.cli.bench.ytsaurus_accuracy import agree, same
-from cede.cli.bench.ytsaurus_tables import print_report
+from bench.__main__ import app
+from bench.naive.ytsaurus import Scheduler
+from bench.naive.ytsaurus_lines import Offer, offer_of, one_after_another, operation_line, side_by_side
+from bench.naive.ytsaurus_tree import Forest
+from bench.pool_trees import Size, pool_tree
+from bench.ytsaurus import BARS_MS, KINDS, STARTS, Standing, measured, naively
+from bench.ytsaurus_accuracy import agree, same
+from bench.ytsaurus_tables import print_report
 from cede.cli.output import console
 from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle

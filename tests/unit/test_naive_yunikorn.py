@@ -1,4 +1,4 @@
-"""The naive YuniKorn searches decide small drawn clusters as the doctrine does, and `cede bench yunikorn` runs."""
+"""The naive YuniKorn searches decide small drawn clusters as the doctrine does, and `make bench NAME=yunikorn` runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cede.cli.bench import app
-from cede.cli.bench.naive import yunikorn, yunikorn_laws
-from cede.cli.bench.naive.yunikorn_cluster import cluster
-from cede.cli.bench.tenants import CAPACITY, tenants
-from cede.cli.bench.yunikorn import Case, naively, print_report
+from bench.__main__ import app
+from bench.naive import yunikorn, yunikorn_laws
+from bench.naive.yunikorn_cluster import cluster
+from bench.tenants import CAPACITY, tenants
+from bench.yunikorn import Case, naively, print_report
 from cede.cli.output import console
 from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document

@@ -1,4 +1,4 @@
-"""What `cede bench kueue` and `cede bench sim` print of their figures."""
+"""What the benchmarks `kueue` and `sim` print of their figures."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cede.cli.bench import sim_tables
-from cede.cli.bench.kueue import print_report
-from cede.cli.bench.sim import BARS, BYTES_BAR, EDITIONS, GROWTH_BAR, PEERS, VICTIMS_BAR
+from bench import sim_tables
+from bench.kueue import print_report
+from bench.sim import BARS, BYTES_BAR, EDITIONS, GROWTH_BAR, PEERS, VICTIMS_BAR
 from cede.cli.output import console
 
 

@@ -1,17 +1,19 @@
-"""What `cede bench certify` measures and prints, on instances of a size that takes no time."""
+"""What the benchmark `certify` measures and prints, on instances of a size that takes no time."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cede.cli.bench.certify import CHEAPEST, DOCTRINE, FAST, NEWEST, gang_case, measured, pool_case, print_report
-from cede.cli.bench.certify_instances import SHARED, WHOLE, Instance, gang, pool
+from bench.certify import CHEAPEST, DOCTRINE, FAST, NEWEST, gang_case, measured, pool_case, print_report
+from bench.certify_instances import SHARED, WHOLE, Instance, gang, pool
 from cede.cli.output import console
 from cede.doctrines.parts.fit import fits
-from tests.unit.cli.calls import cede
 
 KINDS = {
     "whole nodes": lambda seed: pool(20, WHOLE, seed),
@@ -90,7 +92,9 @@ def test_the_tables_fit_eighty_columns_and_say_which_bars_are_missed(
 
 def test_the_command_says_all_of_it_as_json() -> None:
     """In a process of its own, where nothing but the report may come out, whatever the solver prints."""
-    report = cede("bench", "certify", "--quick", "--instances", "1", "--seed", "5", "--json").data
+    asked = ("certify", "--quick", "--instances", "1", "--seed", "5", "--json")
+    done = subprocess.run([sys.executable, "-m", "bench", *asked], capture_output=True, check=True)
+    report = json.loads(done.stdout)
 
     assert {row["proven"] for row in report["cases"]} == {1}
     assert [row.get("kind") for row in report["cases"]] == [WHOLE, SHARED, WHOLE, SHARED, None, None]

@@ -9,11 +9,12 @@ from typing import Protocol
 
 from cede.doctrines.lattice import incremental, score
 from cede.doctrines.lattice.admission import never
+from cede.doctrines.lattice.contention import Start, contested
 from cede.doctrines.lattice.kinds import Key, Kind, Line
 from cede.doctrines.lattice.lending import claims_nodes, sensitive_work
 from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, share_of, waiting_rows
 from cede.doctrines.lattice.settings import Settings, settings_of
-from cede.doctrines.lattice.waiting_line import NOT_READ, OWNERS, Lines, Start, contested
+from cede.doctrines.lattice.waiting_line import NOT_READ, OWNERS, Lines
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Answers, Classes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from cede.doctrines.lattice.bounds import (
     least_cost,
     worth,
 )
+from cede.doctrines.lattice.contention import Wait
 from cede.doctrines.lattice.core_library import saving_minutes, splits, wish_of
 from cede.doctrines.lattice.kinds import Form, Holding, Kind, Like, Line, Waiting
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
@@ -66,27 +67,6 @@ from cede.state.columns import ANY, GONE, NEVER, NONE, READY, RUNNING, SUSPENDED
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 from cede.state.write_behind import Record
-
-Start = tuple[int, int, frozenset[int]]
-"""Of one that starts, and may have to go again: its class, its queue, and the homes of its nodes."""
-Wait = tuple[int, int, bool]
-"""Of one that waits, and may preempt somebody: its class, its queue, and whether it claims its nodes."""
-
-
-def contested(edition: str, starts: Sequence[Start], waits: Iterable[Wait]) -> bool:
-    """Whether one that waits might preempt one that starts; it may still turn out that it does not."""
-    if not starts:
-        return False
-    lowest = min([class_ for class_, _, _ in starts])
-    queues = {queue for _, queue, _ in starts}
-    lent = frozenset[int]().union(*[homes for _, _, homes in starts])
-    for class_, queue, claims in waits:
-        if class_ > lowest:
-            return True
-        if edition == POLICY and (claims or (queue in lent and queues - {queue})):
-            return True
-    return False
-
 
 LINES = "lattice.lines"
 NOT_READ = frozenset({"domain", "app", "originator", "kind", "job_priority"})

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cede.cli.bench.crash.run import Tell
-from cede.cli.bench.report import shown_time
+from cede.cli.bench.progress import shown_time
 
 if TYPE_CHECKING:
     from rich.console import Console

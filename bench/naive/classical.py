@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from cede.cli.bench.naive.candidates import (
+from bench.naive.candidates import (
     RECLAIM,
     RECLAIM_BORROWING,
     WITHIN,
@@ -14,7 +14,7 @@ from cede.cli.bench.naive.candidates import (
     fill_back,
     order,
 )
-from cede.cli.bench.naive.quota import FlavorResource, Node, Tree, Workload
+from bench.naive.quota import FlavorResource, Node, Tree, Workload
 
 Contested = Collection[FlavorResource]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.bench import measures
-from cede.cli.bench.clusters import GPUS
+from bench import measures
+from bench.clusters import GPUS
+from cede.cli.bench.progress import shown_time, telling
 from cede.doctrines.document import parse_document
 from cede.model.errors import InputError, Problem
 from cede.state.build import build
@@ -138,22 +136,3 @@ def _print_events(console: Console, events: list[dict[str, Any]]) -> None:
             f"{growth:.2f} (bar {EVENT_BAR})",
         )
     console.print(shown)
-
-
-def shown_time(seconds: float) -> str:
-    """A duration in the unit that suits it."""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.1f} µs"
-    return f"{seconds * 1e3:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-@contextmanager
-def telling() -> Iterator[Any]:
-    """What is being measured, on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("measuring") as status:
-        yield lambda what: status.update(f"measuring {what}")

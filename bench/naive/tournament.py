@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from cede.cli.bench.naive.candidates import order
-from cede.cli.bench.naive.quota import Node, Workload
-from cede.cli.bench.naive.shares import Share, share_of
+from bench.naive.candidates import order
+from bench.naive.quota import Node, Workload
+from bench.naive.shares import Share, share_of
 
 
 class Tournament:

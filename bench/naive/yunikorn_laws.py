@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import combinations
 
-from cede.cli.bench.naive.yunikorn_amounts import Amounts, add, fits, sub
-from cede.cli.bench.naive.yunikorn_cluster import Allocation, Cluster, Machine, Queue
+from bench.naive.yunikorn_amounts import Amounts, add, fits, sub
+from bench.naive.yunikorn_cluster import Allocation, Cluster, Machine, Queue
 
 Victims = tuple[Allocation, ...]
 

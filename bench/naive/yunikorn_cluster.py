@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cede.cli.bench.naive.yunikorn_amounts import Amounts, add, amounts, least, sub, sub_existing
+from bench.naive.yunikorn_amounts import Amounts, add, amounts, least, sub, sub_existing
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from cede.cli.bench.naive.candidates import FAIR, RECLAIM, WITHIN, Preemptor, eligible, fill_back, order
-from cede.cli.bench.naive.quota import FlavorResource, Node, Tree, Workload
-from cede.cli.bench.naive.shares import share_of
-from cede.cli.bench.naive.tournament import Tournament
+from bench.naive.candidates import FAIR, RECLAIM, WITHIN, Preemptor, eligible, fill_back, order
+from bench.naive.quota import FlavorResource, Node, Tree, Workload
+from bench.naive.shares import share_of
+from bench.naive.tournament import Tournament
 
 Contested = Collection[FlavorResource]
 FINAL_SHARE = "LessThanOrEqualToFinalShare"

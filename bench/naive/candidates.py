@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cede.cli.bench.naive.quota import Amounts, FlavorResource, Node, Tree, Workload
+from bench.naive.quota import Amounts, FlavorResource, Node, Tree, Workload
 
 WITHIN = "InClusterQueue"
 RECLAIM = "InCohortReclamation"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cede.cli.bench.naive.ytsaurus_tree import TINY, Element, Forest
-from cede.cli.bench.pool_trees import SEED
+from bench.naive.ytsaurus_tree import TINY, Element, Forest
+from bench.pool_trees import SEED
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.errors import CedeError
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cede.cli.bench.certify_instances import CLAIMANT, SHARED, WHOLE, Instance, gang, pool
+from bench.certify_instances import CLAIMANT, SHARED, WHOLE, Instance, gang, pool
 from cede.doctrines.catalog import find
 from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.cost import PARTS

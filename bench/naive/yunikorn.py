@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cede.cli.bench.naive.yunikorn_amounts import (
+from bench.naive.yunikorn_amounts import (
     Amounts,
     add,
     clip,
@@ -24,7 +24,7 @@ from cede.cli.bench.naive.yunikorn_amounts import (
     sub_existing,
     under,
 )
-from cede.cli.bench.naive.yunikorn_cluster import Allocation, Cluster, Machine, Queue
+from bench.naive.yunikorn_cluster import Allocation, Cluster, Machine, Queue
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.bench.cohorts import CPU, cohort, naive_tree
-from cede.cli.bench.measures import Timing, timed
-from cede.cli.bench.naive import classical, fair
+from bench.cohorts import CPU, cohort, naive_tree
+from bench.measures import Timing, timed
+from bench.naive import classical, fair
 from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cede.cli.bench.clusters import POOL, claimant, full_cluster
+from bench.clusters import POOL, claimant, full_cluster
 from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import NamedTuple
 
-from cede.cli.bench.naive.quota import FlavorResource, Node
+from bench.naive.quota import FlavorResource, Node
 
 LARGEST = 2**63 - 1
 

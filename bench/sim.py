@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.bench import bare
+from bench import bare
 from cede.doctrines.catalog import DOCUMENTED, find
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _timed(yardstick: Callable[[], object]) -> float:
 
 def _prepared(case: Case) -> tuple[Trace, Cluster, Callable[[], object]]:
     """The trace, what it is replayed on, and the bare loop over the same jobs."""
-    from cede.cli.bench import sim_traces as traces
+    from bench import sim_traces as traces
     from cede.engine.load import load
     from cede.sim.traces.starting import starting_cluster
 
@@ -188,7 +188,7 @@ def _machine(processors: int) -> dict[str, Any]:
 
 def _large() -> dict[str, Any]:
     """So many GPUs in nodes of eight, and one node with the rest; enough of everything else."""
-    from cede.cli.bench.sim_traces import GPUS, LARGE_GPUS
+    from bench.sim_traces import GPUS, LARGE_GPUS
 
     others = {"cpu": "1000", "memory": "4Ti"}
     nodes = [

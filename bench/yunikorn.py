@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.bench.measures import Timing, timed
-from cede.cli.bench.naive import yunikorn, yunikorn_laws
-from cede.cli.bench.naive.yunikorn_cluster import cluster
-from cede.cli.bench.tenants import EACH, QUEUES, SEED, VICTIM_QUEUES, tenants
+from bench.measures import Timing, timed
+from bench.naive import yunikorn, yunikorn_laws
+from bench.naive.yunikorn_cluster import cluster
+from bench.tenants import EACH, QUEUES, SEED, VICTIM_QUEUES, tenants
 from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cede.cli.bench.measures import Timing, timed
-from cede.cli.bench.naive.ytsaurus import Did, Scheduler
-from cede.cli.bench.pool_trees import LARGE, PRODUCTION, SEED, Size, pool_tree
-from cede.cli.bench.ytsaurus_accuracy import accuracy, agree, same
+from bench.measures import Timing, timed
+from bench.naive.ytsaurus import Did, Scheduler
+from bench.pool_trees import LARGE, PRODUCTION, SEED, Size, pool_tree
+from bench.ytsaurus_accuracy import accuracy, agree, same
 from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle

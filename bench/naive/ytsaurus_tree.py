@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from cede.cli.bench.naive.ytsaurus_lines import (
+from bench.naive.ytsaurus_lines import (
     SAME,
     Line,
     Number,

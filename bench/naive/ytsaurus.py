@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from cede.cli.bench.naive.ytsaurus_lines import Number, Vector
-from cede.cli.bench.naive.ytsaurus_tree import TINY, Element, Forest, Work
+from bench.naive.ytsaurus_lines import Number, Vector
+from bench.naive.ytsaurus_tree import TINY, Element, Forest, Work
 
 INFINITE = 1e9
 NOT, STARVING, AGGRESSIVE = range(3)

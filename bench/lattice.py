@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cede.cli.bench.measures import Timing, timed
-from cede.cli.bench.naive import lattice as naive
-from cede.cli.bench.vclusters import HOUR, SEED, TO_ITSELF, WAITING, Entry, fresh, shape, vclusters
+from bench.measures import Timing, timed
+from bench.naive import lattice as naive
+from bench.vclusters import HOUR, SEED, TO_ITSELF, WAITING, Entry, fresh, shape, vclusters
 from cede.doctrines.catalog import find
 from cede.doctrines.document import parse_document
 from cede.engine.cycle import plan_state

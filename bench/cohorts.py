@@ -6,8 +6,8 @@ import random
 from fractions import Fraction
 from typing import Any
 
-from cede.cli.bench.naive.candidates import Preemptor
-from cede.cli.bench.naive.quota import Node, Policy, Tree, Workload
+from bench.naive.candidates import Preemptor
+from bench.naive.quota import Node, Policy, Tree, Workload
 
 SEED = 14543
 SPARE = 20
