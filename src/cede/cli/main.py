@@ -37,7 +37,7 @@ COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 LIVE = COMMANDS[COMMANDS.index("serve") :]
 """Those that are a server or need one; `plan` and `diff` may ask one too."""
 
-MODULES = {"import": "importing"} | {name: f"live.{name}" for name in LIVE}
+MODULES = {"import": "import_command"} | {name: f"live.{name}" for name in LIVE}
 """The modules of commands that are not called so, or live elsewhere."""
 
 EPILOG = (
