@@ -76,7 +76,7 @@ class _Dialects(Mapping[str, Dialect]):
 
     def __getitem__(self, name: str) -> Dialect:
         if name in NAMES:
-            dialect: Dialect = import_module(f"cede.doctrines.{name}.dialect").DIALECT
+            dialect: Dialect = import_module(f"cede.doctrines.{name}.settings").DIALECT
             return dialect
         found = plugins.find(name)
         if found is None:

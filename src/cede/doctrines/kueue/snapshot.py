@@ -102,7 +102,7 @@ class Snapshot:
     _touched: bool = False
     _settled: bool = False
     _holders: Holders | None = None
-    _rooms: dict[int, Room] = field(default_factory=dict)
+    _rooms: dict[Claim, Room] = field(default_factory=dict)
     _rooms_at: int = -1
 
     @property
@@ -160,9 +160,9 @@ class Snapshot:
         steps = self.cycle.trial.mark()
         if self._rooms_at != steps:
             self._rooms, self._rooms_at = {}, steps
-        found = self._rooms.get(id(claim))  # the room holds it, so that nobody else has its number
+        found = self._rooms.get(claim)
         if found is None:
-            found = self._rooms[id(claim)] = Room(self.state, claim, self.running.places)
+            found = self._rooms[claim] = Room(self.state, claim, self.running.places)
         return found
 
     @property

@@ -1,8 +1,4 @@
-"""Whether who starts by a plan would be in the way of one that waits by the same plan.
-
-Turns go by score, and who may preempt whom goes by class, homes and claims: what starts first may have to go for one
-whose turn came later. Nobody is preempted in the cycle that starts it, so that takes another.
-"""
+"""The waiting line: workloads that wait, by kind, and those that may be preempted, node by node."""
 
 from __future__ import annotations
 
