@@ -15,7 +15,10 @@ from cede.state.state import State
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """One claimant, equal to itself alone. `need` is one member's, or None where the members differ; `columns` are those it needs."""
+    """One claimant, equal to itself alone.
+
+    `need` is one member's, or None where the members differ; `columns` are those it needs.
+    """
 
     row: int
     name: str
