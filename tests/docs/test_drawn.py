@@ -155,7 +155,7 @@ def test_a_picture_of_share_curves_is_shown_and_needs_nothing_from_elsewhere(dra
 
 def _findings(name: str) -> Iterator[str]:
     """Names of findings in the doctrine's source, where they stand as plain text."""
-    for page in sorted((ROOT / f"src/cede/doctrines/{name}").glob("lint*.py")):
+    for page in sorted((ROOT / f"src/cede/doctrines/{name}").glob("*.py")):
         for node in ast.walk(ast.parse(page.read_text(encoding="utf-8"))):
             value = node.value if isinstance(node, ast.Constant) else None
             if isinstance(value, str) and value.startswith(f"{name}.lint."):
