@@ -15,6 +15,8 @@ from cede.live.api import (
     logs,
     paging,
     stories,
+    submission_checks,
+    submissions,
     values,
     waiting,
     whatif,
@@ -22,6 +24,7 @@ from cede.live.api import (
 )
 from cede.live.broker import calls, entrance, service
 from cede.live.config import ServerConfig
+from cede.model.quantities import format_quantity
 from cede.model.times import LONGEST, SECOND, format_duration, show_duration
 from docs.drawn_live import config_keys
 from docs.meanings import CONFIGURATION
@@ -77,6 +80,8 @@ STORMS = """\
 
 EDGE = """\
 ## Connections, tokens and requests
+
+[Serving](../guides/serving.md#connections) says how connections are shared among addresses and tokens.
 """
 
 SUBMISSIONS = """\
@@ -118,8 +123,7 @@ def _configured(*starts: str, without: tuple[str, ...] = ()) -> list[tuple[str, 
 
 
 def _times() -> Iterable[tuple[str, str, str]]:
-    names = ("checkpoint_timeout", "timeout_extension", "max_deferral", "grace_period", "start_timeout", "hold_timeout")
-    yield from _configured(*(f"times.{name}" for name in names))
+    yield from (row for row in _configured("times.") if not row[2].endswith(("requeue`", "requeues`")))
     yield _row(
         "how long a killed workload may take to be gone before it is killed once more", show_duration(KILL_AGAIN)
     )
@@ -127,6 +131,7 @@ def _times() -> Iterable[tuple[str, str, str]]:
 
 def _storms() -> Iterable[tuple[str, str, str]]:
     yield _row("how often a workload that failed queues again", Terms().max_requeues, "times.max_requeues")
+    yield _row("the most that a submission may ask for of that", bodies.MOST_REQUEUES)
     yield from _configured("backoff.", "breaker.", "thrashing")
 
 
@@ -134,6 +139,8 @@ def _edge() -> Iterable[tuple[str, str, str]]:
     config = ServerConfig()
     yield _row("connections at once, and never more than half of the open files", connections.MOST, "connections")
     yield _row("from the beginning of a connection to the end of its headers", _seconds(connections.HEAD_WITHIN_S))
+    yield _row("bytes of a request's line and headers", connections.MOST_HEAD)
+    yield _row("between two requests over one connection", _seconds(connections.KEPT_FOR_S))
     yield _row("for the handshake of TLS", _seconds(connections.HANDSHAKE_WITHIN_S))
     yield _row("bytes of what came over TLS that a connection holds", connections.TLS_BUFFER)
     yield _row("until a peer that takes nothing is dropped", _seconds(connections.UNREAD_FOR_MS / 1000))
@@ -157,13 +164,27 @@ def _edge() -> Iterable[tuple[str, str, str]]:
 
 
 def _submissions() -> Iterable[tuple[str, str, str]]:
+    yield _row("arguments of a command", bodies.MOST_ARGUMENTS)
     yield _row("characters of an argument, or of the value of a variable", values.MOST_CHARACTERS)
     yield _row("variables of an environment", values.MOST_VARIABLES)
     yield _row("characters of a path", values.MOST_PATH)
+    yield _row("characters of a name, a label or the value of one; all of them can be printed", values.MOST_NAME)
+    yield _row("characters of the name of a workload or a user", values.MOST_OF_OWN_NAME)
+    yield _row("resources that a member asks for", values.MOST_RESOURCES)
+    yield _row("labels that its node must have", values.MOST_LABELS)
+    yield _row("nodes that it may name", bodies.MOST_NODES)
+    yield _row("parts of a workload whose members differ", bodies.MOST_PARTS)
+    yield _row("the least cpu of a member that asks for any", format_quantity(submission_checks.LEAST_CPU))
+    yield _row(
+        "names of resources that no node has and that are asked for all the same, while a server runs",
+        submissions.MOST_STRANGE,
+    )
     yield _row("entries of one page of a list", paging.MOST_LISTED)
     yield _row("events of one story", stories.MOST_TOLD)
     yield _row("members of one workload", bodies.MOST_MEMBERS)
-    yield _row("nodes and members that a plan or a diff may add", whatif.MOST_ADDED)
+    yield _row("workloads that a plan or a diff may add, or take away", bodies.MOST_WORKLOADS)
+    yield _row("values that it may set", bodies.MOST_SET)
+    yield _row("nodes and members that it may add", whatif.MOST_ADDED)
     yield _row("bytes of a log in one answer", logs.MOST_BYTES)
     yield _row("to wait for more of a log in one request", _seconds(logs.LONGEST_WAIT_S))
 

@@ -31,7 +31,7 @@ from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.job import Job
 from cede.live.api.app import close_app, create_app
-from cede.live.api.connections import Gate, Line, connection_limit, tls_context
+from cede.live.api.connections import KEPT_FOR_S, MOST_HEAD, Gate, Line, connection_limit, tls_context
 from cede.live.api.rules import INVALID
 from cede.live.api.server import Server
 from cede.live.api.tokens import first_token, hash_of, new_token
@@ -301,7 +301,9 @@ class LiveServer:
             log_level="error",  # it warns of every request that is none, and so strangers could fill the disk
             access_log=False,
             lifespan="off",
+            timeout_keep_alive=KEPT_FOR_S,
             timeout_graceful_shutdown=5,
+            h11_max_incomplete_event_size=MOST_HEAD,
             server_header=False,
         )
         self._uvicorn = _Uvicorn(config)

@@ -26,6 +26,15 @@ _WORDS = {
     "dict_type": "{} is no object",
     "model_type": "{} is no object",
     "too_short": "must not be empty",
+    "int_parsing": "{} is no whole number",
+    "int_parsing_size": "{} is no whole number of this size",
+    "float_parsing": "{} is no number",
+    "finite_number": "{} is no finite number",
+    "bool_parsing": "{} is neither true nor false",
+    "string_too_long": "has {actual_length} characters; the most is {max_length}",
+    "too_long": "has {actual_length} entries; the most is {max_length}",
+    "greater_than_equal": "{} is too small; the least is {ge}",
+    "less_than_equal": "{} is too large; the most is {le}",
 }
 
 
@@ -92,7 +101,8 @@ def _words(kind: str, raw: object, one: Any) -> tuple[str, str | None]:
     if kind not in _WORDS:
         return str(one["msg"]), None
     hint = _QUOTE if kind == "string_type" and not isinstance(raw, dict | list | None) else None
-    return _WORDS[kind].format(shown(raw)), hint
+    numbers = {"actual_length": len(raw) if isinstance(raw, str) else 0} | one.get("ctx", {})
+    return _WORDS[kind].format(shown(raw), **numbers), hint
 
 
 def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:

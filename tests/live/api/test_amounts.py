@@ -1,10 +1,12 @@
 """One submission cannot keep the server from counting what all the others ask for."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cede.live.api.submissions import MOST_STRANGE
 from tests.live.api.serving import CLUSTER, Running, serving
 
 ASLEEP = CLUSTER | {"nodes": [node | {"state": "cordoned"} for node in CLUSTER["nodes"]]}
@@ -42,6 +44,39 @@ def test_an_amount_so_fine_that_others_could_not_be_counted_beside_it_is_refused
 @pytest.mark.parametrize("requests", [{"cpu": "1m"}, {"cpu": 0.333333}, {"memory": 1}, {"memory": "0.5Gi"}])
 def test_amounts_that_people_write_are_fine_enough(asleep: Running, requests: dict[str, Any]) -> None:
     assert asleep.submit("alice", requests=requests).status_code == 201
+
+
+@pytest.mark.parametrize("cpu", ["1n", "999u", 0.0005])
+def test_a_member_that_asks_for_cores_asks_for_some(asleep: Running, cpu: str | float) -> None:
+    alike, unlike = {"requests": {"cpu": cpu}}, {"pod_sets": [{"name": "a", "count": 1, "requests": {"cpu": cpu}}]}
+    for body, place in ((alike, "requests.cpu"), (unlike, "pod_sets[0].requests.cpu")):
+        answer = asleep.submit("alice", **body)
+
+        assert (answer.status_code, answer.json()["errors"][0]["place"]) == (422, place)
+        assert "the least of a member is 1m" in answer.json()["detail"]
+
+
+def test_names_of_resources_do_not_pile_up_in_the_scheduler(tmp_path: Path) -> None:
+    with serving(tmp_path, cluster=ASLEEP) as made:
+        for start in range(0, MOST_STRANGE, 50):
+            made.submit("alice", requests={f"r{at}": 1 for at in range(start, start + 50)})
+        one_more = made.submit("bob", requests={"gpus@fast": 1, "cpu": 1})
+        known = made.submit("bob", requests={"r7": 1, "cpu": 1})
+        plain = made.submit("bob", requests={"cpu": 1, "memory": "1Gi"})
+
+    assert (one_more.status_code, one_more.json()["rule"]) == (409, "live.strange-resource")
+    assert "no node here has gpus@fast" in one_more.json()["detail"]
+    assert known.json().get("rule") != "live.strange-resource"
+    assert plain.status_code == 201
+
+
+@pytest.mark.parametrize("of", ["requests", "labels"])
+def test_one_member_names_no_more_than_can_be_looked_at(asleep: Running, of: str) -> None:
+    many = {f"r{at}": "1" for at in range(65)}
+    answer = asleep.submit("alice", **({"requests": many} if of == "requests" else {"constraints": {"labels": many}}))
+
+    assert answer.status_code == 422
+    assert "the most is 64" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [{"members": 100_001}, {"pod_sets": [("a", 60_000), ("b", 60_000)]}])

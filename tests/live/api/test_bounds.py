@@ -5,6 +5,7 @@ import socket
 import threading
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -152,3 +153,59 @@ def test_the_openapi_document_declares_problem_documents(running: Running) -> No
     assert len(refusals) > 100
     assert {tuple(answer["content"]) for answer in refusals} == {("application/problem+json",)}
     assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+CANNOT_BE_PRINTED = "a\x1b[31mb"
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"app": CANNOT_BE_PRINTED}, "app"),
+        ({"project": CANNOT_BE_PRINTED}, "project"),
+        ({"tenant": "a\u202eb"}, "tenant"),
+        ({"constraints": {"labels": {"zone": "a\nb"}}}, "constraints.labels"),
+        ({"constraints": {"labels": {"z\x00": "b"}}}, "constraints.labels"),
+        ({"constraints": {"labels": {"zone": "x" * 254}}}, "constraints.labels"),
+        ({"pod_sets": [{"name": CANNOT_BE_PRINTED, "count": 1, "requests": {"cpu": 1}}]}, "pod_sets[0].name"),
+    ],
+)
+def test_names_and_labels_are_text_that_can_be_printed(running: Running, body: dict[str, Any], place: str) -> None:
+    answer = running.submit("alice", **body)
+
+    assert (answer.status_code, answer.json()["errors"][0]["place"]) == (422, place)
+    assert answer.json()["detail"].isprintable()
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"[" * 100_000 + b"]" * 100_000, "it is nested too deeply"),
+        (b'{"command": ["\xff"], "cwd": "/"}', "byte 14 is no UTF-8"),
+        (b'{"command": ["true"], "cwd": "/", "priority": ' + b"9" * 5000 + b"}", "more than 4300 digits"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_told_why(running: Running, body: bytes, why: str) -> None:
+    answer = running.ask("POST", "/workloads", content=body, headers={"Content-Type": "application/json"})
+
+    assert (answer.status_code, answer.json()["rule"]) == (400, "live.unreadable")
+    assert why in answer.json()["detail"]
+
+
+def test_headers_are_bounded_however_they_come(running: Running) -> None:
+    for long in ({"X-Long": "a" * 20_000}, {f"X-{at}": "a" for at in range(3000)}):
+        answer = running.ask("GET", "/health", headers=long)
+
+        assert (answer.status_code, answer.json()["rule"]) == (431, "live.long-headers")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/workloads?limit=0", "limit: '0' is too small; the least is 1"),
+        ("/workloads?limit=abc", "limit: 'abc' is no whole number"),
+        ("/workloads?queue=" + "q" * 254, "queue: has 254 characters; the most is 253"),
+    ],
+)
+def test_a_parameter_that_is_wrong_is_told_of_in_our_words(running: Running, path: str, said: str) -> None:
+    assert said in running.ask("GET", path).json()["detail"]

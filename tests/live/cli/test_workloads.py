@@ -196,6 +196,13 @@ def test_the_lines_of_all_members_say_whose_they_are_and_which_of_them_failed(se
     assert call("why", "pair", "--json").data["workload"]["failure"]["stderr"] == ["two"]
 
 
+def test_following_as_json_prints_nothing_but_json(server: Served) -> None:
+    ran = server.run("submit", "-f", "--json", "--cpu", "100m", "--", "sh", "-c", "echo out; exit 4")
+
+    assert (ran.code, ran.data["exit_code"]) == (4, 4)
+    assert "out" in ran.err.splitlines()
+
+
 def test_a_submission_of_several_members_is_followed_with_their_numbers(server: Served) -> None:
     ran = server.run("submit", "-f", "--members", "2", "--cpu", "100m", "--", "sh", "-c", "echo I am $CEDE_RANK")
 

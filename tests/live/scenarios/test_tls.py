@@ -74,6 +74,28 @@ def test_others_need_a_certificate_to_trust_and_the_right_name(
         assert client.health()["status"] == "ok"
 
 
+def test_whoever_does_not_trust_the_server_is_told_what_to_give(live: Live) -> None:
+    assert live.server.ready is not None
+    token, port = live.server.ready.local_token, port_of(live)
+
+    with Client(f"https://localhost:{port}", token) as client, pytest.raises(ClientError) as caught:
+        client.health()
+    said = f"the certificate of https://localhost:{port} is not trusted: self-signed certificate"
+    assert caught.value.detail == f"{said} (give those to trust with --ca FILE, or CEDE_CA)"
+
+
+def test_two_that_speak_different_languages_are_told_so(live: Live, tmp_path: Path) -> None:
+    assert live.server.ready is not None
+    token, port = live.server.ready.local_token, port_of(live)
+
+    with Client(f"http://127.0.0.1:{port}", token) as client, pytest.raises(ClientError, match="is reached by https"):
+        client.health()
+    with serving(tmp_path, None) as plain:
+        secured = plain.client.url.replace("http://", "https://")
+        with Client(secured, token) as client, pytest.raises(ClientError, match="speaks no TLS"):
+            client.health()
+
+
 def test_a_file_without_certificates_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "none.pem").write_text("nothing")
 

@@ -63,6 +63,9 @@ def _mapped(accounts: Sequence[str], known: Sequence[User]) -> list[User]:
         problem = _account_problem(user)
         if problem is not None:
             raise InputError([Problem(f"--account {name}={account}", problem.message, problem.hint)])
+        if os.geteuid() != 0 and account != local_user():
+            what = f"only a server that is root runs jobs as another account; here everything runs as {local_user()}"
+            raise InputError([Problem(f"--account {name}={account}", what)])
         made.append(user)
     return made
 

@@ -79,7 +79,8 @@ def connected(
 def explained(error: ClientError, client: Client, places: Callable[[str], str] | None = None) -> CedeError:
     """The refusal as a command tells it."""
     if error.status == 0:
-        return CedeError(f"{error.detail} (`cede serve` starts a server)")
+        nobody = error.detail.startswith("no answer")
+        return CedeError(f"{error.detail} (`cede serve` starts a server)" if nobody else error.detail)
     if error.errors:
         return InputError(
             Problem(

@@ -130,16 +130,17 @@ def misplaced(command: Sequence[str], options: Collection[str], *, parted: bool)
     )
 
 
-def print_all(client: Client, job: Workload) -> None:
-    """Everything the workload writes until it has ended, each stream to its own; lines of several members prefixed."""
+def print_all(client: Client, job: Workload, *, aside: bool = False) -> None:
+    """Everything the workload writes until it has ended, each stream to its own, or both to standard error (`aside`);
+    lines of several members prefixed."""
     from cede.cli.live.output_of import lines_of_all, pieces, prefixed
 
     if job["members"] == 1:
         for piece in pieces(client, job["name"]):
-            _write(piece.stream, piece.data)
+            _write("err" if aside else piece.stream, piece.data)
         return
     for line in lines_of_all(client, job["name"], job["members"], None, STREAMS, follow=True):
-        _write(line.stream, prefixed(line, job["members"]))
+        _write("err" if aside else line.stream, prefixed(line, job["members"]))
 
 
 def _write(stream: str, data: bytes) -> None:

@@ -131,7 +131,8 @@ def submit(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it ended; exit codes as `cede wait`.")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="The same, and print what it writes meanwhile.")
+        bool,
+        typer.Option("--follow", "-f", help="The same, and print what it writes meanwhile; with --json on stderr."),
     ] = False,
     json: Json = False,
     url: Url = None,
@@ -215,7 +216,7 @@ def _until_ended(client: Client, job: Workload, *, follow: bool, json: bool) -> 
     from cede.cli.output import console, emit_json
 
     if follow:
-        print_all(client, job)
+        print_all(client, job, aside=json)
     ended = client.wait(job["name"])
     if json:
         emit_json(ended)

@@ -18,6 +18,9 @@ Expires = Annotated[
     str | None, typer.Option(metavar="TIME", help="How long it stands from now on, as 720h; else what the server says.")
 ]
 
+TO_THE_DAY = 2 * 86400 * 1_000_000
+"""Microseconds: what stands for at least so long is told to the day."""
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, epilog=EXAMPLE)
 
 
@@ -80,8 +83,17 @@ def _option(place: str) -> str:
 
 
 def _until(token: Kept) -> str:
-    """When it expires, to the day."""
-    return f" until {token['expires'][:10]}" if token["expires"] else ""
+    return f" until {_expiry(token)}" if token["expires"] else ""
+
+
+def _expiry(token: Kept) -> str:
+    """When it expires: to the day, and to the minute of one that stands for less than two."""
+    from cede.cli.live.shown import instant, now
+
+    if not token["expires"]:
+        return "never"
+    day, _, time = token["expires"].partition("T")
+    return day if instant(token["expires"]) - now() >= TO_THE_DAY else f"{day} {time[:5]} UTC"
 
 
 @app.command("list", epilog=example("cede token list"))
@@ -104,7 +116,7 @@ def list_(json: Json = False, url: Url = None, token: Token = None, data: Data =
             one["role"],
             text(maybe(listed(one["projects"]))),
             ago(one["at"], at),
-            one["expires"][:10] if one["expires"] else "never",
+            _expiry(one),
             text(_state(one, at), "red"),
         )
     console().print(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -99,7 +100,20 @@ def _routed(request: Request, error: HTTPException) -> RefusedError:
         refused = refusal(405, NO_METHOD, path=path, allowed=allowed, method=request.method)
         refused.headers["Allow"] = allowed
         return refused
-    return refusal(400, UNREADABLE, why=shown_text(str(error.detail)))
+    return refusal(400, UNREADABLE, why=_unreadable(error))
+
+
+def _unreadable(error: HTTPException) -> str:
+    """What keeps a body from being read."""
+    match error.__cause__:
+        case RecursionError():
+            return "it is nested too deeply"
+        case UnicodeDecodeError() as broken:
+            return f"byte {broken.start} is no UTF-8"
+        case ValueError():
+            return f"a number in it has more than {sys.get_int_max_str_digits()} digits"
+        case _:
+            return shown_text(str(error.detail))
 
 
 def _allowed(request: Request) -> set[str]:

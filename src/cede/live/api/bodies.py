@@ -6,12 +6,30 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from cede.live.api.values import NAME, Argument, Body, Duration, Folder, Label, Lifetime, Requests, Variables, Walltime
+from cede.live.api.values import (
+    NAME,
+    Argument,
+    Body,
+    Duration,
+    Folder,
+    Label,
+    Labels,
+    Lifetime,
+    Requests,
+    Variables,
+    Walltime,
+)
 from cede.model.values import Integer, Maybe, Reads, number, whole
 from cede.model.workloads import CheckpointMode, Kind, Placement
 
 MOST_MEMBERS = 100_000
 """Of one workload. What places them looks at each of those that are not all alike."""
+MOST_ARGUMENTS = 1000
+MOST_NODES = 10_000
+MOST_PARTS = 1000
+MOST_REQUEUES = 100
+MOST_SET = 100
+MOST_WORKLOADS = 1000
 Least1 = Annotated[int, whole(least=1, most=MOST_MEMBERS)]
 Requeue = Literal["never", "on_node_failure", "always"]
 
@@ -33,8 +51,8 @@ class CheckpointBody(Body):
 class ConstraintsBody(Body):
     """Where it may run."""
 
-    labels: Maybe[dict[str, str]] = None
-    nodes: Maybe[list[Label]] = Field(None, max_length=10_000)
+    labels: Maybe[Labels] = None
+    nodes: Maybe[list[Label]] = Field(None, max_length=MOST_NODES)
 
 
 class PodSetBody(Body):
@@ -60,7 +78,7 @@ class TimesBody(Body):
 class Submission(Body):
     """A workload to run."""
 
-    command: list[Argument] = Field(min_length=1, max_length=1000)
+    command: list[Argument] = Field(min_length=1, max_length=MOST_ARGUMENTS)
     cwd: Folder = Field(description="An absolute path.")
     name: Maybe[str] = Field(None, pattern=NAME, description="Default: the command's name and a number.")
     queue: Maybe[Label] = Field(None, description="Default: the server's, the only queue, or the one called default.")
@@ -74,7 +92,7 @@ class Submission(Body):
     requests: Maybe[Requests] = Field(
         None, description="For one member. Of what it does not ask for it gets the server's default, 1 cpu."
     )
-    pod_sets: Maybe[list[PodSetBody]] = Field(None, min_length=1, max_length=1000)
+    pod_sets: Maybe[list[PodSetBody]] = Field(None, min_length=1, max_length=MOST_PARTS)
     exclusive: Maybe[bool] = None
     placement: Maybe[Placement] = None
     constraints: Maybe[ConstraintsBody] = None
@@ -86,7 +104,7 @@ class Submission(Body):
     env: Maybe[Variables] = None
     times: Maybe[TimesBody] = None
     requeue: Maybe[Requeue] = Field(None, description="When it is queued again after a failure.")
-    max_requeues: Maybe[Annotated[int, whole(least=0, most=100)]] = None
+    max_requeues: Maybe[Annotated[int, whole(least=0, most=MOST_REQUEUES)]] = None
 
 
 class CancelBody(Body):
@@ -122,12 +140,12 @@ class WhatIfBody(Body):
 
     doctrine: Maybe[str] = Field(None, max_length=100, description="NAME or NAME/EDITION.")
     set: list[Annotated[str, Field(max_length=10_000)]] = Field(
-        default_factory=list, max_length=100, description="PATH=VALUE, as workloads[train-1].priority=3."
+        default_factory=list, max_length=MOST_SET, description="PATH=VALUE, as workloads[train-1].priority=3."
     )
     add: list[Annotated[dict[str, Any], _ENTRY]] = Field(
-        default_factory=list, max_length=1000, description="Workload entries as in a cluster file."
+        default_factory=list, max_length=MOST_WORKLOADS, description="Workload entries as in a cluster file."
     )
-    without: list[Annotated[str, Field(max_length=300)]] = Field(default_factory=list, max_length=1000)
+    without: list[Annotated[str, Field(max_length=300)]] = Field(default_factory=list, max_length=MOST_WORKLOADS)
 
 
 class PlanBody(WhatIfBody):

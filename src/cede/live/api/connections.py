@@ -30,6 +30,10 @@ MOST = 4096
 LEAST = 20
 HEAD_WITHIN_S = 10.0
 """From the beginning of a connection, or the first byte of another request, to the end of its headers."""
+MOST_HEAD = 16 * 1024
+"""Bytes of a request's line and headers."""
+KEPT_FOR_S = 5
+"""A connection without a request."""
 HANDSHAKE_WITHIN_S = 10.0
 TLS_BUFFER = 16 * 1024
 """Bytes of what has come over TLS that a connection holds: as many as one record has. asyncio takes 256 KiB for each

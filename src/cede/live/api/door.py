@@ -8,9 +8,10 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from cede.live.api.connections import MOST_HEAD
 from cede.live.api.limits import announced
 from cede.live.api.problems import RefusedError, refusal, response
-from cede.live.api.rules import BUSY, EXPIRED_TOKEN, MANY_WRONG, NO_TOKEN, TOO_LARGE, WRONG_TOKEN
+from cede.live.api.rules import BUSY, EXPIRED_TOKEN, LONG_HEAD, MANY_WRONG, NO_TOKEN, TOO_LARGE, WRONG_TOKEN
 from cede.live.api.server import Server
 from cede.live.api.tokens import hash_of, is_of_a_server
 from cede.live.api.values import moment
@@ -33,6 +34,9 @@ class Door:
         self._wrong: WrongTokens = server.wrong_tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and size_of_head(scope) > MOST_HEAD:
+            await _turn_away(refusal(431, LONG_HEAD, limit=MOST_HEAD), scope, receive, send)
+            return
         if scope["type"] == "http" and (scope["path"] not in OPEN or announced(scope)):
             try:
                 await self._enter(scope)
@@ -90,6 +94,12 @@ async def _turn_away(refused: RefusedError, scope: Scope, receive: Receive, send
         refused.headers["WWW-Authenticate"] = 'Bearer realm="cede"'
     refused.headers["Connection"] = "close"
     await response(refused)(scope, receive, send)
+
+
+def size_of_head(scope: Scope) -> int:
+    """The bytes of what was sent before the body, as far as they were more than a few."""
+    headers = sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
+    return headers + len(scope.get("raw_path") or b"") + len(scope["query_string"])
 
 
 def _given(scope: Scope) -> str | None:

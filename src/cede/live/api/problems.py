@@ -114,6 +114,7 @@ _MEANINGS: Final = {
     413: "The body is too large.",
     422: "What was sent cannot be used; `errors` names the places.",
     429: "The caller has too much of this under way.",
+    431: "What comes before the body is too long.",
     500: "The server failed; its log says more.",
     503: "The server is too busy to answer in time, or something keeps it from its work.",
 }
@@ -127,7 +128,7 @@ def declared(*statuses: int) -> Responses:
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
     return {
         status: {"description": _MEANINGS[status], "content": {MEDIA_TYPE: schema}}
-        for status in sorted({*statuses, 500, 503})
+        for status in sorted({*statuses, 431, 500, 503})
     }
 
 

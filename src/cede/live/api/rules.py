@@ -24,6 +24,11 @@ OTHER_TENANT = RULES.refuses("other-tenant", "{caller} works for {own}; only an 
 SENSITIVE_OUTPUT = RULES.refuses(
     "sensitive-output", "{name} is sensitive; only {owner}, who submitted it, and an admin may read what it wrote"
 )
+STRANGE_RESOURCE = RULES.refuses(
+    "strange-resource",
+    "no node here has {resource}{hint}, and {most} other names that none has were asked for since the server started, "
+    "which is the most",
+)
 NO_ACCOUNT = RULES.refuses(
     "no-account",
     "{caller} has no unix account here, and a server that is root runs nothing without one: start it with "
@@ -43,6 +48,7 @@ NO_SUCH_PRIORITY = RULES.refuses("no-such-priority", "{why}")
 INVALID = RULES.refuses("invalid", "{why}")
 UNREADABLE = RULES.refuses("unreadable", "the body is no JSON that can be read: {why}")
 TOO_LARGE = RULES.refuses("too-large", "the body has more than {limit} bytes, which is the most")
+LONG_HEAD = RULES.refuses("long-headers", "the request has more than {limit} bytes before its body, which is the most")
 TOO_SLOW_BODY = RULES.refuses("slow-body", "the body did not arrive within {limit} seconds")
 NO_RECORD = RULES.refuses("unreadable-record", "{why}; an admin restores the store from a copy")
 ENDED = RULES.refuses("ended", "{name} is {phase} already")

@@ -100,6 +100,8 @@ class Server:
     trials: Trials = field(default_factory=Trials)
     mask: bytes = field(default_factory=lambda: os.urandom(16))
     """What names that may not be seen are replaced with follows from it."""
+    strange: set[str] = field(default_factory=set)
+    """The resources, and those in some flavor, that were asked for and that nothing here has."""
     tokens: KnownTokens = field(init=False)
     wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
     closes_streams_of: Callable[[int, Rule], None] = lambda _token, _why: None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from cede.doctrines.parts.policies import breach_of
@@ -28,6 +29,8 @@ from cede.state.state import State
 
 DEFAULT_QUEUE = "default"
 MOST_OWNERS = 1000
+LEAST_CPU = NANO // 1000
+"""Of a member that asks for any: a process is never next to nothing, and what counts cores counts all of them."""
 TIMES_ALL = 10**6
 """All that waits may come to so many times what there is of a resource, and can be counted in the finest steps that
 anybody asks for."""
@@ -51,6 +54,7 @@ class SubmissionChecks:
             dialect=document.dialect,
         )
         self._offered = {split_flavor(name)[0] for node in document.nodes for name in node.capacity}
+        self._named = _named(document)
         self._finest = {name: _finest_of(nano) for name, nano in _in_all(document).items()}
         self.names = frozenset(names | parents | {node.name for node in document.nodes})
         """Of queues and nodes."""
@@ -71,14 +75,11 @@ class SubmissionChecks:
         found = workload_findings(workload, self._known, Hints(), WHOLE)
         if (problem := no_tenant(self.document, workload.tenant)) is not None:
             found.append(Finding(("tenant",), problem.message, problem.hint))
-        return [*found, *self._too_fine(workload)]
+        return [*found, *_too_little(workload), *self._too_fine(workload)]
 
     def _too_fine(self, workload: Workload) -> Iterator[Finding]:
         """Amounts whose steps would be everybody's, and leave no room to count what others ask for."""
-        parts: list[tuple[tuple[str | int, ...], Mapping[str, int]]] = [(("requests",), workload.requests)]
-        if workload.pod_sets is not None:
-            parts = [(("pod_sets", at, "requests"), part.requests) for at, part in enumerate(workload.pod_sets)]
-        for loc, requests in parts:
+        for loc, requests in _asked(workload):
             for name, nano in requests.items():
                 finest = self._finest.get(split_flavor(name)[0], 1)
                 if nano % finest:
@@ -143,6 +144,12 @@ class SubmissionChecks:
             elif is_gpu(name) and not gpus:
                 yield NO_GPU_HERE.because(resource=name)
 
+    def strange(self, workload: Workload) -> set[str]:
+        """What it asks for by names that no node and no quota has."""
+        if not self._named.resources:
+            return set()
+        return {name for name in requested(workload) if not self._named.has(name)}
+
     def meant(self, workload: Workload) -> str:
         """The hint for one that is refused because it asks for a resource by a name that no node has it under."""
         return "".join(map(self._meant, sorted(requested(workload)))) if self._offered else ""
@@ -158,6 +165,44 @@ class SubmissionChecks:
         bare = workload.model_copy(update={"constraints": None, "required_node": None})
         found = lint(Cluster(self.document.model_copy(update={"nodes": [], "workloads": [bare]})))
         return [f"{one.message} ({one.hint})" for one in found if one.rule.endswith(_INTERACTIVE)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The resources and the flavors that a cluster file names."""
+
+    resources: frozenset[str]
+    flavors: frozenset[str | None]
+
+    def has(self, name: str) -> bool:
+        resource, flavor = split_flavor(name)
+        return resource in self.resources and flavor in self.flavors
+
+
+def _named(document: ClusterFile) -> _Named:
+    amounts: list[Iterable[str]] = [node.capacity for node in document.nodes]
+    amounts += [queue.guaranteed or () for queue in document.queues]
+    groups = [group for queue in document.queues for group in queue.resource_groups or ()]
+    pairs = {split_flavor(name) for names in (*amounts, *(group.resources for group in groups)) for name in names}
+    flavors = {flavor for _, flavor in pairs} | {flavor for group in groups for flavor in group.flavors}
+    flavors |= {node.flavor for node in document.nodes}
+    return _Named(frozenset(resource for resource, _ in pairs), frozenset(flavors | {None}))
+
+
+def _asked(workload: Workload) -> list[tuple[tuple[str | int, ...], Mapping[str, int]]]:
+    """What a member of each part asks for, and the place where it does."""
+    if workload.pod_sets is None:
+        return [(("requests",), workload.requests)]
+    return [(("pod_sets", at, "requests"), part.requests) for at, part in enumerate(workload.pod_sets)]
+
+
+def _too_little(workload: Workload) -> Iterator[Finding]:
+    """Members that ask for cores, and for so few that they cost nothing."""
+    for loc, requests in _asked(workload):
+        for name, nano in requests.items():
+            if split_flavor(name)[0] == "cpu" and 0 < nano < LEAST_CPU:
+                least = format_quantity(LEAST_CPU)
+                yield Finding((*loc, name), f"{format_quantity(nano)} is too little; the least of a member is {least}")
 
 
 def _in_all(document: ClusterFile) -> Counter[str]:

@@ -28,6 +28,7 @@ from cede.live.api.rules import (
     OTHER_PROJECT,
     OTHER_TENANT,
     RESERVED_VARIABLE,
+    STRANGE_RESOURCE,
 )
 from cede.live.api.server import Server
 from cede.live.api.submission_checks import SubmissionChecks
@@ -49,6 +50,8 @@ _KEYS = (
 )
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _MOST_STEM = 80
+MOST_STRANGE = 100
+"""Names of resources that nothing here has, and that are asked for all the same, while one server runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def ordered(
     workload, terms = _within(server, ground, limits, workload, body, answers, warnings)
     task = _task(server, caller, body, workload, terms, protocol, account, name)
     caps = caps_of(server.config, caller.name, workload.project)
+    _note_strange(server, ground, workload)
     return CheckedSubmission(
         Submit(workload, replace(terms, running=running_of(caps)), caps),
         task,
@@ -100,6 +104,15 @@ def _check_grants(ground: SubmissionChecks, caller: Caller, limits: OwnerLimits,
     for grant, asked, what in wanted:
         if asked and not limits.may(grant):
             raise refusal(403, NO_GRANT, caller=caller.name, what=what, grant=grant)
+
+
+def _note_strange(server: Server, ground: SubmissionChecks, workload: Workload) -> None:
+    """Refuse one more resource that nothing here has where there were many: the scheduler keeps a column for each name
+    that it ever heard, beside everything it knows, for as long as it runs."""
+    new = ground.strange(workload) - server.strange
+    if len(server.strange) + len(new) > MOST_STRANGE:
+        raise refusal(409, STRANGE_RESOURCE, resource=min(new), hint=ground.meant(workload), most=MOST_STRANGE)
+    server.strange |= new
 
 
 def _within(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from cede.model.errors import shown
 from cede.model.quantities import format_quantity
@@ -14,13 +14,21 @@ from cede.model.resources import parse_resources
 from cede.model.times import LONGEST, SECOND, format_time, parse_duration
 from cede.model.values import Reads
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
-NAME_IN_WORDS = "a letter or digit, then at most 99 more, dots, dashes or underscores among them"
+MOST_OF_OWN_NAME = 100
+"""Characters of the name of a workload or a user."""
+NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MOST_OF_OWN_NAME - 1}}}$"
+NAME_IN_WORDS = f"a letter or digit, then at most {MOST_OF_OWN_NAME - 1} more, dots, dashes or underscores among them"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 MOST_VARIABLES = 1000
 MOST_CHARACTERS = 100_000
 """Of one argument or one value: what Linux gives a new process is bounded."""
 MOST_PATH = 4096
+MOST_NAME = 253
+"""Characters of a name, or of a label or its value."""
+MOST_RESOURCES = 64
+"""That one member may ask for."""
+MOST_LABELS = 64
+"""That a node may have to have."""
 LONGEST_LIFETIME = 3650 * 86400 * SECOND
 """Of a token that expires."""
 INTERVAL = "CEDE_CHECKPOINT_INTERVAL"
@@ -110,6 +118,36 @@ def parse_folder(raw: object) -> str:
     return text
 
 
+def parse_requests(raw: object) -> dict[str, int]:
+    """What one member asks for; of so many resources that each can be looked at wherever it might run."""
+    if isinstance(raw, dict) and len(raw) > MOST_RESOURCES:
+        raise ValueError(f"names {len(raw)} resources; the most is {MOST_RESOURCES}")
+    return parse_resources(raw)
+
+
+def parse_labels(raw: object) -> dict[str, str]:
+    """The labels that a node must have."""
+    if not isinstance(raw, dict):
+        raise ValueError(f"{shown(raw)} is no object of labels and values")
+    if len(raw) > MOST_LABELS:
+        raise ValueError(f"has {len(raw)} labels; the most is {MOST_LABELS}")
+    for label, value in raw.items():
+        if not isinstance(label, str) or not isinstance(value, str):
+            raise ValueError(f"{shown(label)} is {shown(value)}, which is no text")
+        for text in (label, value):
+            if len(text) > MOST_NAME:
+                raise ValueError(f"{shown(text)} has {len(text)} characters; the most is {MOST_NAME}")
+            _check_printable(text)
+    return raw
+
+
+def _check_printable(text: str) -> str:
+    """Text that people are shown, on terminals too."""
+    if not text.isprintable():
+        raise ValueError(f"{shown(text)} holds characters that cannot be printed")
+    return text
+
+
 def _check_text(text: str) -> None:
     if "\0" in text:
         raise ValueError("holds a NUL character, which no process can be given")
@@ -122,7 +160,11 @@ def _check_text(text: str) -> None:
 
 
 Requests = Annotated[
-    dict[str, Any], Reads(_checked(parse_resources), {"type": "object", "additionalProperties": _QUANTITY})
+    dict[str, Any],
+    Reads(
+        _checked(parse_requests),
+        {"type": "object", "additionalProperties": _QUANTITY, "maxProperties": MOST_RESOURCES},
+    ),
 ]
 """For one member, as in a cluster file: {"cpu": 2, "memory": "4Gi"}."""
 Duration = Annotated[Any, Reads(_checked(parse_duration), _DURATION)]
@@ -142,7 +184,19 @@ Variables = Annotated[
 ]
 Argument = Annotated[str, Reads(parse_argument, {"type": "string", "maxLength": MOST_CHARACTERS})]
 Folder = Annotated[str, Reads(parse_folder, {"type": "string", "pattern": "^/", "maxLength": MOST_PATH})]
-Label = Annotated[str, Field(min_length=1, max_length=253)]
+Labels = Annotated[
+    dict[str, str],
+    Reads(
+        parse_labels,
+        {
+            "type": "object",
+            "additionalProperties": {"type": "string", "maxLength": MOST_NAME},
+            "propertyNames": {"maxLength": MOST_NAME},
+            "maxProperties": MOST_LABELS,
+        },
+    ),
+]
+Label = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_check_printable)]
 Quantities = dict[str, int | str]
 """Amounts as a cluster file writes them."""
 

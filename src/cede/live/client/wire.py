@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ _LONGEST_WAIT_S = 86400.0
 """No socket can be waited for longer than 24 days at once."""
 _LONGEST_WORD = 1000
 """Characters of a name or a filter: what a server knows is shorter, and an address cannot be endless."""
+_UNTRUSTED = re.compile(r"certificate verify failed: (.+?)\.? \(_ssl")
+_NO_TLS = "WRONG_VERSION_NUMBER"
+_CLOSED = "disconnected without sending"
 _SILENCE_S = 40.0
 """A stream that says nothing for so long is dead: a server gives a sign of life every 15 s."""
 
@@ -111,7 +115,19 @@ class Wire:
         raise error_of(response)
 
     def _unreachable(self, error: httpx.HTTPError) -> ClientError:
-        return ClientError(0, "", f"no answer from {self.url}: {str(error) or type(error).__name__}")
+        return ClientError(0, "", _why_not(self.url, str(error) or type(error).__name__))
+
+
+def _why_not(url: str, error: str) -> str:
+    """Why there was no answer, and what to do where the two ends speak different languages, or do not trust each
+    other."""
+    if (found := _UNTRUSTED.search(error)) is not None:
+        return f"the certificate of {url} is not trusted: {found[1]} (give those to trust with --ca FILE, or CEDE_CA)"
+    if _NO_TLS in error:
+        return f"{url} speaks no TLS: http:// instead of https://?"
+    if _CLOSED in error and url.startswith("http:"):
+        return f"no answer from {url}: it closed the connection; a server that speaks TLS is reached by https://"
+    return f"no answer from {url}: {error}"
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +161,8 @@ def _text(word: str) -> str:
 def _check(url: str, token: str) -> None:
     """An InputError if no request could be made with these."""
     try:
-        httpx.URL(url)
+        if httpx.URL(url).scheme not in ("http", "https"):
+            raise ValueError("it begins with neither http:// nor https://")
         (urlsplit(url).hostname or "").encode("idna")
     except (ValueError, httpx.InvalidURL) as error:
         why = str(error).partition(": ")[2] if isinstance(error, UnicodeEncodeError) else str(error)

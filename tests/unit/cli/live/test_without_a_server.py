@@ -12,6 +12,7 @@ from cede.cli.live.config import local_user, read_config
 from cede.cli.live.submission import checkpoint_of, option_of
 from cede.cli.main import LIVE
 from cede.live.data_directory import data_directory
+from cede.model.errors import InputError
 from tests.unit.cli.calls import EXAMPLES, called, cede
 
 NEEDS = {
@@ -74,6 +75,17 @@ def test_a_server_that_was_killed_is_told_from_one_that_refuses(
     assert ran.code == 2
     assert ran.err.startswith("error: no answer from http://127.0.0.1:9: ")
     assert "`cede serve` starts a server" in ran.err
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8642", "ftp://127.0.0.1:8642", "localhost"])
+def test_an_address_without_http_is_told_how_one_is_written(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = called(capsys, "ps", "--url", url, "--token", "x" * 20)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"error: '{url}' is no address of a server: it begins with neither http:// nor https:// "
+        "(write it like http://127.0.0.1:8642)\n"
+    )
 
 
 NO_TEXT = "a\udcff"
@@ -206,7 +218,15 @@ def test_options_stand_over_the_configuration_and_leave_its_times_as_they_are(tm
     assert (config.port, config.host, config.times.grace_period) == (2000, "127.0.0.2", 5_000_000)
 
 
-def test_whoever_starts_a_server_stays_an_admin_when_mapped_to_an_account() -> None:
+def test_an_account_is_refused_where_no_job_could_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+    with pytest.raises(InputError, match="only a server that is root runs jobs as another account"):
+        read_config(None, ["alice=nobody"])
+
+
+def test_whoever_starts_a_server_stays_an_admin_when_mapped_to_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
     me = local_user()
     config = read_config(None, [f"{me}=nobody", "alice=nobody"])
 
