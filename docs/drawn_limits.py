@@ -185,6 +185,7 @@ def _submissions() -> Iterable[tuple[str, str, str]]:
     yield _row("workloads that a plan or a diff may add, or take away", bodies.MOST_WORKLOADS)
     yield _row("values that it may set", bodies.MOST_SET)
     yield _row("nodes and members that it may add", whatif.MOST_ADDED)
+    yield _row("names of resources that it may bring along", submissions.MOST_STRANGE)
     yield _row("bytes of a log in one answer", logs.MOST_BYTES)
     yield _row("to wait for more of a log in one request", _seconds(logs.LONGEST_WAIT_S))
 

@@ -70,6 +70,19 @@ def test_names_of_resources_do_not_pile_up_in_the_scheduler(tmp_path: Path) -> N
     assert plain.status_code == 201
 
 
+@pytest.mark.parametrize("path", ["/plan", "/diff"])
+def test_a_question_names_no_more_resources_than_can_be_looked_at(asleep: Running, path: str) -> None:
+    entries = [
+        {"name": f"w{at}", "queue": "default", "requests": {f"r{at}x{number}": 1 for number in range(30)}}
+        for at in range(4)
+    ]
+    answer = asleep.ask("POST", path, "alice", json={"add": entries})
+    some = asleep.ask("POST", path, "alice", json={"add": entries[:2]})
+
+    assert (answer.status_code, some.status_code) == (422, 200)
+    assert "names 120 resources that are new here; a question may name 100" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("of", ["requests", "labels"])
 def test_one_member_names_no_more_than_can_be_looked_at(asleep: Running, of: str) -> None:
     many = {f"r{at}": "1" for at in range(65)}

@@ -25,6 +25,7 @@ from cede.live.api.bodies import PlanBody, WhatIfBody
 from cede.live.api.certificates import Seconds
 from cede.live.api.problems import RefusedError, declared, invalid
 from cede.live.api.server import Here, Server
+from cede.live.api.submissions import MOST_STRANGE
 from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.model.cluster import ClusterFile
@@ -35,6 +36,7 @@ router = APIRouter(tags=["what-if"])
 
 MOST_ADDED = 100_000
 """Nodes and members that a question may come to have in all, beside those there are."""
+ELSEWHERE = "save the snapshot, and ask `cede plan` on a machine of your own"
 _BEYOND = 10**18
 
 _REFUSALS = declared(400, 401, 403, 408, 413, 422, 429)
@@ -107,7 +109,10 @@ def _changed(document: ClusterFile, body: WhatIfBody) -> Cluster:
     after = changed(data, what_if)
     if isinstance(after, dict) and (grown := _size(after) - _size(data)) > MOST_ADDED:
         message = f"adds {grown} nodes and members; a question may add {MOST_ADDED}"
-        raise InputError([Problem("", message, "save the snapshot, and ask `cede plan` on a machine of your own")])
+        raise InputError([Problem("", message, ELSEWHERE)])
+    if (new := len(_resources(after) - _resources(data))) > MOST_STRANGE:
+        message = f"names {new} resources that are new here; a question may name {MOST_STRANGE}"
+        raise InputError([Problem("", message, ELSEWHERE)])
     return cluster_if(data, what_if)
 
 
@@ -118,6 +123,14 @@ def _size(data: dict[str, Any]) -> int:
     for entry in _entries(data, "workloads"):
         counts += [part.get("count", 1) for part in _entries(entry, "pod_sets")]
     return sum(map(_number, counts))
+
+
+def _resources(data: Any) -> set[str]:
+    """The names under which anything is asked for or offered, as far as that can be read before anything is checked."""
+    entries = [] if not isinstance(data, dict) else [*_entries(data, "nodes"), *_entries(data, "workloads")]
+    parts = [*entries, *(part for entry in entries for part in _entries(entry, "pod_sets"))]
+    amounts = (part.get(key) for part in parts for key in ("capacity", "requests", "usage"))
+    return {name for found in amounts if isinstance(found, dict) for name in found}
 
 
 def _number(raw: Any) -> int:
