@@ -199,7 +199,7 @@ def test_the_lines_of_all_members_say_whose_they_are_and_which_of_them_failed(se
 def test_following_as_json_prints_nothing_but_json(server: Served) -> None:
     ran = server.run("submit", "-f", "--json", "--cpu", "100m", "--", "sh", "-c", "echo out; exit 4")
 
-    assert (ran.code, ran.data["exit_code"]) == (4, 4)
+    assert (ran.code, json.loads(ran.out)["exit_code"]) == (4, 4)
     assert "out" in ran.err.splitlines()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cede.cli.live.shown import NOTHING, STATE_STYLES, amounts, maybe, now, shortened, since, state, where
-from cede.cli.output import cut, number, text
+from cede.cli.output import cut, listed, number, text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,9 +80,12 @@ def workloads_table(jobs: Sequence[Workload], width: int, most: int | None = Non
 
 
 def asked(job: Workload) -> str:
-    """What it asks for, with its members."""
+    """What it asks for, with its members: those that ask for the same together, and the first few of many kinds."""
     if job["pod_sets"]:
-        return "; ".join(f"{part['count']}× {amounts(part['requests'])}" for part in job["pod_sets"])
+        counts = Counter[str]()
+        for part in job["pod_sets"]:
+            counts[amounts(part["requests"])] += part["count"]
+        return listed([f"{count}× {asks}" for asks, count in counts.items()], "; ")
     members = f"{job['members']}× " if job["members"] > 1 else ""
     return f"{members}{amounts(job['requests'])}"
 

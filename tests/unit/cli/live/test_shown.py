@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from cede.cli.live.nodes_view import bar
 from cede.cli.live.shown import ago, amount, amounts, instant, maybe, since, span
 from cede.cli.live.times import duration, pairs, seconds
 from cede.cli.live.top_view import allotted
+from cede.cli.live.workloads_view import asked
 from cede.model.errors import InputError
 
 SECOND = 10**6
@@ -97,3 +100,13 @@ def test_a_pair_is_parted_at_its_first_sign() -> None:
     assert pairs("--env", ["A=1", "B=x=y", "C="], "NAME=VALUE") == {"A": "1", "B": "x=y", "C": ""}
     with pytest.raises(InputError, match=r"--env A: gives no value \(write --env NAME=VALUE\)"):
         pairs("--env", ["A"], "NAME=VALUE")
+
+
+def test_parts_that_ask_for_the_same_are_told_together_and_many_kinds_not_to_the_last() -> None:
+    def told(*cpus: int) -> str:
+        parts: list[dict[str, Any]] = [{"name": "p", "count": 2, "requests": {"cpu": cpu}} for cpu in cpus]
+        return asked(cast(Any, {"pod_sets": parts}))
+
+    assert told(1, 4) == "2× cpu 1; 2× cpu 4"
+    assert told(*[1] * 1000) == "2000× cpu 1"
+    assert told(*range(1, 10)).endswith("2× cpu 6; and 3 more")
