@@ -16,8 +16,8 @@ from cede.doctrines.document import parse_document
 from cede.engine.clock import Machine, Reading
 from cede.live.client import Client
 from cede.live.client.errors import ClientError
-from cede.live.client.results import Event, Node, Workload
 from cede.live.config import ServerConfig, User
+from cede.live.documents import Event, Node, Workload
 from cede.live.server import LiveServer
 from cede.model.lifecycle import FINAL
 

@@ -28,6 +28,15 @@ class Change:
     def to_dict(self) -> dict[str, Any]:
         return {"workload": self.workload, "before": _plain(self.before), "after": _plain(self.after)}
 
+    @classmethod
+    def from_dict(cls, answer: Mapping[str, Any]) -> Change:
+        """The change that `to_dict` wrote."""
+        before, after = (
+            Decision.from_dict(side) if "action" in side else side["state"]
+            for side in (answer["before"], answer["after"])
+        )
+        return cls(answer["workload"], before, after)
+
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
@@ -68,6 +77,19 @@ class Difference:
             "changes": [change.to_dict() for change in self.changes],
             "unchanged": self.unchanged,
         }
+
+    @classmethod
+    def from_dict(cls, answer: Mapping[str, Any]) -> Difference:
+        """The difference that `to_dict` wrote."""
+        return cls(
+            before=Plan.from_dict(answer["before"]),
+            after=Plan.from_dict(answer["after"]),
+            evicted=tuple(Eviction(**one) for one in answer["evicted"]),
+            spared=tuple(Eviction(**one) for one in answer["spared"]),
+            displaced=tuple(answer["displaced"]),
+            changes=tuple(Change.from_dict(one) for one in answer["changes"]),
+            unchanged=answer["unchanged"],
+        )
 
 
 def diff(

@@ -59,22 +59,22 @@ class Certificate:
             result["cost"] = self.cost.to_dict()
         return result
 
-
-def certificate_of(answer: Mapping[str, Any]) -> Certificate:
-    """The certificate that `Certificate.to_dict` wrote."""
-    cost = answer.get("cost")
-    return Certificate(
-        answer["objective"],
-        answer.get("unit", ""),
-        answer["value"],
-        answer["bound"],
-        answer["optimal"],
-        tuple(answer.get("better", ())),
-        answer.get("best"),
-        tuple(answer.get("relaxed", ())),
-        answer.get("lawful", True),
-        None if cost is None else certificate_of(cost),
-    )
+    @classmethod
+    def from_dict(cls, answer: Mapping[str, Any]) -> Certificate:
+        """The certificate that `to_dict` wrote."""
+        cost = answer.get("cost")
+        return cls(
+            answer["objective"],
+            answer.get("unit", ""),
+            answer["value"],
+            answer["bound"],
+            answer["optimal"],
+            tuple(answer.get("better", ())),
+            answer.get("best"),
+            tuple(answer.get("relaxed", ())),
+            answer.get("lawful", True),
+            None if cost is None else cls.from_dict(cost),
+        )
 
 
 def _plain(value: float) -> int | float:

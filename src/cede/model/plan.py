@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -142,6 +143,27 @@ class Decision:
             result["certificate"] = self.certificate.to_dict()
         return result
 
+    @classmethod
+    def from_dict(cls, answer: Mapping[str, Any]) -> Decision:
+        """The decision that `to_dict` wrote."""
+        candidates, certificate = answer.get("candidates"), answer.get("certificate")
+        return cls(
+            answer["workload"],
+            answer["action"],
+            answer["rule"],
+            answer["why"],
+            victims=tuple(Victim(**one) for one in answer.get("victims", ())),
+            nodes=tuple(answer.get("nodes", ())),
+            flavors=answer.get("flavors", {}),
+            counts=answer.get("counts", {}),
+            warnings=tuple(Warning(**one) for one in answer.get("warnings", ())),
+            nearest_miss=tuple(Miss(**one) for one in answer.get("nearest_miss", ())),
+            candidates=None if candidates is None else tuple(Candidate(**one) for one in candidates),
+            account=answer.get("account"),
+            certificate=None if certificate is None else Certificate.from_dict(certificate),
+            until=tuple(Until(**one) for one in answer.get("until", ())),
+        )
+
 
 @value
 class Plan:
@@ -182,6 +204,14 @@ class Plan:
         if (lost := self.lost_gpu_hours) is not None:
             result["lost_gpu_hours"] = lost
         return result | (self.shares or {})
+
+    @classmethod
+    def from_dict(cls, answer: Mapping[str, Any]) -> Plan:
+        """The plan that `to_dict` wrote; what is no part of a plan itself are its shares."""
+        own = ("doctrine", "edition", "now", "decisions", "lost_gpu_hours")
+        shares = {key: value for key, value in answer.items() if key not in own}
+        decisions = tuple(Decision.from_dict(one) for one in answer.get("decisions", ()))
+        return cls(answer["doctrine"], answer["edition"], answer["now"], decisions, shares=shares or None)
 
 
 @value

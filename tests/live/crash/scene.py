@@ -15,7 +15,7 @@ from cede.cli.bench.crash.evidence import Life, Line
 from cede.cli.bench.crash.serving import Nursery, Server, Servers, end_remains, guards, remains
 from cede.cli.bench.crash.wishes import CLUSTER, Wish
 from cede.live.client import Client
-from cede.live.client.results import Workload
+from cede.live.documents import Workload
 from cede.live.executors.local.guard import procfs
 
 DEADLINE_S = 60.0

@@ -11,7 +11,7 @@ from cede.cli.bench.crash.audit import Records, audit
 from cede.cli.bench.crash.evidence import Life, Line
 from cede.cli.bench.crash.stream import Ledger
 from cede.cli.bench.crash.wishes import Wish
-from cede.live.client.results import Decision, Event, Workload
+from cede.live.documents import Decision, Event, Workload
 
 
 def line(at: int, attempt: int, what: str, *details: object, member: int = 0, pid: int | None = None) -> Line:

@@ -12,7 +12,7 @@ import pytest
 
 from cede.live.client import Client
 from cede.live.client.errors import ClientError
-from cede.live.client.results import Workload
+from cede.live.documents import Workload
 from cede.model.lifecycle import FINAL, PRESENT, Phase
 from tests.live.scenarios.dying import PATIENT_S, Child, child
 from tests.live.scenarios.lattices import lattice_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cede.live.client.results import AuditEntry
+from cede.live.documents import AuditEntry
 from tests.live.scenarios.dying import PATIENT_S, child
 from tests.live.scenarios.lattices import lattice_of
 from tests.live.scenarios.scripts import SAVES, SAVING, SLEEPS, SLOW_TO_GO

@@ -11,7 +11,7 @@ from cede.doctrines.catalog import doctrine_of
 from cede.engine.certify import certified, seconds_of
 from cede.engine.cycle import plan, plan_state
 from cede.engine.diff import diff
-from cede.model.certificate import Certificate, certificate_of
+from cede.model.certificate import Certificate
 from cede.model.errors import InputError
 from tests.builders import cluster_of, fair, group, kueue, node, pending, queue, running, shipped, tenant
 
@@ -220,7 +220,7 @@ def test_what_is_written_is_read_again() -> None:
     cost = Certificate("cost", "min", 2.5, 1.25, False, ("a",), 2.0, ("something",))
     made = Certificate("order", "place", 3, None, False, lawful=False, cost=cost)
 
-    assert certificate_of(made.to_dict()) == made
+    assert Certificate.from_dict(made.to_dict()) == made
 
 
 @pytest.mark.parametrize("text", ["", "abc", "0", "-1", "nan", "inf", "1e9"])

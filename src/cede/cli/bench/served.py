@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cede.live.client import Client
-from cede.live.client.results import Workload
+from cede.live.documents import Workload
 from cede.model.errors import CedeError
 from cede.model.lifecycle import FINAL
 

@@ -12,7 +12,7 @@ from cede.cli.live.connection import connected, explained
 
 if TYPE_CHECKING:
     from cede.live.client import Client
-    from cede.live.client.results import Workload
+    from cede.live.documents import Workload
     from cede.model.errors import CedeError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A workload.", autocompletion=workloads)]

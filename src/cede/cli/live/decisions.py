@@ -16,7 +16,7 @@ from cede.cli.options import Json, countable, example
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cede.live.client.results import Decision
+    from cede.live.documents import Decision
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -97,12 +97,12 @@ def _print_list(out: Console, found: Sequence[Decision]) -> None:
 
 
 def _print_one(out: Console, one: Decision) -> None:
-    from cede.cli.live.answers import decision_of
     from cede.cli.live.shown import ago, now
     from cede.cli.output import text
     from cede.cli.plan_view import print_plan
+    from cede.model.plan import Decision as Decided
     from cede.model.plan import Plan
 
     out.print(text(f"decision {one['number']}, {ago(one['at'], now())} ({one['at']})", "bold"))
     out.print(text(f"settings {one['settings_hash'][:16]}, cluster file {one['cluster_hash'][:16] or '-'}", "dim"))
-    print_plan(Plan(one["doctrine"], one["edition"], one["at"], (decision_of(one["decision"]),)))
+    print_plan(Plan(one["doctrine"], one["edition"], one["at"], (Decided.from_dict(one["decision"]),)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cede.cli.live.demo_server import DemoServer
-    from cede.live.client.results import Event, Why
+    from cede.live.documents import Event, Story
 
 VICTIM, OTHER, SMALL, URGENT = "train", "sweep", "report", "urgent"
 PATIENCE_S = 60.0
@@ -41,7 +41,7 @@ class Outcome:
     resumed: int | None
     took_s: float
     missing: list[str]
-    why: Why
+    why: Story
     states: list[str] = field(default_factory=list)
 
     @property

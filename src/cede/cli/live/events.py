@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cede.live.client import Client
-    from cede.live.client.results import Event
+    from cede.live.documents import Event
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -11,7 +11,7 @@ from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
-    from cede.live.client.results import Node
+    from cede.live.documents import Node
 
 EXAMPLE = example("cede nodes drain n1 --evict")
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="A node.", autocompletion=names)]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from cede.live.client.results import Node, Queue
+    from cede.live.documents import Node, Queue
 
 
 USED, LEAVING, PROMISED, HELD, FREE = "#", "-", "=", "+", "."

@@ -10,7 +10,7 @@ from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
-    from cede.live.client.results import Orphans
+    from cede.live.documents import OrphanList
 
 EXAMPLE = example("cede orphans list")
 
@@ -56,7 +56,7 @@ def acknowledge(json: Json = False, url: Url = None, token: Token = None, data: 
     _show(found, json=json)
 
 
-def _show(found: Orphans, *, json: bool) -> None:
+def _show(found: OrphanList, *, json: bool) -> None:
     from cede.cli.live.shown import ago, maybe, now
     from cede.cli.output import console, emit_json, listed, table, text
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from cede.live.client import Client
-    from cede.live.client.results import Piece
+    from cede.live.client.client import Piece
 
 LEAST_PAGE, MOST_PAGE = 4096, 2**20
 MOST_AT_ONCE = 2**23

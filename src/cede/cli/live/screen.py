@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from cede.live.client import Client
-    from cede.live.client.results import Event
+    from cede.live.documents import Event
 
 T = TypeVar("T")
 

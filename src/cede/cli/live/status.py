@@ -13,7 +13,7 @@ from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
-    from cede.live.client.results import Workload
+    from cede.live.documents import Workload
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from cede.live.client.results import Decision, Event
+    from cede.live.documents import Decision, Event
 
 
 VERBS = {"start": "starts", "preempt": "preempts", "wait": "waits", "refuse": "is refused"}

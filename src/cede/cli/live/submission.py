@@ -12,7 +12,7 @@ from cede.model.errors import InputError, Problem, did_you_mean, shown
 
 if TYPE_CHECKING:
     from cede.live.client import Client
-    from cede.live.client.results import Workload
+    from cede.live.documents import Workload
 
 MODES = ("none", "auto", "manual")
 STREAMS = ("out", "err")

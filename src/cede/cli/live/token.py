@@ -10,7 +10,7 @@ from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
-    from cede.live.client.results import Token as Kept
+    from cede.live.documents import Token as Kept
 
 EXAMPLE = example("cede token create alice --project ml")
 

@@ -13,7 +13,7 @@ from cede.cli.options import example
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from cede.live.client.results import Event
+    from cede.live.documents import Event
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from cede.live.client.results import Event, Node, Queue, Server, Workload
+    from cede.live.documents import Event, Node, Queue, Server, Workload
 
 WAITING = ("held", "pending", "suspended")
 WIDE = 110
@@ -140,7 +140,7 @@ def in_order(jobs: Sequence[Workload], at: Scrolled) -> list[Workload]:
 
 def asked_of(job: Workload, resource: str) -> int:
     """What all its members ask for together; of GPUs whatever they are called."""
-    parts = job["pod_sets"] or [{"count": job["members"], "requests": job["requests"]}]
+    parts = job["pod_sets"] or [{"name": "", "count": job["members"], "requests": job["requests"]}]
     return sum(
         part["count"] * nano(part["requests"], name)
         for part in parts

@@ -12,7 +12,7 @@ from cede.cli.live.connection import Data, Token, Url, connected
 from cede.cli.options import Json, example
 
 if TYPE_CHECKING:
-    from cede.live.client.results import Workload
+    from cede.live.documents import Workload
 
 TOO_LATE = 124
 """As `timeout` has it."""

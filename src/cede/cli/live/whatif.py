@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from cede.cli.live.answers import difference_of, plan_of
 from cede.cli.live.connection import connected
 
 if TYPE_CHECKING:
@@ -57,8 +56,10 @@ class Question:
         self, server: Server, *, only: str | None, explain: bool, shares: bool, certify: float | None = None
     ) -> Plan:
         """What would be decided."""
+        from cede.model.plan import Plan
+
         with connected(*server, self._option) as client:
-            return plan_of(
+            return Plan.from_dict(
                 client.plan(
                     doctrine=self.doctrine,
                     set=self.set,
@@ -73,8 +74,10 @@ class Question:
 
     def diff(self, server: Server, *, certify: float | None = None) -> Difference:
         """What would be decided otherwise."""
+        from cede.engine.diff import Difference
+
         with connected(*server, self._option) as client:
-            return difference_of(
+            return Difference.from_dict(
                 client.diff(doctrine=self.doctrine, set=self.set, add=self.add, without=self.without, certify=certify)
             )
 

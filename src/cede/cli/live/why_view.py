@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from cede.live.client.results import Decision, Told, Why
+    from cede.live.documents import Decision, Story, StoryLine
 
 
-def print_story(out: Console, found: Why) -> None:
+def print_story(out: Console, found: Story) -> None:
     """Everything there is to tell."""
     job = found["workload"]
     at = now()
@@ -39,7 +39,7 @@ def print_story(out: Console, found: Why) -> None:
     _print_obstacle(out, found)
 
 
-def _began(found: Why) -> str:
+def _began(found: Story) -> str:
     job = found["workload"]
     attempts = number(job["attempt"], "attempt")
     gave = f", gave way {number(job['preempted'], 'time')}" if job["preempted"] else ""
@@ -47,7 +47,7 @@ def _began(found: Why) -> str:
     return f"{attempts}{gave}{lost}"
 
 
-def _timeline(story: list[Told], width: int) -> object:
+def _timeline(story: list[StoryLine], width: int) -> object:
     from rich.table import Table
 
     clocks = _clocks(story)
@@ -61,7 +61,7 @@ def _timeline(story: list[Told], width: int) -> object:
     return made
 
 
-def _clocks(story: list[Told]) -> list[int]:
+def _clocks(story: list[StoryLine]) -> list[int]:
     """When each line happened, by the scheduler's clock: the wall clock may have been set in the midst of the story.
 
     A decision has the time of the events of its step.
@@ -74,7 +74,7 @@ def _clocks(story: list[Told]) -> list[int]:
     return found
 
 
-def _line(one: Told) -> Text:
+def _line(one: StoryLine) -> Text:
     from cede.cli.output import lines
 
     rule = text(f" [{one['rule']}]" if one["rule"] else "", "dim")
@@ -110,7 +110,7 @@ def _fate(victim: dict[str, Any], rule: str) -> str:
     return f"{victim['workload']} {leaves}{cost}" + ("" if victim["reason"] == rule else f": {victim['reason']}")
 
 
-def _print_preemptions(out: Console, found: Why) -> None:
+def _print_preemptions(out: Console, found: Story) -> None:
     """Who made this one give way, and whom it made give way."""
     name = found["workload"]["name"]
     decisions = [told["decision"] for told in found["story"] if told["decision"] is not None]
@@ -124,7 +124,7 @@ def _print_preemptions(out: Console, found: Why) -> None:
         out.print(text(f"For it gave way: {listed(whom)}."))
 
 
-def _print_failure(out: Console, found: Why) -> None:
+def _print_failure(out: Console, found: Story) -> None:
     """Which member failed, where and how, and what it said last."""
     from rich.padding import Padding
 
@@ -139,7 +139,7 @@ def _print_failure(out: Console, found: Why) -> None:
             out.print(Padding(text(line), (0, 0, 0, 2)))
 
 
-def _print_obstacle(out: Console, found: Why) -> None:
+def _print_obstacle(out: Console, found: Story) -> None:
     from rich.padding import Padding
 
     job, decision = found["workload"], found["stands_in_its_way"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from cede.live.client.results import Workload
+    from cede.live.documents import Workload
 
 WIDE = 110
 VERY_WIDE = 150

@@ -10,24 +10,16 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from cede.live import documents
 from cede.live.api.access import Whoever
 from cede.live.api.bodies import RenewBody, TokenBody
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import declared, invalid, refusal
 from cede.live.api.rules import ABOVE_LIMIT, CLOSED_REVOKED, NEVER_EXPIRES, NOTHING
 from cede.live.api.server import Here, Server
+from cede.live.api.shown import shown_audit, shown_moment, shown_token
 from cede.live.api.tokens import hash_of, new_token
 from cede.live.api.values import Label, parse_lifetime
-from cede.live.api.views import (
-    AuditList,
-    ChainView,
-    NewToken,
-    TokenList,
-    TokenView,
-    audit_view,
-    shown_moment,
-    token_view,
-)
 from cede.live.store.records import Token
 from cede.model.errors import Problem
 from cede.model.times import format_duration
@@ -45,21 +37,21 @@ class Wanted(Numbered):
 
 
 @router.get("/audit", responses=declared(401, 403, 422), summary="Who asked for what")
-async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> AuditList:
+async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> documents.AuditList:
     """Every change that was asked for, allowed or refused, oldest first."""
     caller.needs("admin", "reading the audit trail")
     read = partial(server.store.audit, after=wanted.after, limit=wanted.limit + 1, by=wanted.by, about=wanted.about)
     found = await run_in_threadpool(read)
-    views = [audit_view(entry) for entry in found[: wanted.limit]]
-    return AuditList(entries=views, next=views[-1].number if len(found) > wanted.limit else None)
+    entries = [shown_audit(entry) for entry in found[: wanted.limit]]
+    return documents.AuditList(entries=entries, next=entries[-1]["number"] if len(found) > wanted.limit else None)
 
 
 @router.get("/audit/chain", responses=declared(401, 403), summary="Whether the audit trail is as it was written")
-async def chain(server: Here, caller: Whoever) -> ChainView:
+async def chain(server: Here, caller: Whoever) -> documents.AuditChain:
     """Walks all of it, and all decisions: each has the hash of the one before it, and the store knows the last."""
     caller.needs("admin", "checking the audit trail")
     found = await run_in_threadpool(server.store.check_audit)
-    return ChainView(
+    return documents.AuditChain(
         intact=found.broken is None,
         records=found.count,
         head=found.head,
@@ -72,16 +64,16 @@ async def chain(server: Here, caller: Whoever) -> ChainView:
 
 
 @router.get("/tokens", responses=declared(401, 403), summary="List tokens")
-async def tokens(server: Here, caller: Whoever) -> TokenList:
+async def tokens(server: Here, caller: Whoever) -> documents.TokenList:
     caller.needs("admin", "listing tokens")
     found = await run_in_threadpool(server.store.tokens)
-    return TokenList(tokens=[token_view(token) for token in found])
+    return documents.TokenList(tokens=[shown_token(token) for token in found])
 
 
 @router.post(
     "/tokens", status_code=201, responses=declared(400, 401, 403, 408, 413, 422), summary="Make a token for a user"
 )
-async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
+async def make(server: Here, caller: Whoever, body: TokenBody) -> documents.Token:
     """The token is shown in this answer and never again. What the configuration says of the user counts more."""
     asked = caller.asks("make token", body.user)
     async with server.asked_for(asked):
@@ -93,7 +85,7 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
     add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now, expires)
     number = await run_in_threadpool(add)
     await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
-    return NewToken(
+    return documents.Token(
         id=number,
         user=body.user,
         role=role,
@@ -110,7 +102,7 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> NewToken:
     responses=declared(400, 401, 403, 404, 408, 409, 413, 422),
     summary="Let a token stand for longer",
 )
-async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody | None = None) -> TokenView:
+async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody | None = None) -> documents.Token:
     """For admins, and for whoever asks with that very token, for `token_lifetime` at most. One that expired is renewed
     too; a revoked one is not."""
     asked = caller.asks("renew token", str(number))
@@ -129,7 +121,7 @@ async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody |
         await run_in_threadpool(server.store.renew, number, expires)
         server.tokens.clear()
     await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
-    return token_view(replace(found, expires=expires))
+    return shown_token(replace(found, expires=expires))
 
 
 def _in_force(server: Server, number: int) -> Token:
@@ -145,7 +137,7 @@ def _lifetime(server: Server, wanted: Any) -> int:
 
 
 @router.delete("/tokens/{number}", responses=declared(401, 403, 404, 422), summary="Revoke a token")
-async def revoke(server: Here, caller: Whoever, number: Number) -> TokenView:
+async def revoke(server: Here, caller: Whoever, number: Number) -> documents.Token:
     """From now on it stands for nobody, and event streams that were opened with it end."""
     asked = caller.asks("revoke token", str(number))
     async with server.asked_for(asked):
@@ -156,4 +148,4 @@ async def revoke(server: Here, caller: Whoever, number: Number) -> TokenView:
         server.closes_streams_of(number, CLOSED_REVOKED)
     await run_in_threadpool(server.note, asked)
     found = await run_in_threadpool(server.store.tokens)
-    return next(token_view(token) for token in found if token.id == number)
+    return next(shown_token(token) for token in found if token.id == number)

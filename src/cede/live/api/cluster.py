@@ -8,74 +8,34 @@ from fastapi import APIRouter, Depends, Path
 from starlette.concurrency import run_in_threadpool
 
 from cede.engine.drive.facts import SetNode
+from cede.live import documents
 from cede.live.api.access import Caller, Whoever, authenticated
 from cede.live.api.bodies import DrainBody
 from cede.live.api.problems import declared
 from cede.live.api.server import Here, Server
-from cede.live.api.values import Quantities, View, amounts
-from cede.live.api.views import shown_moment
+from cede.live.api.shown import shown_moment
+from cede.live.api.values import amounts
 from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
-from cede.live.view import NodeView as Node
-from cede.live.view import QueueView as Queue
+from cede.live.view import NodeView, QueueView
 from cede.model.document import dump_document
 
 router = APIRouter(tags=["cluster"])
-
-
-class QueueView(View):
-    """A queue, what it is promised and what it uses with all below it."""
-
-    name: str
-    parent: str | None
-    guaranteed: Quantities
-    max: Quantities
-    usage: Quantities
-    pending: int
-    held: int
-    running: int
-
-
-class QueueList(View):
-    doctrine: str
-    edition: str
-    now: str
-    queues: list[QueueView]
-
-
-class NodeView(View):
-    """A node. `used` by who runs there, `leaving` by who makes way, `held` for who comes; these two overlap."""
-
-    name: str
-    state: str
-    partition: str
-    capacity: Quantities
-    occupied: Quantities
-    used: Quantities
-    held: Quantities
-    leaving: Quantities
-    workloads: list[str]
-    others: int
-
-
-class NodeList(View):
-    now: str
-    nodes: list[NodeView]
 
 
 Named = Annotated[str, Path(min_length=1, max_length=253, description="The node's name.")]
 
 
 @router.get("/queues", responses=declared(401), summary="List queues", dependencies=[Depends(authenticated)])
-async def queues(server: Here) -> QueueList:
+async def queues(server: Here) -> documents.QueueList:
     state = await in_time(server.controller.describe())
-    views = [_queue(queue) for queue in state.queues]
+    shown = [_queue(queue) for queue in state.queues]
     now = shown_moment(server.clock.wall(state.now))
-    return QueueList(doctrine=state.doctrine, edition=state.edition, now=now, queues=views)
+    return documents.QueueList(doctrine=state.doctrine, edition=state.edition, now=now, queues=shown)
 
 
-def _queue(queue: Queue) -> QueueView:
-    return QueueView(
+def _queue(queue: QueueView) -> documents.Queue:
+    return documents.Queue(
         name=queue.name,
         parent=queue.parent,
         guaranteed=amounts(queue.guaranteed),
@@ -88,17 +48,17 @@ def _queue(queue: Queue) -> QueueView:
 
 
 @router.get("/nodes", responses=declared(401), summary="List nodes")
-async def nodes(server: Here, caller: Whoever) -> NodeList:
+async def nodes(server: Here, caller: Whoever) -> documents.NodeList:
     """`workloads` names those that the caller may see; `others` counts the rest."""
     state = await in_time(server.controller.describe())
     sight = Sight(server, caller)
-    views = await run_in_threadpool(lambda: [_node(node, sight) for node in state.nodes])
-    return NodeList(now=shown_moment(server.clock.wall(state.now)), nodes=views)
+    shown = await run_in_threadpool(lambda: [_node(node, sight) for node in state.nodes])
+    return documents.NodeList(now=shown_moment(server.clock.wall(state.now)), nodes=shown)
 
 
-def _node(node: Node, sight: Sight) -> NodeView:
+def _node(node: NodeView, sight: Sight) -> documents.Node:
     shown = [sight.name(name) for name in node.workloads if sight.sees(name)]
-    return NodeView(
+    return documents.Node(
         name=node.name,
         state=node.state,
         partition=node.partition,
@@ -116,7 +76,7 @@ _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
 
 
 @router.post("/nodes/{name:path}/drain", responses=_CHANGES, summary="Take a node out of service")
-async def drain(server: Here, caller: Whoever, name: Named, body: DrainBody | None = None) -> NodeView:
+async def drain(server: Here, caller: Whoever, name: Named, body: DrainBody | None = None) -> documents.Node:
     """Nothing new starts there. What runs there may end, unless `evict` sends it away."""
     evict = body is not None and body.evict
     fact = SetNode(name, "cordoned", caller.name, evict=evict)
@@ -124,11 +84,11 @@ async def drain(server: Here, caller: Whoever, name: Named, body: DrainBody | No
 
 
 @router.post("/nodes/{name:path}/undrain", responses=_CHANGES, summary="Bring a node back into service")
-async def undrain(server: Here, caller: Whoever, name: Named) -> NodeView:
+async def undrain(server: Here, caller: Whoever, name: Named) -> documents.Node:
     return await _set(server, caller, SetNode(name, "ready", caller.name), "undrain")
 
 
-async def _set(server: Server, caller: Caller, fact: SetNode, what: str, detail: str = "") -> NodeView:
+async def _set(server: Server, caller: Caller, fact: SetNode, what: str, detail: str = "") -> documents.Node:
     asked = caller.asks(what, fact.node, detail)
     async with server.asked_for(asked):
         caller.needs("admin", f"to {what} a node")

@@ -16,14 +16,15 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
+from cede.live import documents
 from cede.live.api.access import Whoever, visible
 from cede.live.api.certificates import Seconds, decided
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import Responses, declared, refusal
 from cede.live.api.rules import NOTHING, NOTHING_TO_CERTIFY
 from cede.live.api.server import Here, Server
+from cede.live.api.shown import shown_decision
 from cede.live.api.values import Label
-from cede.live.api.views import DecisionList, DecisionView, decision_view
 from cede.live.api.visibility import Sight
 from cede.live.store.records import DecisionRecord
 from cede.model.plan import Decision
@@ -44,14 +45,14 @@ class Wanted(Numbered):
 
 
 @router.get("/decisions", responses=declared(401, 404, 409, 422), summary="List decisions")
-async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> DecisionList:
+async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> documents.DecisionList:
     """Oldest first. A caller sees those about workloads it may see; others that they name are hidden in them."""
     about = None if wanted.workload is None else (await visible(server, caller, wanted.workload)).job.name
     sight = Sight(server, caller)
 
-    def work() -> DecisionList:
+    def work() -> documents.DecisionList:
         found, following = _page(server, sight, wanted, about)
-        return DecisionList(decisions=[decision_view(record, sight) for record in found], next=following)
+        return documents.DecisionList(decisions=[shown_decision(record, sight) for record in found], next=following)
 
     return await run_in_threadpool(work)
 
@@ -83,14 +84,14 @@ def _concerns(sight: Sight, record: DecisionRecord) -> bool:
 
 
 @router.get("/decisions/{number}", responses=declared(401, 403, 404, 422, 429), summary="Look at a decision")
-async def decision(server: Here, caller: Whoever, number: Number, certify: Seconds = None) -> DecisionView:
+async def decision(server: Here, caller: Whoever, number: Number, certify: Seconds = None) -> documents.Decision:
     """With `certify` its victims are compared with all that could have gone; so it is for those who may plan."""
     sight = Sight(server, caller)
     record = await run_in_threadpool(server.store.decision, number)
     if record is None or not await run_in_threadpool(_concerns, sight, record):
         raise refusal(404, NOTHING, what="decision", name=number)
     if certify is None:
-        return await run_in_threadpool(decision_view, record, sight)
+        return await run_in_threadpool(shown_decision, record, sight)
     caller.needs_sight("planning")
     if not record.victims:
         raise refusal(422, NOTHING_TO_CERTIFY, number=number)
@@ -101,7 +102,7 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
         return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, record.kept, certify)
 
     proven = replace(record, decision=await server.trials.run(caller.name, work))
-    return await run_in_threadpool(decision_view, proven, sight)
+    return await run_in_threadpool(shown_decision, proven, sight)
 
 
 @router.get(

@@ -15,14 +15,15 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
+from cede.live import documents
 from cede.live.api.access import Caller, Whoever, caller_of, visible
 from cede.live.api.hub import Hub, Reader
 from cede.live.api.paging import MOST_NUMBER, Paging
 from cede.live.api.problems import declared
 from cede.live.api.rules import CLOSED_CHANGED
 from cede.live.api.server import Here, Server
+from cede.live.api.shown import shown_event
 from cede.live.api.values import Label
-from cede.live.api.views import EventList, event_view
 from cede.live.api.visibility import Sight
 from cede.live.store.records import Event, Token
 from cede.model.times import SECOND
@@ -60,7 +61,7 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
 
 @router.get(
     "/events",
-    response_model=EventList,
+    response_model=documents.EventList,
     responses=_STREAMED | declared(401, 404, 409, 422, 429),
     summary="Read events, or follow them",
 )
@@ -93,9 +94,9 @@ async def events(
         )
     )
     sight = Sight(server, caller)
-    views = await run_in_threadpool(lambda: [event_view(event, sight) for event in found[: wanted.limit]])
-    page = EventList(events=views, next=views[-1].number if len(found) > wanted.limit else None)
-    return JSONResponse(page.model_dump(mode="json"))
+    shown = await run_in_threadpool(lambda: [shown_event(event, sight) for event in found[: wanted.limit]])
+    following = shown[-1]["number"] if len(found) > wanted.limit else None
+    return JSONResponse(documents.EventList(events=shown, next=following))
 
 
 class _Streamed(StreamingResponse):
@@ -180,7 +181,7 @@ class _Stream:
 
     async def _frame(self, event: Event) -> str:
         if self._caller.sees_all:
-            view = event_view(event, self._sight)
+            shown = shown_event(event, self._sight)
         else:
-            view = await run_in_threadpool(event_view, event, self._sight)
-        return f"id: {event.sequence}\ndata: {view.model_dump_json()}\n\n"
+            shown = await run_in_threadpool(shown_event, event, self._sight)
+        return f"id: {event.sequence}\ndata: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}\n\n"

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from starlette.concurrency import run_in_threadpool
 
+from cede.live import documents
 from cede.live.api.access import Caller
 from cede.live.api.server import Server
-from cede.live.api.views import LAST_LINES, FailureView, WorkloadView
 from cede.live.executors.executor import Failure
 from cede.live.store.records import Record
 from cede.model.lifecycle import Phase
 
+LAST_LINES = 10
 LAST_BYTES = 4096
 _BEYOND = 2**62
 
 
-async def with_failure(server: Server, caller: Caller, record: Record, view: WorkloadView) -> WorkloadView:
+async def with_failure(
+    server: Server, caller: Caller, record: Record, workload: documents.Workload
+) -> documents.Workload:
     """Of a workload whose last attempt failed, with that; what it wrote is for those who may read it unrecorded."""
     job = record.job
     if not job.attempt or job.phase == Phase.COMPLETED:
-        return view
+        return workload
     found = await run_in_threadpool(server.executor.failure, job.name, job.attempt)
     if found is None or (found.told and job.phase != Phase.FAILED):
-        return view
+        return workload
     stderr = None
     if record.task.owner == caller.name or not server.ground.sensitive(job.workload):
         stderr = await run_in_threadpool(_last_lines, server, job.name, job.attempt, found.member)
-    failure = FailureView(
+    failure = documents.Failure(
         member=found.member,
         node=found.node,
         exit_code=found.code,
@@ -34,7 +37,7 @@ async def with_failure(server: Server, caller: Caller, record: Record, view: Wor
         why=_why(found),
         stderr=stderr,
     )
-    return view.model_copy(update={"failure": failure})
+    return {**workload, "failure": failure}
 
 
 def _why(found: Failure) -> str:

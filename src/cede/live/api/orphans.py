@@ -5,40 +5,22 @@ from __future__ import annotations
 from functools import partial
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from cede.live import documents
 from cede.live.api.access import Caller, Whoever
 from cede.live.api.problems import declared, refusal
 from cede.live.api.rules import NOTHING, ORPHAN_RECORDED, ORPHAN_RUNS
 from cede.live.api.server import Here, Server
-from cede.live.api.values import View, moment
+from cede.live.api.values import moment
 from cede.live.api.workloads import Named
 from cede.live.reconcile import Orphan
 
 router = APIRouter(tags=["admin"])
 
 
-class OrphanView(View):
-    """An attempt that no record accounts for."""
-
-    name: str
-    attempt: int
-    running: bool
-    nodes: list[str]
-    account: str = Field(description="The unix account that it runs as.")
-    began: str | None
-    why: str = Field(description="How it is known that there is no record of it.")
-
-
-class OrphanList(View):
-    orphans: list[OrphanView]
-    store: str = Field(description="Which store this is: its identity, generation and step.")
-    loss: str = Field(description="What the store has lost, until that is acknowledged; empty if nothing.")
-
-
 @router.get("/orphans", responses=declared(401, 403), summary="List work without a record")
-async def orphans(server: Here, caller: Whoever) -> OrphanList:
+async def orphans(server: Here, caller: Whoever) -> documents.OrphanList:
     """What runs, or ran, and is not in the store: of a store that was restored, cut or swapped."""
     caller.needs("admin", "looking at work without a record")
     await run_in_threadpool(server.controller.reconciler.look)
@@ -46,7 +28,7 @@ async def orphans(server: Here, caller: Whoever) -> OrphanList:
 
 
 @router.post("/orphans/{name}/end", responses=declared(401, 403, 404, 422), summary="End work without a record")
-async def end_orphan(server: Here, caller: Whoever, name: Named) -> OrphanList:
+async def end_orphan(server: Here, caller: Whoever, name: Named) -> documents.OrphanList:
     """All its processes are killed; its files stay until it is forgotten."""
     asked = caller.asks("end orphan", name)
     async with server.asked_for(asked):
@@ -59,7 +41,7 @@ async def end_orphan(server: Here, caller: Whoever, name: Named) -> OrphanList:
 @router.delete(
     "/orphans/{name}", responses=declared(401, 403, 404, 409, 422), summary="Delete the files of work without a record"
 )
-async def forget_orphan(server: Here, caller: Whoever, name: Named) -> OrphanList:
+async def forget_orphan(server: Here, caller: Whoever, name: Named) -> documents.OrphanList:
     """Its logs and checkpoints are gone, and its name is free."""
     asked = caller.asks("forget orphan", name)
     async with server.asked_for(asked):
@@ -74,7 +56,7 @@ async def forget_orphan(server: Here, caller: Whoever, name: Named) -> OrphanLis
 
 
 @router.post("/store/acknowledge", responses=declared(401, 403), summary="Acknowledge what the store has lost")
-async def acknowledge(server: Here, caller: Whoever) -> OrphanList:
+async def acknowledge(server: Here, caller: Whoever) -> documents.OrphanList:
     """Health does not tell of it any more; the audit trail does."""
     asked = caller.asks("acknowledge loss", "store", server.store.lineage.loss)
     async with server.asked_for(asked):
@@ -93,19 +75,19 @@ async def _orphan(server: Server, caller: Caller, name: str, what: str) -> Orpha
     return found
 
 
-def _list(server: Server) -> OrphanList:
+def _list(server: Server) -> documents.OrphanList:
     lineage = server.store.lineage
     stamp = lineage.stamp
-    return OrphanList(
-        orphans=[_view(orphan) for orphan in server.controller.reconciler.orphans],
+    return documents.OrphanList(
+        orphans=[_shown(orphan) for orphan in server.controller.reconciler.orphans],
         store=f"{stamp.identity}, generation {stamp.generation}, step {stamp.version}",
         loss=lineage.loss,
     )
 
 
-def _view(orphan: Orphan) -> OrphanView:
+def _shown(orphan: Orphan) -> documents.Orphan:
     trace = orphan.trace
-    return OrphanView(
+    return documents.Orphan(
         name=trace.name,
         attempt=trace.attempt,
         running=trace.running,

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.doctrines.parts.doctrine import BRISK
 from cede.engine.cluster import Cluster
 from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
+from cede.live import documents
 from cede.live.api.access import Whoever, visible
 from cede.live.api.failures import with_failure
 from cede.live.api.problems import RefusedError, declared
 from cede.live.api.server import Here, Server
-from cede.live.api.values import View
-from cede.live.api.views import (
-    DecisionView,
-    EventView,
-    WorkloadView,
-    decision_view,
-    event_view,
-    workload_view,
-)
+from cede.live.api.shown import shown_decision, shown_event, shown_workload
 from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.live.api.workloads import Named, with_stake
@@ -41,31 +33,8 @@ MOST_TOLD = 2000
 _SHOWN = 5
 
 
-class Told(View):
-    """One line of the story, with the event or the decision it tells of."""
-
-    at: str
-    sentence: str
-    rule: str
-    event: EventView | None = None
-    decision: DecisionView | None = None
-
-
-class WhyView(View):
-    """A workload's whole story, oldest first."""
-
-    workload: WorkloadView
-    story: list[Told]
-    left_out: int = Field(description="How many of the oldest lines are not told.")
-    lost_gpu_hours: float = Field(description="GPU-hours that it threw away by making way, all times together.")
-    stands_in_its_way: dict[str, Any] | None = Field(
-        None, description="Of one that waits: what would be decided about it now, with the nearest miss."
-    )
-    not_asked: Literal["", "busy", "parked", "set aside"] = Field("", description="Why that could not be asked.")
-
-
 @router.get("/workloads/{name}/why", responses=declared(401, 404, 409, 422), summary="Tell a workload's story")
-async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
+async def why(server: Here, caller: Whoever, name: Named) -> documents.Story:
     key = (await visible(server, caller, name)).job.name
     sight = Sight(server, caller)
     await server.reasons()
@@ -74,10 +43,10 @@ async def why(server: Here, caller: Whoever, name: Named) -> WhyView:
         record = await visible(server, caller, name)  # or it is gone by now
     (record,) = await server.up_to_date([record])
     told = sorted(story.told, key=_place)
-    view = await run_in_threadpool(workload_view, record, sight)
+    workload = await run_in_threadpool(shown_workload, record, sight)
     decision, not_asked = await _in_its_way(server, sight, record)
-    return WhyView(
-        workload=await with_stake(server, record, await with_failure(server, caller, record, view)),
+    return documents.Story(
+        workload=await with_stake(server, record, await with_failure(server, caller, record, workload)),
         story=await run_in_threadpool(lambda: [_told(key, one, sight) for one in told[-MOST_TOLD:]]),
         left_out=max(0, len(told) - MOST_TOLD),
         lost_gpu_hours=round(sum(one.transition.lost_gpu_hours for one in told if isinstance(one, Event)), DIGITS),
@@ -119,13 +88,14 @@ def _place(one: Event | DecisionRecord) -> tuple[int, bool]:
     return one.version, not (isinstance(one, Event) and one.transition.before is None)
 
 
-def _told(name: str, one: Event | DecisionRecord, sight: Sight) -> Told:
+def _told(name: str, one: Event | DecisionRecord, sight: Sight) -> documents.StoryLine:
     if isinstance(one, Event):
-        view = event_view(one, sight)
-        return Told(at=view.at, sentence=_happened(one, view.why), rule=view.rule, event=view)
+        event = shown_event(one, sight)
+        sentence = _happened(one, event["why"])
+        return {"at": event["at"], "sentence": sentence, "rule": event["rule"], "event": event, "decision": None}
     rule, sentence = _decided(name, one, sight)
-    made = decision_view(one, sight)
-    return Told(at=made.at, sentence=sentence, rule=rule, decision=made)
+    decision = shown_decision(one, sight)
+    return {"at": decision["at"], "sentence": sentence, "rule": rule, "event": None, "decision": decision}
 
 
 def _happened(event: Event, why: str) -> str:

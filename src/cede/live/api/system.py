@@ -8,15 +8,14 @@ from typing import Literal
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede import __version__
+from cede.live import documents
 from cede.live.api.access import STRANGER, Whoever, authenticated
 from cede.live.api.problems import Responses, declared
 from cede.live.api.server import Here, Server
-from cede.live.api.values import View
-from cede.live.api.views import shown_moment
+from cede.live.api.shown import shown_moment
 from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 
@@ -25,35 +24,6 @@ router = APIRouter(tags=["server"])
 ANSWERS_WITHIN_S = 5.0
 _EXPOSITION: Responses = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 _KEPT_S = 1.0
-
-
-class Health(View):
-    status: Literal["ok", "impaired"] = Field(description="impaired: it runs, and `problems` says what is wrong.")
-    version: str
-    alarms: int = Field(
-        description="Workloads that are set aside, and what else waits for an admin; `/server` says it."
-    )
-    problems: list[str] = Field(description="What keeps it from its work, or waits for an admin.")
-
-
-class You(View):
-    name: str
-    role: str
-    projects: list[str]
-    account: str | None
-
-
-class About(View):
-    """What this server is, and who it takes the caller for."""
-
-    version: str
-    now: str
-    doctrine: str
-    edition: str
-    state_version: int
-    problem: str = Field(description="What keeps the scheduler from its work; empty while all is well.")
-    notices: list[str] = Field(description="What the machine does not allow.")
-    you: You
 
 
 class Pulse:
@@ -74,23 +44,23 @@ class Pulse:
 
 
 @router.get("/health", responses=declared(), summary="Whether the server is well")
-async def health(server: Here, request: Request) -> Health:
+async def health(server: Here, request: Request) -> documents.Health:
     """Needs no token, and names no workload."""
     pulse: Pulse = request.app.state.pulse
     await pulse.check()
     alarms = len(server.controller.alarms)
     problems = await run_in_threadpool(Sight(server, STRANGER).texts, server.controller.problems())
     status: Literal["ok", "impaired"] = "impaired" if problems or alarms else "ok"
-    return Health(status=status, version=__version__, alarms=alarms, problems=problems)
+    return documents.Health(status=status, version=__version__, alarms=alarms, problems=problems)
 
 
 @router.get("/server", responses=declared(401), summary="About the server, and you")
-async def about(server: Here, caller: Whoever) -> About:
+async def about(server: Here, caller: Whoever) -> documents.Server:
     state = await in_time(server.controller.describe())
     notices = await run_in_threadpool(server.executor.notices)
     problem = "; ".join((*server.controller.problems(), *server.controller.alarms))
     sight = Sight(server, caller)
-    return About(
+    return documents.Server(
         version=__version__,
         now=shown_moment(server.clock.wall_now()),
         doctrine=state.doctrine,
@@ -98,7 +68,7 @@ async def about(server: Here, caller: Whoever) -> About:
         state_version=state.version,
         problem=await run_in_threadpool(sight.text, problem),
         notices=[*notices, *await run_in_threadpool(sight.texts, server.notices)],
-        you=You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
+        you=documents.You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from cede.live.documents import Amounts
 from cede.model.errors import shown
 from cede.model.quantities import format_quantity
 from cede.model.resources import parse_resources
@@ -49,12 +50,6 @@ class Body(BaseModel):
     """What a caller sends: exactly the keys it names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class View(BaseModel):
-    """What a caller is shown."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 def _checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -197,11 +192,9 @@ Labels = Annotated[
     ),
 ]
 Label = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_check_printable)]
-Quantities = dict[str, int | str]
-"""Amounts as a cluster file writes them."""
 
 
-def amounts(nano: Mapping[str, int]) -> Quantities:
+def amounts(nano: Mapping[str, int]) -> Amounts:
     """Amounts as they are shown."""
     return {name: format_quantity(value) for name, value in nano.items()}
 

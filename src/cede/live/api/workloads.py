@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Fact, Resume, Suspend
 from cede.engine.drive.rules import NAME_TAKEN
+from cede.live import documents
 from cede.live.api.access import Caller, Whoever, found, touchable, visible
 from cede.live.api.bodies import CancelBody, Submission, SuspendBody
 from cede.live.api.failures import with_failure
@@ -20,9 +21,9 @@ from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
 from cede.live.api.rules import ENDED, ORPHANED, RULES
 from cede.live.api.server import Here, Server
+from cede.live.api.shown import shown_stake, shown_workload
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
-from cede.live.api.views import WorkloadList, WorkloadView, stake_view, workload_view
 from cede.live.api.visibility import Sight
 from cede.live.api.waiting import in_time
 from cede.live.store.records import Record
@@ -53,7 +54,7 @@ class Filters(Paging):
     responses=declared(400, 401, 403, 408, 409, 413, 422),
     summary="Submit a workload",
 )
-async def submit(server: Here, caller: Whoever, body: Submission, response: Response) -> WorkloadView:
+async def submit(server: Here, caller: Whoever, body: Submission, response: Response) -> documents.Workload:
     """Answered when the submission is durable. `warnings` says what will not go as it seems to be meant.
 
     A name is the owner's own: whether somebody else uses it makes no difference.
@@ -61,11 +62,11 @@ async def submit(server: Here, caller: Whoever, body: Submission, response: Resp
     asked = caller.asks("submit", body.name or stem_of(body.command[0]))
     async with server.asked_for(asked):
         made = await (_submit(server, caller, body, body.name) if body.name else _named(server, caller, body))
-    response.headers["Location"] = f"/api/v1/workloads/{made.name}"
+    response.headers["Location"] = f"/api/v1/workloads/{made['name']}"
     return made
 
 
-async def _named(server: Server, caller: Caller, body: Submission) -> WorkloadView:
+async def _named(server: Server, caller: Caller, body: Submission) -> documents.Workload:
     """Submitted under a name that its owner has not used; another submission may be faster, but not for ever."""
     stem = stem_of(body.command[0])
     for last in (*[False] * (_TRIES - 1), True):
@@ -78,7 +79,7 @@ async def _named(server: Server, caller: Caller, body: Submission) -> WorkloadVi
     raise AssertionError("the last try returns or raises")
 
 
-async def _submit(server: Server, caller: Caller, body: Submission, name: str) -> WorkloadView:
+async def _submit(server: Server, caller: Caller, body: Submission, name: str) -> documents.Workload:
     """Submitted as NAME if that is free, else as OWNER.NAME: its owner calls it NAME all the same."""
     for key in keys_of(caller.name, name):
         if await run_in_threadpool(server.store.called, caller.name, name) is not None:
@@ -100,12 +101,12 @@ async def _submit(server: Server, caller: Caller, body: Submission, name: str) -
             raise
         assert answer.job is not None, "a submission that is not refused has a record"
         record = Record(answer.job, order.task)
-        return await _view(server, caller, record, (*order.warnings, *answer.warnings))
+        return await _shown(server, caller, record, (*order.warnings, *answer.warnings))
     raise AssertionError("there is always another key")
 
 
 @router.get("/workloads", responses=declared(401, 422), summary="List workloads")
-async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query()]) -> WorkloadList:
+async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query()]) -> documents.WorkloadList:
     """By submission. A caller sees what its role and its projects allow."""
     place = None
     if wanted.after is not None:
@@ -127,43 +128,48 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
     )
     sight = Sight(server, caller)
     page = await server.up_to_date(records[: wanted.limit])
-    views = await run_in_threadpool(lambda: [workload_view(record, sight) for record in page])
-    return WorkloadList(workloads=views, next=views[-1].name if len(records) > wanted.limit else None)
+    workloads = await run_in_threadpool(lambda: [shown_workload(record, sight) for record in page])
+    return documents.WorkloadList(
+        workloads=workloads, next=workloads[-1]["name"] if len(records) > wanted.limit else None
+    )
 
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 409, 422), summary="Look at a workload")
-async def one(server: Here, caller: Whoever, name: Named) -> WorkloadView:
+async def one(server: Here, caller: Whoever, name: Named) -> documents.Workload:
     record = await visible(server, caller, name)
-    view = await with_failure(server, caller, record, await _view(server, caller, record))
-    return await with_stake(server, record, view)
+    workload = await with_failure(server, caller, record, await _shown(server, caller, record))
+    return await with_stake(server, record, workload)
 
 
-async def _view(server: Server, caller: Caller, record: Record, warnings: tuple[str, ...] = ()) -> WorkloadView:
+async def _shown(server: Server, caller: Caller, record: Record, warnings: tuple[str, ...] = ()) -> documents.Workload:
     """All that this caller may see of the workload."""
     (record,) = await server.up_to_date([record])
-    shown = partial(workload_view, record, Sight(server, caller), whole=True, warnings=warnings)
-    return await run_in_threadpool(shown)
+    show = partial(shown_workload, record, Sight(server, caller), whole=True, warnings=warnings)
+    return await run_in_threadpool(show)
 
 
-async def with_stake(server: Server, record: Record, view: WorkloadView) -> WorkloadView:
+async def with_stake(server: Server, record: Record, workload: documents.Workload) -> documents.Workload:
     """Of one that runs, with what its preemption would cost now."""
-    if view.state not in PRESENT or (stake := await in_time(server.controller.at_stake(record.job.name))) is None:
-        return view
-    return view.model_copy(update={"at_stake": stake_view(stake)})
+    if (
+        workload["state"] not in PRESENT
+        or (stake := await in_time(server.controller.at_stake(record.job.name))) is None
+    ):
+        return workload
+    return {**workload, "at_stake": shown_stake(stake)}
 
 
 _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
 
 
 @router.post("/workloads/{name}/cancel", responses=_CHANGES, summary="End a workload for good")
-async def cancel(server: Here, caller: Whoever, name: Named, body: CancelBody | None = None) -> WorkloadView:
+async def cancel(server: Here, caller: Whoever, name: Named, body: CancelBody | None = None) -> documents.Workload:
     """One that runs is told to go, and is killed if it has not gone when its grace period is over."""
     now = body is not None and body.now
     return await _change(server, caller, name, "cancel", partial(Cancel, now=now), "now" if now else "")
 
 
 @router.post("/workloads/{name}/suspend", responses=_CHANGES, summary="Keep a workload from running")
-async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody | None = None) -> WorkloadView:
+async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody | None = None) -> documents.Workload:
     """It leaves with a checkpoint if it can write one, and waits until it is resumed."""
     how = body or SuspendBody()
     detail = ", ".join(word for word, said in (("force", how.force), ("now", how.now)) if said)
@@ -171,19 +177,19 @@ async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody 
 
 
 @router.post("/workloads/{name}/resume", responses=_CHANGES, summary="Let a suspended workload queue again")
-async def resume(server: Here, caller: Whoever, name: Named) -> WorkloadView:
+async def resume(server: Here, caller: Whoever, name: Named) -> documents.Workload:
     return await _change(server, caller, name, "resume", Resume)
 
 
 @router.post("/workloads/{name}/checkpoint", responses=_CHANGES, summary="Ask a workload for a checkpoint")
-async def checkpoint(server: Here, caller: Whoever, name: Named) -> WorkloadView:
+async def checkpoint(server: Here, caller: Whoever, name: Named) -> documents.Workload:
     """It goes on running; `checkpoint.last` tells when the checkpoint is written."""
     return await _change(server, caller, name, "checkpoint", AskCheckpoint)
 
 
 async def _change(
     server: Server, caller: Caller, name: str, what: str, fact: Callable[[str, str], Fact], detail: str = ""
-) -> WorkloadView:
+) -> documents.Workload:
     """What came of asking for this change of the workload; the trail has it under the name that is there once."""
     asked = caller.asks(what, name, detail)
     async with server.asked_for(asked):
@@ -198,4 +204,4 @@ async def _change(
                 sight = Sight(server, caller)
                 refused.detail = await run_in_threadpool(sight.text, refused.detail, refused.rule)
             raise
-    return await _view(server, caller, Record(answer.job or record.job, record.task))
+    return await _shown(server, caller, Record(answer.job or record.job, record.task))

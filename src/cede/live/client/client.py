@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, cast
 
-from cede.live.client import results
+from cede.live import documents
 from cede.live.client.errors import ClientError
 from cede.live.client.finding import find, trusted
 from cede.live.client.wire import Wire, given, quoted
@@ -20,6 +20,14 @@ LOG_PAGE = 2**20
 LOG_WAIT_S = 20
 GONE_S = 30.0
 """How long a server may be away while somebody waits for a workload."""
+
+
+class Piece(NamedTuple):
+    """Bytes of one stream, with a time by which those of all members can be put in order."""
+
+    at: int
+    stream: str
+    data: bytes
 
 
 class LogPage(NamedTuple):
@@ -83,7 +91,7 @@ class Client:
         checkpoint: str | Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
         **more: Any,
-    ) -> results.Workload:
+    ) -> documents.Workload:
         """Submit a command; it is durable when this returns. `more` are the other keys of a submission.
 
         `cwd` is this process's own by default. `checkpoint` is a mode, or an object with mode and protocol.
@@ -103,7 +111,7 @@ class Client:
             "env": None if env is None else dict(env),
             **more,
         }
-        return cast(results.Workload, self._wire.send("POST", "/workloads", body))
+        return cast(documents.Workload, self._wire.send("POST", "/workloads", body))
 
     def jobs(
         self,
@@ -114,10 +122,10 @@ class Client:
         project: Collection[str] = (),
         order: Literal["newest", "oldest"] = "newest",
         limit: int | None = None,
-    ) -> list[results.Workload]:
+    ) -> list[documents.Workload]:
         """The workloads that match, all of them or the first `limit`."""
         wanted = {"state": list(state), "queue": queue, "user": list(user), "project": list(project), "order": order}
-        found: list[results.Workload] = []
+        found: list[documents.Workload] = []
         after: str | None = None
         while limit is None or len(found) < limit:
             most = PAGE if limit is None else min(PAGE, limit - len(found))
@@ -128,31 +136,31 @@ class Client:
                 break
         return found
 
-    def job(self, name: str) -> results.Workload:
-        return cast(results.Workload, self._wire.get(f"/workloads/{quoted(name)}"))
+    def job(self, name: str) -> documents.Workload:
+        return cast(documents.Workload, self._wire.get(f"/workloads/{quoted(name)}"))
 
-    def cancel(self, name: str, *, now: bool = False) -> results.Workload:
+    def cancel(self, name: str, *, now: bool = False) -> documents.Workload:
         """`now` kills it at once, without any grace."""
         return self._change(name, "cancel", {"now": True} if now else None)
 
-    def suspend(self, name: str, *, force: bool = False, now: bool = False) -> results.Workload:
+    def suspend(self, name: str, *, force: bool = False, now: bool = False) -> documents.Workload:
         """`force` gives up work that no checkpoint would save; `now` kills it at once, whatever that loses."""
         how = {word: True for word, said in (("force", force), ("now", now)) if said}
         return self._change(name, "suspend", how or None)
 
-    def resume(self, name: str) -> results.Workload:
+    def resume(self, name: str) -> documents.Workload:
         return self._change(name, "resume")
 
-    def checkpoint(self, name: str) -> results.Workload:
+    def checkpoint(self, name: str) -> documents.Workload:
         """Ask for a checkpoint; the workload goes on."""
         return self._change(name, "checkpoint")
 
-    def _change(self, name: str, what: str, body: Mapping[str, Any] | None = None) -> results.Workload:
-        return cast(results.Workload, self._wire.send("POST", f"/workloads/{quoted(name)}/{what}", body))
+    def _change(self, name: str, what: str, body: Mapping[str, Any] | None = None) -> documents.Workload:
+        return cast(documents.Workload, self._wire.send("POST", f"/workloads/{quoted(name)}/{what}", body))
 
     def wait(
         self, name: str, timeout: float | None = None, *, states: Collection[str] = tuple(map(str, FINAL))
-    ) -> results.Workload:
+    ) -> documents.Workload:
         """The workload once it is in one of these states, by default ended; TimeoutError if that takes too long."""
         ends = math.inf if timeout is None else time.monotonic() + timeout
         given_up = time.monotonic() + GONE_S
@@ -199,13 +207,13 @@ class Client:
         offset: int = 0,
         limit: int = LOG_PAGE,
         follow: bool = False,
-    ) -> Iterator[results.Piece]:
+    ) -> Iterator[Piece]:
         """What a member wrote to both streams, piece by piece in order; `limit` bytes are asked for at a time."""
         wanted = {"attempt": attempt, "member": member, "stream": "both", "framed": True}
         for page in self._log_pages(name, wanted, offset, limit, follow):
             yield from pieces_of(page.data)
 
-    def output_page(self, name: str, attempt: int, member: int, offset: int) -> tuple[list[results.Piece], int, bool]:
+    def output_page(self, name: str, attempt: int, member: int, offset: int) -> tuple[list[Piece], int, bool]:
         """What there is behind this offset; the offset to go on from, and whether nothing more will come."""
         page = self._log_page(
             name, {"attempt": attempt, "member": member, "stream": "both", "framed": True}, offset, LOG_PAGE, None
@@ -228,25 +236,25 @@ class Client:
         ended = page.headers["Cede-Log-Ended"] == "true"
         return LogPage(page.content, int(page.headers["Cede-Log-Next"]), ended)
 
-    def why(self, name: str) -> results.Why:
+    def why(self, name: str) -> documents.Story:
         """Its whole story, and what stands in its way."""
-        return cast(results.Why, self._wire.get(f"/workloads/{quoted(name)}/why"))
+        return cast(documents.Story, self._wire.get(f"/workloads/{quoted(name)}/why"))
 
     # -- the cluster -------------------------------------------------------------------------------------------
 
-    def queues(self) -> list[results.Queue]:
-        return cast(list[results.Queue], self._wire.get("/queues")["queues"])
+    def queues(self) -> list[documents.Queue]:
+        return cast(list[documents.Queue], self._wire.get("/queues")["queues"])
 
-    def nodes(self) -> list[results.Node]:
-        return cast(list[results.Node], self._wire.get("/nodes")["nodes"])
+    def nodes(self) -> list[documents.Node]:
+        return cast(list[documents.Node], self._wire.get("/nodes")["nodes"])
 
-    def drain(self, node: str, *, evict: bool = False) -> results.Node:
+    def drain(self, node: str, *, evict: bool = False) -> documents.Node:
         """Nothing new starts there; with `evict` what runs there is sent away."""
         path = f"/nodes/{quoted(node)}/drain"
-        return cast(results.Node, self._wire.send("POST", path, {"evict": True} if evict else None))
+        return cast(documents.Node, self._wire.send("POST", path, {"evict": True} if evict else None))
 
-    def undrain(self, node: str) -> results.Node:
-        return cast(results.Node, self._wire.send("POST", f"/nodes/{quoted(node)}/undrain"))
+    def undrain(self, node: str) -> documents.Node:
+        return cast(documents.Node, self._wire.send("POST", f"/nodes/{quoted(node)}/undrain"))
 
     def snapshot(self) -> dict[str, Any]:
         """The live state as a cluster file, for `cede.load`."""
@@ -290,7 +298,7 @@ class Client:
 
     def events(
         self, *, after: int | None = None, workload: str | None = None, follow: bool = False
-    ) -> Iterator[results.Event]:
+    ) -> Iterator[documents.Event]:
         """What happened behind event `after`; with `follow` what happens, without end."""
         if follow:
             yield from self._followed(after, workload)
@@ -302,7 +310,7 @@ class Client:
             if after is None:
                 return
 
-    def _followed(self, after: int | None, workload: str | None) -> Iterator[results.Event]:
+    def _followed(self, after: int | None, workload: str | None) -> Iterator[documents.Event]:
         """A stream that ends is taken up again behind the last event that came."""
         given_up = time.monotonic() + GONE_S
         while True:
@@ -310,14 +318,14 @@ class Client:
                 with self._wire.events(after, workload) as events:
                     for event in events:
                         after = event["number"]
-                        yield cast(results.Event, event)
+                        yield cast(documents.Event, event)
                 given_up = time.monotonic() + GONE_S
             except ClientError as error:
                 if error.status or after is None or time.monotonic() > given_up:
                     raise
             time.sleep(0.1)
 
-    def decisions(self, *, after: int = 0, workload: str | None = None) -> Iterator[results.Decision]:
+    def decisions(self, *, after: int = 0, workload: str | None = None) -> Iterator[documents.Decision]:
         """The decisions behind number `after`, oldest first."""
         following: int | None = after
         while following is not None:
@@ -325,15 +333,17 @@ class Client:
             yield from page["decisions"]
             following = page["next"]
 
-    def decision(self, number: int, *, certify: float | None = None) -> results.Decision:
+    def decision(self, number: int, *, certify: float | None = None) -> documents.Decision:
         """One decision; with `certify`, so many seconds are used to prove how near its victims are to the best."""
-        return cast(results.Decision, self._wire.get(f"/decisions/{number}", certify=certify))
+        return cast(documents.Decision, self._wire.get(f"/decisions/{number}", certify=certify))
 
     def decision_cluster(self, number: int) -> dict[str, Any]:
         """The cluster file that the decision was made from, for admins."""
         return cast(dict[str, Any], self._wire.get(f"/decisions/{number}/cluster"))
 
-    def audit(self, *, after: int = 0, by: str | None = None, about: str | None = None) -> Iterator[results.AuditEntry]:
+    def audit(
+        self, *, after: int = 0, by: str | None = None, about: str | None = None
+    ) -> Iterator[documents.AuditEntry]:
         """Who asked for what, oldest first."""
         following: int | None = after
         while following is not None:
@@ -341,41 +351,41 @@ class Client:
             yield from page["entries"]
             following = page["next"]
 
-    def audit_chain(self) -> results.AuditChain:
+    def audit_chain(self) -> documents.AuditChain:
         """Whether the audit trail is as it was written, however long it takes to walk all of it."""
-        return cast(results.AuditChain, self._wire.get_at_leisure("/audit/chain"))
+        return cast(documents.AuditChain, self._wire.get_at_leisure("/audit/chain"))
 
     # -- the server --------------------------------------------------------------------------------------------
 
-    def health(self) -> results.Health:
-        return cast(results.Health, self._wire.get("/health"))
+    def health(self) -> documents.Health:
+        return cast(documents.Health, self._wire.get("/health"))
 
-    def orphans(self) -> results.Orphans:
+    def orphans(self) -> documents.OrphanList:
         """What runs, or ran, without a record, and what the store has lost."""
-        return cast(results.Orphans, self._wire.get("/orphans"))
+        return cast(documents.OrphanList, self._wire.get("/orphans"))
 
-    def end_orphan(self, name: str) -> results.Orphans:
+    def end_orphan(self, name: str) -> documents.OrphanList:
         """All processes of work without a record are killed."""
-        return cast(results.Orphans, self._wire.send("POST", f"/orphans/{quoted(name)}/end"))
+        return cast(documents.OrphanList, self._wire.send("POST", f"/orphans/{quoted(name)}/end"))
 
-    def forget_orphan(self, name: str) -> results.Orphans:
+    def forget_orphan(self, name: str) -> documents.OrphanList:
         """The files of work without a record are deleted."""
-        return cast(results.Orphans, self._wire.send("DELETE", f"/orphans/{quoted(name)}"))
+        return cast(documents.OrphanList, self._wire.send("DELETE", f"/orphans/{quoted(name)}"))
 
-    def acknowledge_loss(self) -> results.Orphans:
+    def acknowledge_loss(self) -> documents.OrphanList:
         """Health tells no more of what the store has lost."""
-        return cast(results.Orphans, self._wire.send("POST", "/store/acknowledge"))
+        return cast(documents.OrphanList, self._wire.send("POST", "/store/acknowledge"))
 
-    def server(self) -> results.Server:
+    def server(self) -> documents.Server:
         """What the server is, and whom it takes this client for."""
-        return cast(results.Server, self._wire.get("/server"))
+        return cast(documents.Server, self._wire.get("/server"))
 
     def metrics(self) -> str:
         """Its measurements in Prometheus' text format."""
         return self._wire.page("/metrics").text
 
-    def tokens(self) -> list[results.Token]:
-        return cast(list[results.Token], self._wire.get("/tokens")["tokens"])
+    def tokens(self) -> list[documents.Token]:
+        return cast(list[documents.Token], self._wire.get("/tokens")["tokens"])
 
     def make_token(
         self,
@@ -384,28 +394,28 @@ class Client:
         role: str | None = None,
         projects: Sequence[str] = (),
         expires_in: float | str | None = None,
-    ) -> results.Token:
+    ) -> documents.Token:
         """A new token, shown this once; `expires_in` is how long it stands, by default what the server says."""
         body = {"user": user, "role": role, "projects": list(projects), "expires_in": expires_in}
-        return cast(results.Token, self._wire.send("POST", "/tokens", body))
+        return cast(documents.Token, self._wire.send("POST", "/tokens", body))
 
-    def renew_token(self, number: int, *, expires_in: float | str | None = None) -> results.Token:
+    def renew_token(self, number: int, *, expires_in: float | str | None = None) -> documents.Token:
         """Let a token stand for so long from now on; an admin any, everybody its own."""
         body = given({"expires_in": expires_in})
-        return cast(results.Token, self._wire.send("POST", f"/tokens/{number}/renew", body))
+        return cast(documents.Token, self._wire.send("POST", f"/tokens/{number}/renew", body))
 
-    def revoke_token(self, number: int) -> results.Token:
-        return cast(results.Token, self._wire.send("DELETE", f"/tokens/{number}"))
+    def revoke_token(self, number: int) -> documents.Token:
+        return cast(documents.Token, self._wire.send("DELETE", f"/tokens/{number}"))
 
 
-def pieces_of(framed: bytes) -> Iterator[results.Piece]:
+def pieces_of(framed: bytes) -> Iterator[Piece]:
     """The pieces of a page that was asked for with frames."""
     at = 0
     while at < len(framed):
         end = framed.index(b"\n", at)
         stream, moment, size = framed[at:end].split()
         at = end + 1 + int(size)
-        yield results.Piece(int(moment), stream.decode(), framed[end + 1 : at])
+        yield Piece(int(moment), stream.decode(), framed[end + 1 : at])
 
 
 def _certifying(seconds: float | None) -> str:

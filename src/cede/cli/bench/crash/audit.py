@@ -11,7 +11,7 @@ from cede.cli.bench.crash.lives import after_a_restore, forgotten, twice
 from cede.cli.bench.crash.stream import UNDER_WAY, Ledger
 from cede.cli.bench.crash.wishes import Wish
 from cede.engine.drive.rules import EXIT_CODE
-from cede.live.client.results import Decision, Event, Workload
+from cede.live.documents import Decision, Event, Workload
 
 EMPTY = Life("", ())
 TELLING = ("evict", "cancel", "expire")

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from cede.cli.bench.crash.evidence import COMPLETE, Life, Line
 from cede.cli.bench.crash.wishes import Wish
-from cede.live.client.results import Event, Workload
+from cede.live.documents import Event, Workload
 
 
 def twice(life: Life, wish: Wish, events: Sequence[Event] | None) -> Iterator[str]:

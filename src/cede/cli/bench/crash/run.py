@@ -28,7 +28,7 @@ from cede.cli.bench.crash.killing import Killer, Toll
 from cede.cli.bench.crash.serving import Nursery, Servers, end_remains, remains
 from cede.cli.bench.crash.stream import Ledger, Stream, drain
 from cede.live.client import Client
-from cede.live.client.results import Event, Workload
+from cede.live.documents import Event, Workload
 from cede.live.executors.local.guard import files
 
 STUCK_S = 45.0

@@ -14,7 +14,7 @@ from cede.cli.bench.crash import wishes
 from cede.cli.bench.crash.contention import CONTENTIONS, NODES, Contention
 from cede.cli.bench.crash.wishes import Wish
 from cede.live.client import Client, ClientError
-from cede.live.client.results import Workload
+from cede.live.documents import Workload
 
 UNDER_WAY = ("pending", "held", "starting", "running", "checkpointing", "preempting", "suspended", "cancelling")
 PACE_S = 0.04

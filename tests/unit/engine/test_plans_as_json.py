@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from cede import load, plan
-from cede.cli.live.answers import difference_of, plan_of
-from cede.engine.diff import diff
+from cede.engine.diff import Difference, diff
 from cede.engine.whatif import WhatIf, cluster_if
 from cede.model.plan import Plan
 from tests.unit.cli.calls import EXAMPLES
@@ -22,7 +21,7 @@ def test_a_plan_comes_back_as_it_went(path: Path) -> None:
     made: Plan = plan(load(path), explain=True, shares=True, certify=5.0)
     gone = json.loads(json.dumps(made.to_dict()))
 
-    assert plan_of(gone).to_dict() == made.to_dict()
+    assert Plan.from_dict(gone).to_dict() == made.to_dict()
 
 
 def test_a_difference_comes_back_as_it_went() -> None:
@@ -32,4 +31,4 @@ def test_a_difference_comes_back_as_it_went() -> None:
     gone = json.loads(json.dumps(found.to_dict()))
 
     assert found.evicted
-    assert difference_of(gone).to_dict() == found.to_dict()
+    assert Difference.from_dict(gone).to_dict() == found.to_dict()
