@@ -73,6 +73,9 @@ def test_five_doctrines_of_which_one_refuses_work_fit_a_screen_of_1024(opened: O
     assert page.evaluate("document.querySelector('.goals').getBoundingClientRect().top") < 500
     assert page.inner_text(".verdicts .unfit").startswith("ytsaurus")
     assert page.evaluate(visible, ".measures thead th:last-child")
+    assert page.evaluate(visible, ".balance thead th:last-child")
+    assert page.inner_text(".measures th[data-run=ytsaurus]").endswith("not judged")
+    assert page.locator(".card .unjudged").count() == page.locator(".card").count()
     assert page.evaluate(visible, ".costly thead th:last-child")
     assert page.locator(".measures th:last-child[data-run=ytsaurus]").count() == page.locator(".group").count()
     assert page.locator(".measures td:last-child .mark").count() == 0

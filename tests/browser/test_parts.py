@@ -17,7 +17,7 @@ from cede.sim.numbers import duration, moment, scale_of
 from cede.sim.report import write_json, write_report
 from cede.sim.report.content import Cell, Costly, Mark, Party
 from cede.sim.report.costly_table import opening_command
-from cede.sim.report.gathering import gather, most_groups
+from cede.sim.report.gathering import gather, most_groups, spent_of
 from cede.sim.report.html import data, element
 from cede.sim.report.moments import cluster_text, file_names
 from cede.sim.report.page import page
@@ -119,6 +119,26 @@ def test_a_page_of_five_doctrines_and_many_queues_is_smaller_than_two_megabytes(
 
     assert len(names) >= 25
     assert len(page(replace(shown, tables=tables)).encode()) < 2_000_000
+
+
+def test_what_each_preemption_cost_is_what_was_lost_to_preemption(shown: Scene) -> None:
+    """The plot and the table are of the same hours: work that must be done again, and overhead."""
+    result = shown.results[0]
+    row = shown.compared.row("lost_gpu_hours")
+    first = shown.compared.runs[0].results[0].value("lost_gpu_hours")
+
+    assert row.cells[0].value
+    assert first is not None
+    assert sum(spent_of(result)) == pytest.approx(first)
+
+
+def test_what_one_run_notes_is_told_with_its_name(shown: Scene) -> None:
+    first, *rest = shown.results
+    own = replace(first, notes=(*first.notes, "22 jobs thrash (`live.thrashing`)."))
+    made = gather(shown.compared, [own, *rest], title="t")
+
+    assert made.notes == (*first.notes, "eager: 22 jobs thrash (`live.thrashing`).")
+    assert "<li>eager: 22 jobs thrash (<code>live.thrashing</code>).</li>" in page(made)
 
 
 def test_the_json_is_the_comparison(shown: Scene, tmp_path: Path) -> None:

@@ -75,6 +75,49 @@ def test_runs_with_the_same_value_share_the_first_place() -> None:
     assert sentences["c"] == "Best on none of the goals below."
 
 
+def test_nobody_chooses_by_a_difference_that_is_sure_and_slight() -> None:
+    """67 in 450,000 is told apart from chance by five seeds, and is no reason to take one of them."""
+    worth = {"jobs": 9, "waited_share": 0.5, "preemptions": 9}
+    found = judge(table([run("a", {("all", "all"): {**worth, "cost": 452_872, "wasted": 0.00028}}),
+                         run("b", {("all", "all"): {**worth, "cost": 452_939, "wasted": 0.00047}})]))  # fmt: skip
+
+    assert [(goal.measure, goal.winner, goal.sure) for goal in found.goals] == [
+        ("wasted", None, "no difference to choose by"),
+        ("cost", None, "no difference to choose by"),
+    ]
+    assert [goal.value for goal in found.goals] == ["wasted 0.028 to 0.047 %", "cost 452,872 to 452,939"]
+    assert {one.sentence for one in found.verdicts} == {"Best on none of the goals below."}
+
+
+def test_who_is_next_to_the_best_is_as_good_and_the_next_one_is_named() -> None:
+    goals = judge(table([run("a", contended(1000, 9, 9)), run("b", contended(1005, 9, 9)),
+                         run("c", contended(2000, 9, 9))])).goals  # fmt: skip
+    [goal] = [goal for goal in goals if goal.winner]
+
+    assert (goal.winner, goal.equal, goal.like) == ("a", ("b",), ())
+    assert goal.value == "wait, mean 16.7 min; next: c 33.3 min"
+
+
+def test_what_no_run_may_be_used_for_is_said_once() -> None:
+    once = [Run(label, label, {}, [run(label, contended(10, 9, 9)).results[0]]) for label in "ab"]
+    found = judge(table(once))
+
+    assert found.not_for == (
+        "a ranking (fewer than 5 seeds do not rule out chance)",
+        "judging urgent work (all jobs have the same priority)",
+    )
+    assert all(set(found.not_for) <= set(one.not_for) for one in found.verdicts)
+
+
+def test_where_nobody_waits_the_work_of_the_time_in_which_jobs_came_is_told() -> None:
+    """Not that of the weeks in which the last job ran alone."""
+    idle = {("all", "all"): {"jobs": 9, "waited_share": 0.0, "allocation": 0.08, "steady_goodput": 0.5}}
+    calm = judge(table([run("a", idle), run("b", idle)])).calm
+
+    assert calm is not None
+    assert "while jobs came 50% of the cluster was at work on average" in calm
+
+
 def test_a_mean_over_seeds_is_called_one() -> None:
     """0.2 jobs are none that anybody could name."""
     found = judge(table([run(label, {("all", "all"): {"jobs": 9, "waited_share": 0.5, "thrashing": 0.2}})

@@ -199,11 +199,13 @@ def _print_judgement(out: Console, judgement: Judgement) -> None:
     out.print(text(judgement.basis, "bold", most=None))
     if judgement.calm:
         out.print(text(judgement.calm, "bold yellow", most=None))
+    if judgement.not_for:
+        out.print(text(f"None of this is for: {'; '.join(judgement.not_for)}.", "dim", most=None))
     for one in judgement.verdicts:
         out.print()
         out.print(text(f"{one.label}: {one.sentence}", "" if one.judged else "bold red", most=None))
-        if one.not_for:
-            out.print(text(f"Not for: {'; '.join(one.not_for)}.", "dim", most=None))
+        if own := [said for said in one.not_for if said not in judgement.not_for]:
+            out.print(text(f"Not for: {'; '.join(own)}.", "dim", most=None))
     out.print()
     if judgement.goals:
         made = table("if you want", "take", "who pays", "how sure")

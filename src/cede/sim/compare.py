@@ -247,15 +247,19 @@ def _equal(one: float, other: float) -> bool:
 
 def _stated(runs: Sequence[Run], repeats: int) -> tuple[str, ...]:
     """What the first repeat of each run states, with whose it is unless all say it; and what is true of all of them."""
-    said = [(run.label, one.stated) for run in runs for one in run.results[:1]]
-    every = dict.fromkeys(sentence for _, sentences in said for sentence in sentences)
-    own = []
-    for sentence in every:
-        labels = [label for label, sentences in said if sentence in sentences]
-        own.append(sentence if len(labels) == len(said) else f"{', '.join(labels)}: {sentence}")
+    own = said_by([(run.label, one.stated) for run in runs for one in run.results[:1]])
     if len(runs) < 2:
         return tuple(own)
     return (*_unlike(runs), *own, *_common_notes(runs), PAIRED if repeats >= LEAST else _too_few(repeats))
+
+
+def said_by(said: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Each sentence once, with whose it is unless all say it."""
+    found = []
+    for sentence in dict.fromkeys(sentence for _, sentences in said for sentence in sentences):
+        labels = [label for label, sentences in said if sentence in sentences]
+        found.append(sentence if len(labels) == len(said) else f"{', '.join(labels)}: {sentence}")
+    return found
 
 
 def _too_few(repeats: int) -> str:

@@ -81,12 +81,15 @@ def storms_of(slowed: Mapping[str, int], attempts: pl.DataFrame, *, applied: boo
     for rule, what in _WHAT.items():
         if count := slowed.get(rule, 0):
             did = "held back" if applied else "would have been held back on a server (`--breaker` does so here)"
-            yield f"{what} were to be slowed down {count:,} times, and {did}: `{rule}`"
+            yield f"{what} were to be slowed down {count:,} times, and {did}: `{rule}`."
     lost = attempts.filter(pl.col("how") == "preempted").group_by("job").len()
     thrashing = lost.filter(pl.col("len") > LIVE.thrashing)
     if len(thrashing):
         most = max(thrashing["len"].to_list())
+        said = f"more than {LIVE.thrashing} times"
         yield (
-            f"{len(thrashing):,} jobs were preempted more than {LIVE.thrashing} times, one of them {most} times: "
-            f"they thrash (`{rules.THRASHING.id}`)"
+            f"1 job was preempted {said}, {most} times in all: it thrashes (`{rules.THRASHING.id}`)."
+            if len(thrashing) == 1
+            else f"{len(thrashing):,} jobs were preempted {said}, one of them {most} times: "
+            f"they thrash (`{rules.THRASHING.id}`)."
         )

@@ -18,19 +18,21 @@ FEW_WAIT = 0.01
 MOST_OF_IT = 0.9
 NOTICED = 1.1
 """A group that fares worse by less than this factor is not told of as the one that pays."""
-GOALS: tuple[tuple[str, str, str], ...] = (
-    ("wait_mean", "Short waits for all", "waits"),
-    ("slowdown_p95", "Short jobs not held up", "short jobs"),
-    ("steady_goodput", "Most work done", "throughput"),
-    ("wasted", "Least work thrown away", "waste"),
-    ("preempted_share", "Fewest jobs interrupted", "interruptions"),
-    ("under_guarantee_hours", "Guarantees kept", "guarantees"),
-    ("target_misses", "Target waits met", "target waits"),
-    ("cost", "Lowest cost", "cost"),
+GOALS: tuple[tuple[str, str, str, float], ...] = (
+    ("wait_mean", "Short waits for all", "waits", 1.0),
+    ("slowdown_p95", "Short jobs not held up", "short jobs", 0.01),
+    ("steady_goodput", "Most work done", "throughput", 0.005),
+    ("wasted", "Least work thrown away", "waste", 0.001),
+    ("preempted_share", "Fewest jobs interrupted", "interruptions", 0.005),
+    ("under_guarantee_hours", "Guarantees kept", "guarantees", 0.1),
+    ("target_misses", "Target waits met", "target waits", 0.005),
+    ("cost", "Lowest cost", "cost", 0.0),
 )
-"""The measure that stands for each goal, of all jobs; what the goal is called after "If you want", and after "Best on".
-Before them comes the wait of the highest class."""
-URGENT = "wait_p95"
+"""The measure that stands for each goal, of all jobs; what the goal is called after "If you want", and after "Best on";
+and how far two runs must be apart to choose between them by it. Before them comes the wait of the highest class."""
+URGENT, URGENT_S = "wait_p95", 1.0
+SLIGHT = 0.01
+"""Nor does anybody choose by less than this part of a value, however sure the test is that there is a difference."""
 PAYS = (
     ("wait_p95", "waits {} at p95", 60.0),
     ("preempted_share", "has {} of jobs interrupted", 0.01),
@@ -41,7 +43,7 @@ NOBODY = "nobody noticeably"
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One thing that somebody may want. Without a `winner` nothing sets the runs apart."""
+    """One thing that somebody may want. Without a `winner` nothing sets the runs apart that anybody would choose by."""
 
     title: str
     short: str
@@ -50,7 +52,7 @@ class Goal:
     group: str
     winner: str | None
     equal: tuple[str, ...]
-    """Runs that have the same value as the winner, which only comes first among them."""
+    """Runs as good as the winner, which only comes first among them: with its value, or next to it."""
     like: tuple[str, ...]
     """Runs that chance may have put behind the winner."""
     value: str
@@ -76,6 +78,12 @@ class Judgement:
     calm: str | None
     verdicts: tuple[Verdict, ...]
     goals: tuple[Goal, ...] = field(default=())
+
+    @property
+    def not_for(self) -> tuple[str, ...]:
+        """What none of the judged runs may be used for: said once for all of them."""
+        every = [one.not_for for one in self.verdicts if one.judged]
+        return tuple(said for said in every[0] if all(said in own for own in every)) if every else ()
 
 
 def judge(compared: Compared) -> Judgement:
@@ -137,12 +145,12 @@ def _calm(runs: Sequence[Run]) -> str | None:
     preempted = sum(one.value("preemptions") or 0.0 for one in results)
     if not results or preempted or max(waited) > FEW_WAIT:
         return None
-    held = fmean(one.value("allocation") or 0.0 for one in results)
+    done = fmean(one.value("steady_goodput") or 0.0 for one in results)
     some = f"no more than {max(waited):.1%} of the jobs waited" if max(waited) else "no job waited"
     return (
-        f"No contention: {some} {SOME_WAIT_S:g} s or longer, nobody was preempted, and {held:.0%} of the cluster was "
-        "in use on average. On this cluster no policy matters to these jobs, and nothing below ranks one above "
-        "another. Ask again with fewer nodes or more work: --load-factor 2."
+        f"No contention: {some} {SOME_WAIT_S:g} s or longer, nobody was preempted, and while jobs came {done:.0%} of "
+        "the cluster was at work on average. Here the policy makes no difference to these jobs, and nothing below "
+        "ranks one above another. Ask again with fewer nodes or more work: --load-factor 2."
     )
 
 
@@ -153,12 +161,12 @@ def _goals(compared: Compared) -> Iterator[Goal]:
     ranks = [row.group for row in compared.rows if row.by == "priority" and row.measure.key == URGENT]
     if len(ranks) > 1:
         title = f"Priority {ranks[0]} to start soonest"
-        yield from _goal(compared, title, f"priority {ranks[0]}", URGENT, "priority", ranks[0])
-    for key, title, short in GOALS:
-        yield from _goal(compared, title, short, key, "all", "all")
+        yield from _goal(compared, title, f"priority {ranks[0]}", URGENT, URGENT_S, "priority", ranks[0])
+    for key, title, short, least in GOALS:
+        yield from _goal(compared, title, short, key, least, "all", "all")
 
 
-def _goal(compared: Compared, title: str, short: str, key: str, by: str, group: str) -> Iterator[Goal]:
+def _goal(compared: Compared, title: str, short: str, key: str, least: float, by: str, group: str) -> Iterator[Goal]:
     row = next((one for one in compared.rows if (one.measure.key, one.by, one.group) == (key, by, group)), None)
     if row is None:
         return
@@ -166,21 +174,32 @@ def _goal(compared: Compared, title: str, short: str, key: str, by: str, group: 
     known = {label: cell.value for label, cell in cells.items() if cell.value is not None}
     if not known:
         return
-    first = (min if row.measure.better == "low" else max)(known, key=lambda label: known[label])
-    told = f"{row.measure.title} {_told(known[first], row.measure.unit)}"
-    if all(cell.difference is None for cell in cells.values()):
-        yield Goal(title, short, key, by, group, None, (), (), told, "", "no difference")
+    ranked = sorted(known, key=lambda label: known[label], reverse=row.measure.better != "low")
+    first, last = ranked[0], ranked[-1]
+    unit, name = row.measure.unit, row.measure.title
+    equal = tuple(label for label in ranked[1:] if _as_good(known[first], known[label], least))
+    if len(equal) == len(known) - 1:
+        told = _between(known[first], known[last], unit)
+        said = "no difference" if cells[last].difference is None else "no difference to choose by"
+        yield Goal(title, short, key, by, group, None, (), (), f"{name} {told}", "", said)
         return
-    equal = tuple(label for label in known if label != first and cells[label].difference is None)
-    like = tuple(label for label, cell in cells.items() if cell.within_noise)
+    like = tuple(label for label, cell in cells.items() if cell.within_noise and label not in equal)
+    following = next(label for label in ranked[1:] if label not in equal)
+    told = f"{name} {_told(known[first], unit)}; next: {following} {_told(known[following], unit)}"
     price, sure = _price(compared, first), _sure(compared, cells, equal, like)
     yield Goal(title, short, key, by, group, first, equal, like, told, price, sure)
+
+
+def _as_good(best: float, value: float, least: float) -> bool:
+    """Whether the two are so near that nobody would choose by the difference."""
+    return abs(value - best) < max(least, SLIGHT * max(abs(best), abs(value)), 1e-9)
 
 
 def _sure(compared: Compared, cells: dict[str, Cell], equal: Sequence[str], like: Sequence[str]) -> str:
     if compared.repeats < LEAST:
         return f"not tested: {'one replay says' if compared.repeats == 1 else 'so few seeds say'} nothing about chance"
-    clear = [cell.chance for label, cell in cells.items() if cell.chance is not None and label not in like]
+    near = {*equal, *like}
+    clear = [cell.chance for label, cell in cells.items() if cell.chance is not None and label not in near]
     if not clear:
         return "it may be chance" if like else "not tested"
     return f"p \u2264 {_p(max(clear))} against {'the others' if equal or like else 'all others'}"
@@ -319,6 +338,14 @@ def _told(value: float, unit: str) -> str:
     """A number in the unit that suits it."""
     scale = scale_of(unit, [value])
     return f"{scale.number(value)} {scale.unit.replace('resource', 'unit')}".rstrip().replace("\u202f", ",")
+
+
+def _between(best: float, worst: float, unit: str) -> str:
+    """Both ends of what the runs have, in one unit; one of them where they read alike."""
+    low, high = sorted((best, worst))
+    scale = scale_of(unit, [low, high])
+    numbers = dict.fromkeys(scale.number(value).replace("\u202f", ",") for value in (low, high))
+    return f"{' to '.join(numbers)} {scale.unit.replace('resource', 'unit')}".rstrip()
 
 
 def _p(chance: float) -> str:

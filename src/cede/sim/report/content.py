@@ -125,7 +125,7 @@ class Run:
     balance: Balance
     timeline: Timeline
     distributions: Mapping[str, Distribution]
-    lost: Sequence[float]
+    spent: Sequence[float]
     """Hours of the main resource that each preemption cost."""
     costly: tuple[Costly, ...]
     preemptions: int

@@ -1,4 +1,4 @@
-"""What is plotted of one replay: use over time, distributions, and what each preemption lost."""
+"""What is plotted of one replay: use over time, distributions, and what each preemption cost."""
 
 from __future__ import annotations
 
@@ -86,11 +86,12 @@ def distributions_of(
     }
 
 
-def lost_of(result: Result) -> list[float]:
-    """The hours of the main resource that each preemption lost, of victims that have left."""
+def spent_of(result: Result) -> list[float]:
+    """The hours of the main resource that each preemption cost, of victims that have left: work and overhead."""
     table = columns(result)
     left = result.victims.filter(pl.col("lost").is_not_null())
-    return [float(one) for one in left["lost"].to_numpy() / HOUR * _sizes(table, left["job"])]
+    spent = (left["lost"] + left["overhead"]).to_numpy()
+    return [float(one) for one in spent / HOUR * _sizes(table, left["job"])]
 
 
 def _sizes(table: Columns, jobs: pl.Series) -> NDArray[np.float64]:
@@ -147,7 +148,8 @@ def gather(
     if len(results) != len(compared.runs):
         raise ValueError(f"{len(compared.runs)} runs were compared, and {len(results)} results are given")
     files = moments or [{} for _ in results]
-    own_notes = tuple(dict.fromkeys([*notes, *(note for result in results for note in result.notes)]))
+    said = [(run.label, result.notes) for run, result in zip(compared.runs, results, strict=True)]
+    own_notes = tuple(dict.fromkeys([*notes, *compare.said_by(said)]))
     resource = results[0].main if results else "cpu"
     judgement = judge(compared)
     tables, left_out = _tables(compared, resource, ranks=judgement.calm is None)
@@ -259,7 +261,7 @@ def _run(
         balance=_balance(result),
         timeline=timeline_of(result),
         distributions=distributions_of(result, counted, bound_s, common),
-        lost=lost_of(result),
+        spent=spent_of(result),
         costly=tuple(_costly(result, files)),
         preemptions=len(result.victims),
         loops=result.loops,

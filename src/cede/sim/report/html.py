@@ -50,6 +50,14 @@ def hidden(text: str) -> Markup:
     return element("span", text, class_="said")
 
 
+def prose(text: str) -> Markup:
+    """Text in which what stands between backticks is code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return join(text)
+    return join(*(element("code", part) if place % 2 else part for place, part in enumerate(parts)))
+
+
 def _attribute(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
 

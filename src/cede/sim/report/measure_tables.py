@@ -108,7 +108,17 @@ def _panel(content: Content, place: int, grouped: Grouped) -> Markup:
         "tr",
         element("th", "Measure", scope="col"),
         element("th", "Unit", scope="col", class_="unit"),
-        *(element("th", run.label, scope="col", class_="figure", data_run=run.label) for run in content.runs),
+        *(
+            element(
+                "th",
+                run.label,
+                "" if run.judged else element("small", "not judged"),
+                scope="col",
+                class_="figure" if run.judged else "figure unjudged",
+                data_run=run.label,
+            )
+            for run in content.runs
+        ),
     )
     bodies = [
         element(

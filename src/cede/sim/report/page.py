@@ -1,15 +1,15 @@
-"""Where capacity x time went: a bar for each doctrine, and the sum in numbers beside it."""
+"""The page of a comparison, from the verdict down to the definitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from cede.sim.numbers import Scale, scale_of
 from cede.sim.report.content import Content, Row, Run
 from cede.sim.report.costly_table import costly_section
-from cede.sim.report.html import FOOTER, Markup, data, document, element, join
-from cede.sim.report.measure_tables import BETTER, FIRST, marked, measure_section
+from cede.sim.report.html import FOOTER, Markup, data, document, element, join, prose
+from cede.sim.report.measure_tables import BETTER, FIRST, UNDONE, marked, measure_section
 from cede.sim.report.plots import DISTRIBUTIONS, kinds_of, plot_data
 from cede.sim.verdicts import Goal, Judgement, Verdict
 
@@ -25,21 +25,21 @@ RARE = ("held", "down")
 
 
 def balance_section(content: Content) -> Markup:
-    """One row a doctrine: useful + lost + overhead + idle = capacity x time. Held and down only where there was any."""
+    """One row a variant: useful + lost + overhead + idle = capacity x time. Held and down only where there was any."""
     parts = {
         part: said for part, said in PARTS.items() if part not in RARE or any(_part(run, part) for run in content.runs)
     }
     scale = Scale(1.0, f"{content.resource}-hours", _decimals(content, parts))
     head = element(
         "tr",
-        element("th", "Doctrine", scope="col"),
+        element("th", "Variant", scope="col"),
         element("th", "Share of capacity × time", scope="col", class_="wide"),
         *(
             element("th", element("i", class_=f"swatch {part}", aria_hidden="true"), part.capitalize(),
                     scope="col", class_="figure", title=said)
             for part, said in parts.items()
         ),
-        element("th", "= Capacity × time", scope="col", class_="figure"),
+        element("th", "= Total", scope="col", class_="figure", title="capacity × time"),
     )  # fmt: skip
     table = element(
         "table",
@@ -55,9 +55,10 @@ def balance_section(content: Content) -> Markup:
 
 
 def _decimals(content: Content, parts: Iterable[str]) -> int:
-    """None where every part is large; else so many that a small one can be told from nothing."""
+    """None where every part or the whole is large; else so many that a small one can be told from nothing."""
     smallest = min((_part(run, part) or 1e9 for run in content.runs for part in parts), default=1e9)
-    return 0 if smallest >= 10 else 1 if smallest >= 1 else 2
+    whole = max((run.balance.whole for run in content.runs), default=0.0)
+    return 0 if smallest >= 10 or whole >= 10_000 else 1 if smallest >= 1 else 2
 
 
 def _row(run: Run, parts: list[str], scale: Scale) -> Markup:
@@ -106,6 +107,7 @@ def _card(content: Content, row: Row) -> Markup:
     values = [cell.value for cell in row.cells]
     scale = scale_of(row.unit, values)
     longest = max((abs(value) for value in values if value is not None), default=0.0)
+    undone = "number undone" if row.measure in UNDONE else "number"
     lines = []
     for place, (run, cell) in enumerate(zip(content.runs, row.cells, strict=True)):
         share = 0.0 if cell.value is None or not longest else abs(cell.value) / longest
@@ -114,11 +116,12 @@ def _card(content: Content, row: Row) -> Markup:
         lines.append(
             element(
                 "li",
-                element("span", run.label, class_="name"),
-                element("span", marked(cell.mark), element("b", scale.number(cell.value), class_="number"),
+                element("span", run.label, "" if run.judged else element("small", "not judged"), class_="name"),
+                element("span", marked(cell.mark),
+                        element("b", scale.number(cell.value), class_=undone if cell.value else "number"),
                         element("small", spread) if spread else "", class_="amount"),
                 element("span", bar, class_=f"track run-{place % 6}", aria_hidden="true", hidden=len(values) < 2),
-                class_=cell.mark or None,
+                class_=cell.mark or (None if run.judged else "unjudged"),
                 data_measure=row.measure, data_run=run.label, data_by="all", data_group="all",
                 data_value="" if cell.value is None else repr(cell.value),
             )
@@ -141,27 +144,31 @@ def judgement_section(content: Content) -> Markup:
     return join(
         element("p", judgement.basis, class_="lead"),
         element("p", judgement.calm, class_="calm", role="note") if judgement.calm else "",
-        element("ul", *(_verdict(one, places, about) for one in judgement.verdicts), class_="verdicts"),
+        element("p", *_not_for("None of this is for ", judgement.not_for), class_="none-for")
+        if judgement.not_for
+        else "",
+        element("ul", *(_verdict(one, judgement, places, about) for one in judgement.verdicts), class_="verdicts"),
         _goals(judgement, places) if judgement.goals else "",
     )
 
 
-def _verdict(one: Verdict, places: dict[str, int], about: dict[str, str]) -> Markup:
+def _verdict(one: Verdict, judgement: Judgement, places: dict[str, int], about: dict[str, str]) -> Markup:
     own = about[one.label]
+    limits = [said for said in one.not_for if not one.judged or said not in judgement.not_for]
     return element(
         "li",
         _named_run(one.label, places),
         element("small", own) if own not in (one.label, "") else "",
-        element("p", one.sentence, " ", *_not_for(one)),
+        element("p", one.sentence, " ", *_not_for("Not for ", limits)),
         class_=None if one.judged else "unfit",
         data_run=one.label,
     )
 
 
-def _not_for(one: Verdict) -> list[Markup]:
-    if not one.not_for:
+def _not_for(opening: str, limits: Sequence[str]) -> list[Markup]:
+    if not limits:
         return []
-    return [element("span", element("b", "Not for "), f"{'; '.join(one.not_for)}.", class_="not-for")]
+    return [element("span", element("b", opening), f"{'; '.join(limits)}.", class_="not-for")]
 
 
 def _goals(judgement: Judgement, places: dict[str, int]) -> Markup:
@@ -171,31 +178,50 @@ def _goals(judgement: Judgement, places: dict[str, int]) -> Markup:
     table = element(
         "table",
         element("thead", head),
-        element("tbody", *(_goal(one, places) for one in judgement.goals)),
+        element(
+            "tbody",
+            *(_goal(one, places) for one in judgement.goals if one.winner is not None),
+            *_no_matter([one for one in judgement.goals if one.winner is None]),
+        ),
         class_="goals",
     )
     return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Which variant for which goal")
 
 
 def _goal(goal: Goal, places: dict[str, int]) -> Markup:
-    taken = (
-        element("span", "any of them", class_="under")
-        if goal.winner is None
-        else join(
-            _named_run(goal.winner, places),
-            *(_named_run(label, places, "=", "the same value") for label in goal.equal),
-            *(_named_run(label, places, "\u2248", "not told apart from it") for label in goal.like),
-        )
+    assert goal.winner is not None, "there is one to take"
+    taken = join(
+        _named_run(goal.winner, places),
+        *(_named_run(label, places, "=", "as good") for label in goal.equal),
+        *(_named_run(label, places, "\u2248", "not told apart from it") for label in goal.like),
     )
     return element(
         "tr",
         element("th", goal.title, scope="row"),
         element("td", taken, element("span", goal.value, class_="under")),
-        element("td", goal.costs or "\u2013"),
+        element("td", goal.costs),
         element("td", goal.sure),
         data_goal=goal.measure,
-        data_winner=goal.winner or "",
+        data_winner=goal.winner,
     )
+
+
+def _no_matter(goals: Sequence[Goal]) -> list[Markup]:
+    """One row for all that no variant is better at."""
+    if not goals:
+        return []
+    values = element("span", "; ".join(goal.value for goal in goals), class_="under")
+    titles = "; ".join(goal.title if place == 0 else goal.title.lower() for place, goal in enumerate(goals))
+    row = element(
+        "tr",
+        element("th", titles, scope="row"),
+        element("td", "any of them", values),
+        element("td", "\u2013"),
+        element("td", "no difference to choose by"),
+        data_goal=" ".join(goal.measure for goal in goals),
+        data_winner="",
+    )
+    return [row]
 
 
 def _named_run(label: str, places: dict[str, int], sign: str = "", means: str = "") -> Markup:
@@ -277,12 +303,14 @@ def _shown(content: Content) -> frozenset[str]:
 def _sections(content: Content) -> list[Markup]:
     made = {
         "verdict": judgement_section(content) if content.judgement is not None else Markup(),
-        "notes": element("ul", *(element("li", note) for note in content.notes), class_="notes"),
+        "notes": element("ul", *(element("li", prose(note)) for note in content.notes), class_="notes"),
         "glance": card_section(content),
         "balance": balance_section(content),
         "measures": join(
             element("div", measure_section(content), id="tables"),
-            element("ul", *(element("li", one) for one in content.stated), class_="stated") if content.stated else "",
+            element("ul", *(element("li", prose(one)) for one in content.stated), class_="stated")
+            if content.stated
+            else "",
         ),
         "timeline": _timeline(content),
         "distributions": _distributions(content),
@@ -315,7 +343,7 @@ def _timeline(content: Content) -> Markup:
             data_kind=kind,
         )
         said = (
-            f"{content.resource} in use by {kind}, stacked, against capacity; waiting demand below; one row a doctrine"
+            f"{content.resource} in use by {kind}, stacked, against capacity; waiting demand below; one row a variant"
         )
         box = element("figure", legend, _plot(f"timeline_{kind}", height, said), class_="figurebox")
         panels.append(
@@ -354,8 +382,12 @@ def _distributions(content: Content) -> Markup:
 
 def _preemptions(content: Content) -> Markup:
     figures = [
-        _figure("preemptions", "Over time", "preemptions since the begin"),
-        _figure("losses", "What each lost", f"preemptions by the {content.resource}-hours that each lost"),
+        _figure("preemptions", "Over time", "preemptions since the start"),
+        _figure(
+            "losses",
+            "What each cost",
+            f"preemptions by the {content.resource}-hours that each cost: work to be done again, saving and leaving",
+        ),
     ]
     return join(_legend(content), element("div", *figures, class_="plots"), *map(_loops, content.runs))
 
@@ -405,7 +437,7 @@ def _definitions(content: Content) -> Markup:
             element(
                 "div",
                 element("dt", one.title, element("small", facts) if facts else ""),
-                element("dd", one.text),
+                element("dd", prose(one.text)),
                 id=f"measure-{one.measure}",
             )
         )

@@ -12,7 +12,7 @@ from cede.sim.report.content import Content, Run
 OTHER = "all others"
 MOST_KINDS = 10
 EDGES = (0.0, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-"""Between them lie the bins of lost hours; the first bin holds exactly nothing lost."""
+"""Between them lie the bins of hours that a preemption cost; the first bin holds exactly nothing."""
 BINS = ("none", "< 0.01", "0.01–0.1", "0.1–1", "1–10", "10–100", "100–1000", "> 1000")
 UNITS = ((4 * 86_400.0, 86_400.0, "days"), (4 * 3_600.0, 3_600.0, "hours"), (0.0, 60.0, "minutes"))
 DISTRIBUTIONS: Mapping[str, tuple[str, str, bool]] = {
@@ -33,7 +33,7 @@ def plot_data(content: Content) -> dict[str, Any]:
     return {
         "resource": content.resource,
         "other": OTHER,
-        "time": f"{unit} since the begin",
+        "time": f"{unit} since the start",
         "span": [0, _short(span / size)],
         "most": _short(max((value for run in content.runs for value in _used(run)), default=1.0)),
         "mostWaiting": _short(max((value for run in content.runs for value in run.timeline.waiting), default=0.0)),
@@ -72,7 +72,7 @@ def _limited(names: list[str], most_used: list[str]) -> list[str]:
 
 def _run(run: Run, size: float, kinds: tuple[list[str], list[str]], bins: int) -> dict[str, Any]:
     timeline = run.timeline
-    counts, sums = _binned(run.lost)
+    counts, sums = _binned(run.spent)
     return {
         "label": run.label,
         "times": [_short(time / size) for time in timeline.times],
@@ -109,12 +109,12 @@ def _used(run: Run) -> list[float]:
 
 
 def _columns(content: Content) -> list[tuple[int, ...]]:
-    return list(zip(*(_binned(run.lost)[0] for run in content.runs), strict=True))
+    return list(zip(*(_binned(run.spent)[0] for run in content.runs), strict=True))
 
 
-def _binned(lost: Sequence[float]) -> tuple[list[int], list[float]]:
+def _binned(spent: Sequence[float]) -> tuple[list[int], list[float]]:
     counts, sums = [0] * len(BINS), [0.0] * len(BINS)
-    for hours in lost:
+    for hours in spent:
         place = bisect_right(EDGES, hours) if hours > 0 else 0
         counts[place] += 1
         sums[place] += hours

@@ -94,6 +94,7 @@
       const high = (value) => bottom - (value / most) * tall;
       for (const [value, text] of ticks([0, most], Math.max(2, Math.round(tall / 34)))) {
         put(svg, "line", { x1: left, x2: left + inner, y1: high(value), y2: high(value), class: "grid" });
+        if (top > above && !panel.title && high(value) < top + 6) continue; // the panel above ends there, with its zero
         put(svg, "text", { x: left - 6, y: high(value) + 4, class: "ytick" }, text + (panel.suffix || ""));
       }
       const inside = put(svg, "g", { "clip-path": `url(#${clip})` });
@@ -247,7 +248,7 @@
 
   function losses() {
     return {
-      x: { names: shown.bins, title: `${shown.resource}-hours lost`, range: [0, 1] },
+      x: { names: shown.bins, title: `${shown.resource}-hours`, range: [0, 1] },
       panels: [{
         share: 1, most: Math.max(...shown.runs.flatMap((run) => run.losses.counts), 1) * 1.04,
         series: shown.runs.map((run, place) => ({
