@@ -78,7 +78,11 @@ class _Dialects(Mapping[str, Dialect]):
         if name in NAMES:
             dialect: Dialect = import_module(f"cede.doctrines.{name}.settings").DIALECT
             return dialect
-        found = plugins.find(name)
+        try:
+            found = plugins.find(name)
+        except InputError as error:  # told at the place in the file that names it: whose it is goes into the message
+            told = [Problem("", f"{one.path}: {one.message}", one.hint) for one in error.problems]
+            raise InputError(told) from error
         if found is None:
             raise KeyError(name)
         return found.dialect

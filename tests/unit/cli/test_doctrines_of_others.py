@@ -126,11 +126,17 @@ def test_broken_ones_are_told_of_and_harm_nobody(site: Path) -> None:
         ("shy", "shy_doctrine:DOCTRINE of the package shy-doctrine 1.5: the entry point is called 'shy'"),
     ],
 )
-def test_who_asks_for_a_broken_one_is_told_which_package_it_is_of(site: Path, name: str, said: str) -> None:
-    made = run(site, "plan", THRESHOLD, "--doctrine", name)
+def test_who_asks_for_a_broken_one_is_told_which_package_it_is_of(
+    site: Path, tmp_path: Path, name: str, said: str
+) -> None:
+    asked = run(site, "plan", THRESHOLD, "--doctrine", name)
+    file = tmp_path / "named.yaml"
+    file.write_text(f"cede: 1\ndoctrine: {name}\n", encoding="utf-8")
+    named = run(site, "plan", file)
 
-    assert (made.code, made.out) == (2, "")
-    assert said in made.err
+    assert (asked.code, asked.out, named.code, named.out) == (2, "", 2, "")
+    assert said in asked.err
+    assert f"doctrine: {said}" in named.err
 
 
 @pytest.mark.slow
