@@ -132,7 +132,7 @@ def test_who_asks_for_a_broken_one_is_told_which_package_it_is_of(
     asked = run(site, "plan", THRESHOLD, "--doctrine", name)
     file = tmp_path / "named.yaml"
     file.write_text(f"cede: 1\ndoctrine: {name}\n", encoding="utf-8")
-    named = run(site, "plan", file)
+    named = run(site, "plan", str(file))
 
     assert (asked.code, asked.out, named.code, named.out) == (2, "", 2, "")
     assert said in asked.err
