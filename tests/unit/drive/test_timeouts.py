@@ -57,6 +57,17 @@ def test_the_decision_says_what_becomes_of_a_victim_by_its_own_policy(requeue: R
     ]
 
 
+@pytest.mark.parametrize(("most", "warned"), [(0, True), (1, False)])
+def test_the_decision_says_so_if_a_silent_victim_has_no_way_back_left(most: int, warned: bool) -> None:
+    world = silent(max_requeues=most)
+
+    victims = [victim for step in world.steps for made in step.decisions for victim in made.decision.victims]
+    said = "; if it does not, it fails for good: it has queued again 0 of at most 0 times"
+    assert [victim.fate for victim in victims] == ["requeued"]
+    assert victims[0].saving.endswith(said) == warned
+    assert (world.phase("old") == "failed") == warned
+
+
 def test_a_silent_victim_goes_on_from_the_checkpoint_it_has() -> None:
     world = claimed()
     world.feed(Checkpointed("old", 1))

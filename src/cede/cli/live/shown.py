@@ -71,12 +71,12 @@ def span(us: int) -> str:
 
 def since(moment: str | None, at: int) -> str:
     """How long ago, without the word: for a column that says so."""
-    return NOTHING if moment is None else span(at - instant(moment))
+    return span(at - instant(moment)) if moment else NOTHING
 
 
 def ago(moment: str | None, at: int) -> str:
     """How long ago, or in how long."""
-    if moment is None:
+    if not moment:
         return NOTHING
     us = at - instant(moment)
     return f"{span(us)} ago" if us >= 0 else f"in {span(-us)}"

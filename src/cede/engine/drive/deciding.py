@@ -264,7 +264,12 @@ def _record(roll: JobTable, made: Plan, decision: Decision, number: int, moment:
 
 
 def _with_saving(roll: JobTable, victim: Victim) -> Victim:
-    return replace(victim, saving=roll.checkpoint_times.of(roll.jobs[victim.workload]).words)
+    """With what its saving is expected to take, and what comes of one that does not save and has no way back left."""
+    job = roll.jobs[victim.workload]
+    words, most = roll.checkpoint_times.of(job).words, job.terms.max_requeues
+    if words and victim.fate != ENDED and job.terms.answers and job.requeues >= most:
+        words += f"; if it does not, it fails for good: it has queued again {job.requeues} of at most {most} times"
+    return replace(victim, saving=words)
 
 
 def _wait(roll: JobTable, job: Job, decision: Decision) -> None:

@@ -37,7 +37,8 @@ def test_a_moment_is_shown_by_how_long_ago_it_was() -> None:
 
     assert ago("2026-01-01T00:00:00Z", now) == "3m00s ago"
     assert ago("2026-01-01T00:03:30Z", now) == "in 30s"
-    assert (ago(None, now), since(None, now)) == ("-", "-")
+    for unknown in (None, ""):
+        assert (ago(unknown, now), since(unknown, now)) == ("-", "-")
 
 
 @pytest.mark.parametrize(
