@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from cede.model.quantities import NANO
-from cede.sim.result import ATTEMPTS, DECISIONS, HOLDS, JOBS, OUTAGES, VICTIMS, Queue, Result
+from cede.sim.result import Result
+from cede.sim.tables import ATTEMPTS, DECISIONS, HOLDS, JOBS, OUTAGES, VICTIMS, Queue
 
 SECOND = 10**6
 HOUR = 3600

@@ -21,8 +21,9 @@ from cede.sim.measures.costliest import costliest
 from cede.sim.options import ReplayOptions
 from cede.sim.report.costly_table import opening_command
 from cede.sim.report.gathering import gather
-from cede.sim.result import ATTEMPTS, DECISIONS, HOLDS, JOBS, VICTIMS, Result
+from cede.sim.result import Result
 from cede.sim.simulate import replay
+from cede.sim.tables import ATTEMPTS, DECISIONS, HOLDS, JOBS, VICTIMS
 from tests.sim.clusters import cluster_of, trace_of
 
 TWO = ({"cpu": 4}, {"cpu": 4})

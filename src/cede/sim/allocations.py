@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from cede.model.cluster import Node, Queue
-from cede.sim.result import JOBS
+from cede.sim.tables import JOBS
 from cede.sim.traces.fitting import Room, by_partition
 from cede.sim.traces.trace import Shape, Trace
 

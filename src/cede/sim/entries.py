@@ -11,8 +11,8 @@ from cede.engine.drive.terms import Terms
 from cede.model.cluster import Checkpoint, ClusterFile, Constraints, Workload
 from cede.model.times import Instant
 from cede.sim.allocations import Allocations
+from cede.sim.attempt import Attempt
 from cede.sim.initial_workloads import InitialWorkloads
-from cede.sim.machine import Attempt
 from cede.sim.records import Records
 from cede.sim.traces.trace import Trace
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Order, Terminate
+from cede.sim.attempt import Attempt
 from cede.sim.records import Records
 
 END, WRITTEN, GONE, BEGIN = range(4)
@@ -27,35 +28,6 @@ class Habits:
     """From the order to start until it works."""
     stop_time: int = 0
     """From SIGTERM until its processes are gone; never longer than the grace period."""
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One attempt as the machine has it. `kept` is the work that is safe, in this attempt and before."""
-
-    job: int
-    number: int
-    start: int
-    kept: int
-    works_from: int
-    """Since when it does work that is not counted yet: after restoring, or after writing."""
-    restored: int = 0
-    worked: int = 0
-    """Work of this attempt that is counted, up to where it stopped last."""
-    overhead: int = 0
-    stopped: int | None = None
-    """Since when it does not work: it writes a checkpoint, or leaves."""
-    hint: int = 0
-    leaving: bool = False
-    cause: str = ""
-    lost_node: bool = False
-    saved: bool = False
-    told: int = 0
-    """Up to when of its own checkpoints was told."""
-    turn: int = 0
-    """What it does next, by a number that is used once: anything else on the agenda of its job is off."""
-    place: int = 0
-    """Grows from one attempt to the next."""
 
 
 class Machine:

@@ -14,11 +14,11 @@ from cede.doctrines.parts.cost import wasted
 from cede.engine.drive.step import Made
 from cede.model.plan import Decision
 from cede.sim.allocations import Allocations, by_job
-from cede.sim.result import ATTEMPTS, DECISIONS, HOLDS, JOBS, OUTAGES, VICTIMS
+from cede.sim.tables import ATTEMPTS, DECISIONS, HOLDS, JOBS, OUTAGES, VICTIMS
 from cede.sim.traces.trace import Trace
 
 if TYPE_CHECKING:
-    from cede.sim.machine import Attempt
+    from cede.sim.attempt import Attempt
 
 Row = list[Any]
 NOT_YET = -(1 << 62)

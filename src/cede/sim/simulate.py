@@ -31,7 +31,8 @@ from cede.sim.measures.costliest import costliest
 from cede.sim.options import MOMENTS, ReplayChoices, ReplayOptions, Span, asked
 from cede.sim.records import Records
 from cede.sim.replay import Replay, Watch
-from cede.sim.result import Queue, Result, main_of
+from cede.sim.result import Result
+from cede.sim.tables import Queue, main_of
 from cede.sim.traces.cutting import begin_of, noted
 from cede.sim.traces.fitting import fit
 from cede.sim.traces.mapping import mapped, parse_mapping

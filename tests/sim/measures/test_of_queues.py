@@ -4,7 +4,7 @@ import pytest
 
 from cede.sim.measures.measure import measure
 from cede.sim.measures.queue_measures import entitlements
-from cede.sim.result import Queue
+from cede.sim.tables import Queue
 from tests.sim.results import HOUR, Job, Ran, queue, result_of
 
 GPU = 10**9

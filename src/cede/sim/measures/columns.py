@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cede.model.quantities import NANO
 from cede.sim.measures.step_functions import Amounts, Times, scaled
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 SECOND = 10**6
 HOUR = 3600 * SECOND
@@ -40,7 +40,7 @@ class Columns:
     waits or is held is one allocation: the whole job, unless it has several.
     """
 
-    result: Result
+    result: Tables
     resource: str
     jobs: pl.DataFrame
     submitted: Times
@@ -86,7 +86,7 @@ class Columns:
         return np.searchsorted(self.jobs["job"].to_numpy(), jobs.to_numpy()).astype(np.int64)
 
 
-def columns(result: Result, resource: str | None = None) -> Columns:
+def columns(result: Tables, resource: str | None = None) -> Columns:
     """The arrays of a result, with sizes of one resource: the main one if none is named."""
     resource = result.main if resource is None else resource
     jobs = result.jobs.sort("job")

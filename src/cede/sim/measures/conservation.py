@@ -12,7 +12,7 @@ from cede.model.quantities import NANO
 from cede.sim.measures.columns import HOUR, SECOND, Columns, columns, times
 from cede.sim.measures.step_functions import Times, exact_product, exact_sum
 from cede.sim.measures.work_measures import states
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 HOWS = ("completed", "preempted", "node", "drained", "failed", "cancelled", "open")
 PARTS = ("useful", "lost", "overhead")
@@ -29,7 +29,7 @@ OF_ATTEMPTS: tuple[tuple[str, pl.Expr], ...] = (
 )
 
 
-def check_attempts(result: Result) -> Iterator[str]:
+def check_attempts(result: Tables) -> Iterator[str]:
     """A sentence for each thing that is wrong, with the first jobs that have it."""
     attempts = result.attempts.join(result.jobs.select("job", "name"), "job", "left").sort("job", "start", "end")
     found = (pl.col("job") < result.found) & (pl.col("attempt") == 1)
@@ -90,7 +90,7 @@ OF_JOBS: tuple[tuple[str, pl.Expr], ...] = (
 """What is wrong with a job, and the jobs with which it is."""
 
 
-def check_jobs(result: Result) -> Iterator[str]:
+def check_jobs(result: Tables) -> Iterator[str]:
     """A sentence for each thing that is wrong, with the first jobs that have it."""
     jobs = result.jobs
     for column in ("job", "name"):
@@ -120,7 +120,7 @@ def check_jobs(result: Result) -> Iterator[str]:
             yield told(sentence, found)
 
 
-def _first_starts(result: Result) -> pl.DataFrame:
+def _first_starts(result: Tables) -> pl.DataFrame:
     """Of each job how many of its allocations started, and when the last of them did so for the first time."""
     attempts = result.attempts
     each = attempts if "allocation" in attempts.columns else attempts.with_columns(allocation=None)
@@ -163,12 +163,12 @@ class Balance:
         return self.whole - self.useful - self.lost - self.overhead - self.held - self.down - self.idle
 
 
-def balance(result: Result) -> list[Balance]:
+def balance(result: Tables) -> list[Balance]:
     """The balance of each resource of the cluster, by name."""
     return [_of(columns(result, resource)) for resource in sorted(result.capacity)]
 
 
-def conserve(result: Result) -> pl.DataFrame:
+def conserve(result: Tables) -> pl.DataFrame:
     """The balance of each resource, in resource-hours."""
     fields = ("whole", "useful", "lost", "overhead", "held", "down", "idle")
     return pl.DataFrame(
@@ -180,7 +180,7 @@ def conserve(result: Result) -> pl.DataFrame:
     )
 
 
-def check(result: Result) -> list[str]:
+def check(result: Tables) -> list[str]:
     """What is wrong with a result, as sentences; nothing of one that is sound."""
     wrong = [*check_jobs(result), *check_attempts(result)]
     if wrong:

@@ -8,7 +8,7 @@ from cede.model.quantities import NANO
 from cede.sim.measures.columns import HOUR
 from cede.sim.measures.decision_measures import new_victims
 from cede.sim.measures.work_measures import gpus_of
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 COLUMNS = (
     "decision",
@@ -37,7 +37,7 @@ of it. `lost_gpu_hours` are the hours of `cost_hours` in GPUs of every kind, nul
 `why` are the decision's, `victim_rule` and `victim_why` say why this one was taken."""
 
 
-def costliest(result: Result, n: int = 20) -> pl.DataFrame:
+def costliest(result: Tables, n: int = 20) -> pl.DataFrame:
     """The n victims that lost most, in work and overhead together; equal ones by decision, then by job.
 
     Those that had not left when the replay stopped are not among them: what they lose is not known. Of jobs of several

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cede.sim.measures.columns import HOUR, NEVER, SECOND, Columns, times
 from cede.sim.measures.groups import Groups, over, spread, sums
 from cede.sim.measures.job_measures import Found, Mask, Window
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 
 def of_decisions(table: Columns, window: Window, groups: Groups) -> Found:
@@ -39,7 +39,7 @@ def of_decisions(table: Columns, window: Window, groups: Groups) -> Found:
     }
 
 
-def new_victims(result: Result) -> pl.DataFrame:
+def new_victims(result: Tables) -> pl.DataFrame:
     """Victims by decision and job; one that several decisions counted on belongs to the first, which sent it away."""
     part = [name for name in ("allocation",) if name in result.victims.columns]
     ordered = result.victims.sort("decision", "job", *part)

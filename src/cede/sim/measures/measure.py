@@ -14,7 +14,7 @@ from cede.sim.measures.groups import grouped, sums
 from cede.sim.measures.job_measures import Window, inversion_hours, of_jobs
 from cede.sim.measures.queue_measures import of_all, of_queues
 from cede.sim.measures.work_measures import idle_hours, of_money, of_work
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 GROUPINGS = ("all", "priority", "queue", "size")
 ALL = ("all", "all")
@@ -64,7 +64,7 @@ class Yard:
 
 
 def measure(
-    result: Result,
+    result: Tables,
     *,
     warm_up: float = 0.0,
     bound_s: float = 10.0,

@@ -12,7 +12,7 @@ from cede.sim.measures.columns import HOUR, Columns, Spans
 from cede.sim.measures.groups import Groups
 from cede.sim.measures.job_measures import Window
 from cede.sim.measures.step_functions import Levels, levels, longest, together, total
-from cede.sim.result import Queue, Result
+from cede.sim.tables import Queue, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Entitlement:
     guaranteed: int | None
 
 
-def entitlements(result: Result, resource: str, names: Iterable[str]) -> dict[str, Entitlement]:
+def entitlements(result: Tables, resource: str, names: Iterable[str]) -> dict[str, Entitlement]:
     """Of each of these queues, which are those that had jobs.
 
     Below each parent (or in the whole cluster) what the guarantees of its children leave is divided by weight among

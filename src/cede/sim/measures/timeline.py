@@ -12,7 +12,7 @@ from cede.sim.measures.groups import grouped
 from cede.sim.measures.queue_measures import by_group
 from cede.sim.measures.step_functions import Levels, Times, averages, together
 from cede.sim.measures.work_measures import held_by, states
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 Drawn = tuple[str, Levels, Levels | None]
 """A group, its use, and its demand where it has one."""
@@ -29,7 +29,7 @@ group hold; `waiting`: those that its waiting jobs ask for. By `state` the group
 which add up to the capacity; there only running has `waiting`, that of all jobs."""
 
 
-def timeline(result: Result, by: str = "queue", bins: int = 400) -> pl.DataFrame:
+def timeline(result: Tables, by: str = "queue", bins: int = 400) -> pl.DataFrame:
     """Time-averages of each group over so many parts of the replayed time, equal to a microsecond."""
     if bins < 1:
         raise ValueError(f"a timeline has 1 bin or more, not {bins}")
@@ -42,7 +42,7 @@ def timeline(result: Result, by: str = "queue", bins: int = 400) -> pl.DataFrame
     return pl.concat([pl.DataFrame(schema=TIMELINE), *parts])
 
 
-def steps(result: Result, by: str = "queue") -> pl.DataFrame:
+def steps(result: Tables, by: str = "queue") -> pl.DataFrame:
     """Each group's exact levels: one row from each time that a job of it comes or goes to the next such time."""
     table = columns(result)
     parts = []

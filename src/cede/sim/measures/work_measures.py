@@ -12,7 +12,7 @@ from cede.sim.measures.columns import HOUR, Columns, Floats, Spans, each_of, tim
 from cede.sim.measures.groups import Groups, Values, exact_sums, over
 from cede.sim.measures.job_measures import Found, Window
 from cede.sim.measures.step_functions import Amounts, Levels, Times, exact_product, levels, together
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 
 
 def states(table: Columns) -> dict[str, Levels]:
@@ -119,7 +119,7 @@ def _lost_gpu_hours(table: Columns, groups: Groups, wasted: Times) -> Values:
     return _hours(table, groups, size, unit, np.where(preempted, wasted, 0)).tolist()  # type: ignore[no-any-return]
 
 
-def gpus_of(result: Result) -> list[int] | None:
+def gpus_of(result: Tables) -> list[int] | None:
     """The nano-units of GPU that a job of each shape holds, of whatever kind; none where the cluster has none."""
     if not any(map(is_gpu, result.capacity)):
         return None

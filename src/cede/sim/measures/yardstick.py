@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cede.sim.result import Result
+from cede.sim.tables import Tables
 from cede.sim.traces.trace import Trace
 
 BORG_BANDS: Sequence[tuple[str, int, int]] = (("free", 0, 1), ("other", 2, 8), ("production", 9, 11))
@@ -23,7 +23,7 @@ YARDSTICK = (
 
 
 def yardstick(
-    result: Result, recorded: pl.DataFrame, bands: Sequence[tuple[str, int, int]] = BORG_BANDS
+    result: Tables, recorded: pl.DataFrame, bands: Sequence[tuple[str, int, int]] = BORG_BANDS
 ) -> pl.DataFrame:
     """One row a band: how many jobs, and the preemptions of the replay beside the evictions of reality.
 
@@ -57,7 +57,7 @@ def yardstick(
     )  # fmt: skip
 
 
-def held_against(result: Result, trace: Trace) -> dict[str, Any] | None:
+def held_against(result: Tables, trace: Trace) -> dict[str, Any] | None:
     """The yardstick as plain data, with what must stand beside it; none where the trace records no eviction.
 
     Google's trace has its bands; of another each priority is a band, or where there are many all are one.
