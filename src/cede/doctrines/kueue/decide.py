@@ -12,7 +12,6 @@ from cede.doctrines.kueue.flavors import FIT, NO_FIT
 from cede.doctrines.kueue.kinds import FIRST, Group, Kind, Place
 from cede.doctrines.kueue.limits import over_limit
 from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, followed, memory_of
-from cede.doctrines.kueue.node_bounds import Claims
 from cede.doctrines.kueue.nominate import Entry, Nominations, nominate
 from cede.doctrines.kueue.pass_order import in_turn
 from cede.doctrines.kueue.quota_bounds import Ceiling, Reachable
@@ -98,8 +97,10 @@ class _Plan:
         self.keepers: list[Entry] = []
         self._moment: tuple[int, int] | None = None
         self._ceiling: Ceiling
-        self._awake: dict[Kind, bool] = {}
-        """Of those that somebody asked about at this moment."""
+        self._awake: dict[Group, list[Kind]] = {}
+        """Of the groups that somebody asked about at this moment, who is awake."""
+        self._asleep: set[Kind] = set()
+        """Those of groups that nobody asked about who had no way at this moment when it was their turn."""
         self._began_with: set[Group] = set()
         """The groups that were looked at when nothing had changed yet."""
         self._still: list[Entry] = []
@@ -182,7 +183,7 @@ class _Plan:
         if self.snapshot.moment != self._moment:
             self._moment = self.snapshot.moment
             self._ceiling = Ceiling(self.snapshot)
-            self._awake = {}
+            self._awake, self._asleep = {}, set()
         waiting, blocked, strict = self.waiting, self.blocked, self.waiting.quotas.strict
         best: int | None = None
         for queue, line in waiting.lines.items() if strict else ():
@@ -197,8 +198,7 @@ class _Plan:
         candidates: list[tuple[int, list[Place]]] = []
         for claims, group in waiting.groups.items():
             if claims.queue not in blocked and len(waiting.lines[claims.queue]) > number:
-                awake = [kind for kind in group.kinds if self._is_awake(kind)]
-                candidates += [(claims.queue, group.kinds[kind]) for kind in awake]
+                candidates += [(claims.queue, group.kinds[kind]) for kind in self._awake_of(group)]
         if waiting.sticky or self.memory.tried:
             candidates += [(waiting.kind[row].queue, [place]) for row, place in self._remembered()]
         for queue, places in candidates:
@@ -241,16 +241,21 @@ class _Plan:
         return self._restless(place) or self._is_awake(self.waiting.kind[place[-1]])
 
     def _is_awake(self, kind: Kind) -> bool:
-        """Whether those like it may have a way at this moment; the others certainly have none.
+        """Whether those like it may have a way at this moment; the others certainly have none."""
+        return kind in self._awake_of(kind.group)
+
+    def _awake_of(self, group: Group) -> list[Kind]:
+        """Who of a group may have a way at this moment.
 
         Of most groups nobody asks: a queue whose head has a way stands still behind it, or all is different after it.
         """
-        if kind not in self._awake:
-            self._look_at(kind.claims, self.waiting.groups[kind.claims])
-        return self._awake[kind]
+        found = self._awake.get(group)
+        if found is None:
+            found = self._awake[group] = self._look_at(group)
+        return found
 
-    def _look_at(self, claims: Claims, group: Group) -> None:
-        """Tell who of a group is awake.
+    def _look_at(self, group: Group) -> list[Kind]:
+        """Who of a group is awake.
 
         What is remembered of a group holds from when a plan began; of one that was not looked at in this plan then, it
         is of another plan, and counts for nothing later on.
@@ -261,16 +266,15 @@ class _Plan:
             self._began_with.add(group)
         known = group in self._began_with
         changes = running.changes if began else None
-        bounds = ceiling.bounds(claims, group)
+        bounds = ceiling.bounds(group)
         reach: Reachable | None = None
         grew: bool | None = None if known and not began else True
         still = known and ceiling.stays_short(group, bounds)
         settled = still or not began
-        awake = self._awake
-        kinds = [kind for kind in (group.loose if still else group.kinds) if kind not in awake]  # the others sleep
-        for kind in group.kinds:
-            awake[kind] = False
-        for kind in kinds:
+        awake: list[Kind] = []
+        for kind in group.loose if still else group.kinds:  # the others sleep
+            if kind in self._asleep:
+                continue
             if kind.asked and not kind.refused:
                 # a threshold tells of quota alone; this, of limits and searches that found nobody too
                 if kind.asleep == changes and group.kinds[kind][0][2] >= kind.oldest:
@@ -288,9 +292,10 @@ class _Plan:
                             kind.asleep, kind.oldest = changes, FIRST
                             settled = settled and kind.need is None
                         continue
-            awake[kind] = True
+            awake.append(kind)
         if not settled:
-            group.settle(running.hosts.moved[claims.queue])
+            group.settle(running.hosts.moved[group.claims.queue])
+        return awake
 
     def nominated(self, claimant: Claimant) -> Entry:
         """The head as nominated when the pass begins; if it has no way, nobody like it has at this moment."""
@@ -322,9 +327,13 @@ class _Plan:
         kind = self.waiting.kind[claimant.row]
         if kind.aged and (self.snapshot.mode.fair or claimant.submitted > self.waiting.alike[kind][0][2]):
             return
-        if kind not in self._awake:  # what is remembered of how it was short is of another plan
-            kind.short, kind.need = False, None
-        self._awake[kind] = False
+        awake = self._awake.get(kind.group)
+        if awake is None:
+            if kind not in self._asleep:  # what is remembered of how it was short is of another plan
+                kind.short, kind.need = False, None
+                self._asleep.add(kind)
+        elif kind in awake:
+            awake.remove(kind)
         if self._moment == (0, 0):
             kind.asleep, kind.oldest = self.snapshot.running.changes, claimant.submitted if kind.aged else FIRST
 

@@ -42,7 +42,7 @@ class Kind:
 
     `refusal`: it is refused before anybody looks at quota. `slots`: what it asks for at least; none where that alone
     does not tell that it has no way; `plain` is the same where there is no choice of flavors. `claims`: those with the
-    same candidates. `asleep`: after so many changes of what runs it was found to have none, and nobody
+    same candidates; `group`: the kinds of those that wait. `asleep`: after so many changes of what runs it was found to have none, and nobody
     has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
     `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
     `members`: how many of its members may have room there, without and with what other queues give. `short`: what it
@@ -58,6 +58,7 @@ class Kind:
     refusal: Decision | None
     slots: tuple[Slot, ...] | None
     claims: Claims = field(init=False)
+    group: Group = field(init=False)
     plain: Asked | None = field(init=False)
     asleep: int = NOT_YET
     oldest: int = FIRST
@@ -83,7 +84,8 @@ class Kind:
 
 
 class Group:
-    """Kinds with the same candidates, each with those of it that wait; and the `pairs` that any of them asks for.
+    """Kinds with the same `claims`, and so with the same candidates, each with those of it that wait; and the `pairs`
+    that any of them asks for.
 
     `loose` are those to be looked at whenever something changed. The others are short of quota until their queue, which
     has `moved` so often, does so again, or its tree has what one of them `needs`; all are loose until it is `settled`.
@@ -91,9 +93,10 @@ class Group:
     `follows`.
     """
 
-    __slots__ = ("bounds", "kinds", "loose", "moved", "needs", "pairs", "settled", "short_at")
+    __slots__ = ("bounds", "claims", "kinds", "loose", "moved", "needs", "pairs", "settled", "short_at")
 
-    def __init__(self) -> None:
+    def __init__(self, claims: Claims) -> None:
+        self.claims = claims
         self.kinds: dict[Kind, list[Place]] = {}
         self.pairs: list[int] = []
         self.settled = False
@@ -105,6 +108,7 @@ class Group:
 
     def add(self, kind: Kind, places: list[Place]) -> None:
         self.kinds[kind] = places
+        kind.group = self
         self.settled = False
         for slot in kind.slots or ():
             for pair, _ in chain(*slot):

@@ -191,14 +191,14 @@ class Ceiling:
         in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
         return Terms(settings.reclaim, 0 if settings.reclaim == ANY else claims.priority, in_order)
 
-    def bounds(self, claims: Claims, group: Group) -> Bounds:
-        """The bounds for all with these claims.
+    def bounds(self, group: Group) -> Bounds:
+        """The bounds for all of a group.
 
         On which terms follows from the claims as long as queues and settings stay, and with those go the bounds.
         """
         found = group.bounds
         if found is None or not found.follows:
-            hosts = self.snapshot.running.hosts
+            hosts, claims = self.snapshot.running.hosts, group.claims
             found = group.bounds = hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
         return found
 

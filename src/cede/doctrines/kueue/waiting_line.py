@@ -94,7 +94,7 @@ class Waiting:
             found = self.alike[kind] = []
             group = self.groups.get(kind.claims)
             if group is None:
-                group = self.groups[kind.claims] = Group()
+                group = self.groups[kind.claims] = Group(kind.claims)
             group.add(kind, found)
         return found
 
