@@ -230,7 +230,8 @@ MOST_KEPT = 4096
 
 def lawful_starts(state: State, plan: Plan, *, whole: bool) -> bool:
     """True if nothing can be wrong with any start or preemption of this plan but what its doctrine says of victims;
-    False says nothing. Whether a victim was needed, which the `whole` check asks, is left to `verify`.
+    False says nothing. What stands on nodes is what the state counts by what happened, or of the `whole` check summed
+    anew; whether a victim was needed, which that asks too, is left to `verify`.
     """
     decided: set[str] = set()
     evicted: set[str] = set()
@@ -240,11 +241,11 @@ def lawful_starts(state: State, plan: Plan, *, whole: bool) -> bool:
             return False
         decided.add(made.workload)
         if made.victims:
-            if whole or made.action != "preempt" or not _leave(state, made, free, evicted):
+            if whole or made.action != "preempt" or not _leave(state, made, free, evicted, whole=whole):
                 return False
         elif made.action != "start":
             return False
-        if not _starts(state, made, free):
+        if not _starts(state, made, free, whole=whole):
             return False
     return True
 
@@ -254,13 +255,15 @@ class _Free:
 
     __slots__ = ("held", "leaving", "rest")
 
-    def __init__(self, state: State, node: int) -> None:
+    def __init__(self, state: State, node: int, *, whole: bool) -> None:
         nodes, residents, there = state.nodes, state.residents, state.node_residents[node]
         self.rest: Int64s = nodes.capacity[:, node] - nodes.occupied[:, node]
         self.leaving: Int64s | None = None
         self.held: Int64s | None = None
         codes = state.work.state[residents.work[there]].tolist() if state.between else ()
-        if PREEMPTING in codes or RESERVED in codes:
+        if not (whole or PREEMPTING in codes or RESERVED in codes):
+            self.rest -= nodes.used[:, node]
+        elif PREEMPTING in codes or RESERVED in codes:
             self.leaving, self.held = np.zeros_like(self.rest), np.zeros_like(self.rest)
             for resident, code in zip(there, codes, strict=True):
                 self.give(code, -residents.amount[:, resident])
@@ -284,7 +287,7 @@ class _Free:
         return not (left.min() < 0 and bool(((left < 0) & (need > 0)).any()))
 
 
-def _leave(state: State, made: Decision, free: dict[int, _Free], evicted: set[str]) -> bool:
+def _leave(state: State, made: Decision, free: dict[int, _Free], evicted: set[str], *, whole: bool) -> bool:
     """The victims of a decision leave, each once; whether they are there and could."""
     residents = state.residents
     for victim in made.victims:
@@ -298,12 +301,12 @@ def _leave(state: State, made: Decision, free: dict[int, _Free], evicted: set[st
         for resident in state.residents_of(row):
             node = int(residents.node[resident])
             if node not in free:
-                free[node] = _Free(state, node)
+                free[node] = _Free(state, node, whole=whole)
             free[node].give(code, residents.amount[:, resident])
     return True
 
 
-def _starts(state: State, made: Decision, free: dict[int, _Free]) -> bool:
+def _starts(state: State, made: Decision, free: dict[int, _Free], *, whole: bool) -> bool:
     row = state.work_index.get(made.workload or "")
     if row is None or row in state.parts or row in state.constraints or row in state.odd_requests:
         return False
@@ -320,7 +323,7 @@ def _starts(state: State, made: Decision, free: dict[int, _Free]) -> bool:
         if node is None or nodes.state[node] != READY or nodes.partition[node] != partition:
             return False
         if node not in free:
-            free[node] = _Free(state, node)
+            free[node] = _Free(state, node, whole=whole)
         if not free[node].take(need):
             return False
     return True

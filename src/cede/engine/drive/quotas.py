@@ -13,10 +13,12 @@ from cede.engine.drive.job_table import JobTable
 from cede.model.cluster import PodSet
 from cede.state.admission import sizes_of
 from cede.state.amounts import total_of
-from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, Int64s, limits_added
+from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, limits_added
 from cede.state.state import State
 
 Rows = NDArray[np.intp]
+Usage = dict[int, list[int]]
+"""By row, what a workload holds of every column."""
 
 
 def has_quota(roll: JobTable, job: Job, parts: tuple[PodSet, ...] | None = None) -> bool:
@@ -31,24 +33,31 @@ def has_quota(roll: JobTable, job: Job, parts: tuple[PodSet, ...] | None = None)
     record = state.records.get(row)
     if record is not None and not roll.doctrine.dialect.quota and state.room().unlimited.get(record.mould.queue):
         return True
-    work = state.work
-    leaving: Rows = np.flatnonzero(work.state[: work.size] == PREEMPTING)
-    if not len(leaving) or work.queue[row] == NONE or not roll.doctrine.traits.leaving_counts:
+    work, row_queue = state.work, int(state.work.queue[row])
+    if not state.between or row_queue == NONE or not roll.doctrine.traits.leaving_counts:
         return True
-    held: Rows = np.flatnonzero(work.state[: work.size] == RESERVED)
+    codes = work.state[: work.size]
+    leaving = np.flatnonzero(codes == PREEMPTING).tolist()
+    if not leaving:
+        return True
+    held = np.flatnonzero(codes == RESERVED).tolist()
+    usage: Usage = {other: work.usage[:, other].tolist() for other in (*leaving, *held)}
+    paths = {other: state.tree.path(int(work.queue[other])) for other in usage}
     asked = _asked(state, row, parts)
-    more = np.zeros_like(asked) if row in held else asked
-    for queue in state.tree.path(int(work.queue[row])):
+    for queue in state.tree.path(row_queue):
         limit = _limit(state, queue, quota=roll.doctrine.dialect.quota)
-        if bool((limit == UNSET).all()):
+        if limit is None:
             continue
-        ours, theirs = held[below(state, queue, held)], leaving[below(state, queue, leaving)]
-        counted = np.minimum(_sum(state, theirs), _sum(state, ours))
-        shared = _shared(roll, ours, theirs)
-        tight = (counted > shared) & (asked > 0) & (limit != UNSET)
-        used = state.tree.usage[:, queue] - shared + more
-        if bool((used > limit)[tight].any()):
-            return False
+        ours = [other for other in held if queue in paths[other]]
+        theirs = [other for other in leaving if queue in paths[other]]
+        shared = _shared(roll, usage, ours, theirs)
+        used = state.tree.usage[:, queue].tolist()
+        for column, most in limit:
+            counted = min(sum([usage[other][column] for other in rows]) for rows in (ours, theirs))
+            if counted > shared[column] and asked[column] > 0:
+                more = 0 if row in ours else asked[column]
+                if used[column] - shared[column] + more > most:
+                    return False
     return True
 
 
@@ -62,37 +71,35 @@ def leaving_its_queue(roll: JobTable, job: Job) -> list[str]:
     return sorted(state.work_names[row] for row in rows[below(state, path[-1], rows)].tolist())
 
 
-def _asked(state: State, row: int, parts: tuple[PodSet, ...] | None) -> Int64s:
-    if parts is None:
-        return state.work.usage[:, row].copy()
-    found: Int64s = np.array(state.units.vector(total_of(sizes_of(parts))), np.int64)
+def _asked(state: State, row: int, parts: tuple[PodSet, ...] | None) -> list[int]:
+    asked = state.work.usage[:, row] if parts is None else state.units.vector(total_of(sizes_of(parts)))
+    found: list[int] = asked.tolist()
     return found
 
 
-def _sum(state: State, rows: Rows) -> Int64s:
-    found: Int64s = state.work.usage[:, rows].sum(axis=1)
-    return found
-
-
-def _shared(roll: JobTable, held: Rows, leaving: Rows) -> Int64s:
+def _shared(roll: JobTable, usage: Usage, held: list[int], leaving: list[int]) -> list[int]:
     """What is held where its own victims still are: of each claimant, the smaller of the two."""
     state = roll.state
     victims: dict[str, list[int]] = {}
-    for row in leaving.tolist():
+    for row in leaving:
         going = roll.jobs[state.work_names[row]].leaving
         if going is not None and going.claimant is not None:
             victims.setdefault(going.claimant, []).append(row)
-    found = np.zeros(len(state.units), np.int64)
-    for row in held.tolist():
-        own = np.array(victims.get(state.work_names[row], []), np.intp)
-        found += np.minimum(state.work.usage[:, row], _sum(state, own))
+    found = [0] * len(state.units)
+    for row in held:
+        own = victims.get(state.work_names[row])
+        if own is not None:
+            for column, amount in enumerate(usage[row]):
+                found[column] += min(amount, sum([usage[other][column] for other in own]))
     return found
 
 
-def _limit(state: State, queue: int, *, quota: bool) -> Int64s:
-    """What a queue and those below it may hold, without borrowing where guarantees are quota; UNSET: nobody says."""
+def _limit(state: State, queue: int, *, quota: bool) -> list[tuple[int, int]] | None:
+    """What a queue and those below it may hold, by column, without borrowing where guarantees are quota; none if nobody
+    says.
+    """
     tree = state.tree
-    known: dict[int, Int64s] = tree.derived.setdefault("drive.limits", {})
+    known: dict[int, list[tuple[int, int]] | None] = tree.derived.setdefault("drive.limits", {})
     if queue in known:
         return known[queue]
     most = found = tree.max[:, queue]
@@ -102,5 +109,5 @@ def _limit(state: State, queue: int, *, quota: bool) -> Int64s:
         total = reduce(limits_added, np.where(given == UNSET, 0, given).T)
         own = np.where((given != UNSET).any(axis=1), total, UNSET)
         found = np.where(own == UNSET, most, np.where(most == UNSET, own, np.minimum(own, most)))
-    known[queue] = found
-    return found
+    known[queue] = [(column, limit) for column, limit in enumerate(found.tolist()) if limit != UNSET] or None
+    return known[queue]
