@@ -34,6 +34,7 @@ from cede.state.columns import (
     NODE_STATES,
     NONE,
     PENDING,
+    READY,
     RESERVED,
     RUNNING,
     STATES,
@@ -162,6 +163,10 @@ class State:
         if self._unwritten:
             self.write()
         return self._node_residents
+
+    def is_ready(self, node: int) -> bool:
+        """Whether the node takes work: no row need be written for that."""
+        return bool(self._nodes.state[node] == READY)
 
     def write(self) -> None:
         """The columns say what the records do."""

@@ -12,8 +12,7 @@ import numpy as np
 from cede.model.plan import REQUEUED, Decision
 from cede.model.resources import split_flavor
 from cede.state.admission import admitted_parts, asks_of, plain_key, sizes_of, standing_ask
-from cede.state.columns import STATES, SUSPENDED, Bools
-from cede.state.residents import OVERLAPPING
+from cede.state.columns import PREEMPTING, RESERVED, STATES, SUSPENDED, Bools
 from cede.state.state import State
 
 Pair = tuple[str, str]
@@ -468,7 +467,7 @@ def _overlapping(state: State) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     if state.between:
         codes = state.work.state[: state.work.size]
-        here = np.logical_or.reduce([codes == code for code in OVERLAPPING])
+        here = (codes == PREEMPTING) | (codes == RESERVED)
         for row in np.flatnonzero(here).tolist():
             found.setdefault(int(state.work.queue[row]), []).append(row)
     return found

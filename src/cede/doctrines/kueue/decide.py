@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from cede.doctrines.kueue import wording
 from cede.doctrines.kueue.audit import HOLDING
@@ -26,12 +27,11 @@ from cede.model.plan import Decision
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """One cycle: every pending workload decided once, or the one that is asked for; without words, what acts."""
-    wanted = None if cycle.only is None else cycle.state.work_names[cycle.only]
-    for decision in _everyone(cycle) if cycle.words else _acts(cycle):
-        if wanted is None or decision.workload == wanted:
-            yield decision
-        if wanted is not None and decision.workload == wanted:
-            return
+    found = _everyone(cycle) if cycle.words else _acts(cycle)
+    if cycle.only is None:
+        return found
+    wanted = cycle.state.work_names[cycle.only]
+    return islice((decision for decision in found if decision.workload == wanted), 1)
 
 
 def _everyone(cycle: Cycle) -> Iterator[Decision]:
@@ -134,6 +134,8 @@ class _Plan:
     def _anybody(self, number: int) -> bool:
         """Whether a line goes on in this pass; without that, nobody need know how the last one ended."""
         blocked = self.blocked
+        if not number and not blocked:
+            return bool(self.waiting.lines)
         return any(len(line) > number and queue not in blocked for queue, line in self.waiting.lines.items())
 
     def _heads(self, number: int) -> list[Place]:

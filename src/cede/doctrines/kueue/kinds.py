@@ -42,12 +42,12 @@ class Kind:
 
     `refusal`: it is refused before anybody looks at quota. `slots`: what it asks for at least; none where that alone
     does not tell that it has no way; `plain` is the same where there is no choice of flavors. `claims`: those with the
-    same candidates; `group`: the kinds of those that wait. `asleep`: after so many changes of what runs it was found to have none, and nobody
-    has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it never has a way;
-    `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all alike;
-    `members`: how many of its members may have room there, without and with what other queues give. `short`: what it
-    could come to have is too little, for as long as none of that grows; `need`: of what, if that is quota. `memo`:
-    what else follows from what it asks for.
+    same candidates; `group`: the kinds of those that wait. `asleep`: after so many changes of what runs it was found to
+    have none, and nobody has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it
+    never has a way; `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where
+    that is all alike; `members`: how many of its members may have room there, without and with what other queues give.
+    `short`: what it could come to have is too little, for as long as none of that grows; `need`: of what, if that is
+    quota. `memo`: what else follows from what it asks for.
     """
 
     queue: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -180,7 +181,10 @@ class Nominations:
         self.kinds = kinds
         self._submissions: list[int] | None = None
         self._nominated = Memo[Entry](lambda: snapshot.moment)
-        self.answers = Answers(snapshot.cycle)
+
+    @cached_property
+    def answers(self) -> Answers:
+        return Answers(self.snapshot.cycle)
 
     def claimant(self, row: int) -> Claimant:
         """The claimant; those that are alike ask for the same parts."""

@@ -14,7 +14,7 @@ from cede.engine.drive.quotas import has_quota
 from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, about
-from cede.state.columns import NODE_STATES, NONE, Int64s
+from cede.state.columns import NODE_STATES, Int64s
 
 MARGIN = 60 * SECOND
 
@@ -149,8 +149,7 @@ def expired(roll: JobTable, job: Job) -> None:
 def gone_nodes(roll: JobTable, job: Job) -> list[str]:
     """Those of its nodes that take no work any more, or not this one."""
     state, takes_cordoned = roll.state, roll.doctrine.takes_cordoned
-    ready = state.room().partition
-    if all(ready[state.node_index[node]] != NONE for node in job.nodes):
+    if all([state.is_ready(state.node_index[node]) for node in job.nodes]):  # noqa: C419 - there are few
         return []
     closed = {n: word for n in job.nodes if (word := NODE_STATES[state.nodes.state[state.node_index[n]]]) != "ready"}
     if closed and takes_cordoned is not None:
@@ -187,7 +186,7 @@ def has_room(roll: JobTable, job: Job, needs: list[Int64s] | None = None) -> boo
     for name, need in zip(job.nodes, members, strict=True):
         node = state.node_index[name]
         wanted[node] = need + wanted[node] if node in wanted else need.copy()
-    return all(bool((_open(roll, node, job)[need > 0] >= need[need > 0]).all()) for node, need in wanted.items())
+    return not any(bool(((_open(roll, node, job) < need) & (need > 0)).any()) for node, need in wanted.items())
 
 
 def _records_leave_room(roll: JobTable, job: Job, need: tuple[tuple[int, int], ...]) -> bool:
