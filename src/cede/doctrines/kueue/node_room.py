@@ -9,7 +9,7 @@ import numpy as np
 
 from cede.doctrines.kueue.node_bounds import Place, Places, members_in
 from cede.doctrines.parts.claim import Claim, residents_of_all
-from cede.doctrines.parts.fit import fits, members_that_fit, never_fits, place
+from cede.doctrines.parts.fit import best, fits, members_that_fit, never_fits, place
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.shortage import shortage
 from cede.state.columns import ANY, GONE, PREEMPTING, RESERVED, SPREAD, Int64s
@@ -103,6 +103,10 @@ class Room:
 
     def place(self) -> list[int] | None:
         """A node row for each member."""
+        need = self.claim.need
+        if self.claim.single and need is not None and self._members is not None and not self._changed:
+            having = np.flatnonzero(self._members)  # it was counted where one goes
+            return [best(self.state, need, having, self.free)] if len(having) else None
         return place(self.state, self.claim, self.free)
 
     def short(self) -> str:

@@ -120,7 +120,7 @@ def place(state: State, claim: Claim, free: Int64s | None = None, last: Last | N
         return _place_parts(state, claim, free, last).placed
     if claim.single:
         open_nodes = np.flatnonzero(feasible(claim, claim.need, free))
-        return [_best(state, claim.need, open_nodes, free, last)] if len(open_nodes) else None
+        return [best(state, claim.need, open_nodes, free, last)] if len(open_nodes) else None
     room = members_that_fit(claim, free)
     if last is not None and enough(state, claim, early := np.where(last, 0, room)):
         room = early
@@ -210,7 +210,8 @@ def named_columns(state: State) -> list[int]:
     return state.units.plain
 
 
-def _best(state: State, need: Int64s, nodes: Rows, free: Int64s, last: Last | None) -> int:
+def best(state: State, need: Int64s, nodes: Rows, free: Int64s, last: Last | None = None) -> int:
+    """Of these nodes, all with room for one member of this need, the one that it goes on."""
     if len(nodes) == 1:
         return int(nodes[0])
     return first_node(state, nodes, *_late(nodes, last), leftover(state, need, nodes, free))
@@ -304,7 +305,7 @@ def _each_where_it_fits_best(
         nodes = np.flatnonzero(open_nodes)
         if not len(nodes):
             return None
-        node = _best(state, need, nodes, free, last)
+        node = best(state, need, nodes, free, last)
         placed.append(node)
         free[:, node] -= need
         in_group[int(groups[node])] = in_group.get(int(groups[node]), 0) + 1

@@ -64,7 +64,7 @@ def tie_break(state: State) -> Callable[[int], tuple[str, str]]:
 
 def nine_decimals(scores: npt.NDArray[np.float64]) -> Int64s:
     """Scores as integers, so that sums equal on paper are equal here; those beyond `LARGEST` are equal too."""
-    return np.rint(np.clip(scores * NINE_DECIMALS, -LARGEST, LARGEST)).astype(np.int64)
+    return np.rint(np.maximum(np.minimum(scores * NINE_DECIMALS, LARGEST), -LARGEST)).astype(np.int64)
 
 
 def first_node(state: State, nodes: Rows, *keys: Key) -> int:

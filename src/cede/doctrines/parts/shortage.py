@@ -42,14 +42,15 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
 def shares_missing(state: State, claim: Claim, need: Int64s, nodes: Rows, free: Int64s) -> Int64s:
     """How much of what a member asks for each node lacks, summed over resources, as a key."""
     missing = np.zeros(len(nodes))
+    free = free if len(nodes) == free.shape[1] else free[:, nodes]
     for column in claim.columns:
         name = state.units.names[column]
         if "@" in name:
             continue
-        short = need[column] - free[column, nodes]
+        short = need[column] - free[column]
         for pinned in state.units.flavored.get(name, ()):
             if need[pinned]:
-                short = np.maximum(short, need[pinned] - free[pinned, nodes])
+                short = np.maximum(short, need[pinned] - free[pinned])
         missing += np.maximum(short, 0) / max(int(need[column]), 1)
     return nine_decimals(missing)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cede.engine.cycle import choice_of
@@ -15,6 +17,7 @@ from cede.model.lifecycle import Phase, Signal
 from cede.model.rules import Rule
 from cede.model.times import SECOND, about
 from cede.state.columns import NODE_STATES, Int64s
+from cede.state.state import State
 
 MARGIN = 60 * SECOND
 
@@ -160,14 +163,21 @@ def gone_nodes(roll: JobTable, job: Job) -> list[str]:
 
 def still_leaving(roll: JobTable, job: Job) -> list[str]:
     """Who stands on its nodes and is on the way out."""
-    state = roll.state
     found: set[str] = set()
     for node in set(job.nodes):
-        for resident in state.node_residents[state.node_index[node]]:
-            other = roll.jobs.get(state.work_names[int(state.residents.work[resident])])
+        for row in _standing(roll.state, roll.state.node_index[node]):
+            other = roll.jobs.get(roll.state.work_names[row])
             if other is not None and other.leaving is not None:
                 found.add(other.name)
     return sorted(found)
+
+
+def _standing(state: State, node: int) -> Iterable[int]:
+    """Who stands on a node; of records no column need be written for that."""
+    if len(state.records) == len(state.work_index):
+        return state.room().standing[node]
+    there: list[int] = state.residents.work[state.node_residents[node]].tolist()
+    return there
 
 
 def has_room(roll: JobTable, job: Job, needs: list[Int64s] | None = None) -> bool:
