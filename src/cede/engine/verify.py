@@ -68,8 +68,8 @@ class _Nodes:
 
     def __init__(self, state: State, *, whole: bool) -> None:
         self.state = state
-        self.room = state.room()
-        self.partition = self.room.partition
+        room = self.room = state.room()
+        self.partition = room.partition
         self.whole = whole
         self.free: dict[int, Amounts] = {}
         self.apart: dict[int, tuple[Amounts, Amounts, Amounts]] = {}
@@ -183,8 +183,8 @@ def _records_leave(state: State, nodes: _Nodes, made: Decision, evicted: set[str
 
 def _enter(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
     """The claimant of a decision takes its room; whether it waits, may, and has it."""
-    record = _waiting(state, name)
-    if record is None:
+    record = state.records.get(state.work_index.get(name, NONE))
+    if record is None or not GONE < record.code <= SUSPENDED:
         return False
     mould = record.mould
     if mould.placement != ANY or len(made.nodes) != mould.members:
@@ -194,11 +194,12 @@ def _enter(state: State, nodes: _Nodes, made: Decision, name: str) -> bool:
         unlimited = nodes.room.unlimited[mould.queue] = unlimited_queue(state, mould.queue)
     if not unlimited:
         return False
+    rows, partition, kept = state.node_index, nodes.partition, nodes.free
     for name_of_node in made.nodes:
-        node = state.node_index.get(name_of_node)
-        if node is None or nodes.partition[node] != mould.partition:
+        node = rows.get(name_of_node)
+        if node is None or partition[node] != mould.partition:
             return False
-        free = nodes.free.get(node) or nodes.open(node)
+        free = kept.get(node) or nodes.open(node)
         if free is not None:
             for column, count in mould.need:
                 left = free[column] = free[column] - count
@@ -364,8 +365,11 @@ def verify_state(state: State, doctrine: Doctrine, plan: Plan, *, whole: bool = 
     and what queues hold is taken from the state: what the plan does to those it names is checked all the same."""
     apart = doctrine.traits.one_node and any(len(set(made.nodes)) > 1 for made in plan.decisions)
     apart = apart or (doctrine.usable is not None and _restricted(state, doctrine.usable, plan))
-    signed = not apart and _signed(plan, doctrine, choice_of(state).edition)
-    if signed and _has_room(state, doctrine, plan, whole=whole):
+    if (
+        not apart
+        and _signed(plan, doctrine, choice_of(state).edition)
+        and _has_room(state, doctrine, plan, whole=whole)
+    ):
         # Where nothing leaves and nothing is held, starts are audited by the whole check alone.
         plain = not (whole or state.between or state.static.flavored_quota)
         if plain and not any([made.victims for made in plan.decisions]):  # noqa: C419

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Mapping, Sequence
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ NOT_YET = -(1 << 62)
 HOWS = ("completed", "preempted", "node", "drained", "failed", "cancelled", "open")
 PLACE = {how: place for place, how in enumerate(HOWS)}
 COMPLETED = PLACE["completed"]
+PACKED = Struct(f"{len(ATTEMPTS)}q").pack
 
 
 def _times(times: array[int]) -> pl.Series:
@@ -68,7 +70,7 @@ class Records:
         self.preemptions = [0] * count
         self.evictions = [0] * count
         self.reasons: dict[int, tuple[str, str]] = {}
-        self.attempts = array("q")
+        self.attempts = bytearray()
         """One after the other, each so many numbers as `ATTEMPTS` has columns; `how` as its place among HOWS."""
         self.decisions: list[Row] = []
         self.victims: list[Row] = []
@@ -126,8 +128,10 @@ class Records:
         self._attempt(attempt, now, PLACE[how], useful, lost, decision)
 
     def _attempt(self, attempt: Attempt, now: int, how: int, useful: int, lost: int, decision: int) -> None:
-        times = (attempt.start, now, how, attempt.restored, useful, lost, attempt.overhead)
-        self.attempts.extend((attempt.job, attempt.number, *times, decision))
+        self.attempts += PACKED(
+            *(attempt.job, attempt.number, attempt.start, now, how),
+            *(attempt.restored, useful, lost, attempt.overhead, decision),
+        )
 
     def _victims_left(self, attempt: Attempt, now: int, lost: int) -> int:
         """The last of the decisions that this job was a victim of."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -171,9 +172,21 @@ class State:
     def write(self) -> None:
         """The columns say what the records do."""
         rows, self._unwritten = self._unwritten, {}
+        self._write(rows)
+
+    def _write(self, rows: dict[int, None]) -> None:
         between = self.between  # records are counted when they change
         write(self, rows)
         self.between = between
+
+    @contextmanager
+    def unwritten(self) -> Iterator[None]:
+        """For who reads or fills only rows that are in the columns as they should be: the others are not written."""
+        rows, self._unwritten = self._unwritten, {}
+        try:
+            yield
+        finally:
+            self._unwritten = {**rows, **self._unwritten}
 
     def room(self) -> NodeRoom:
         """What is free on each node, in plain numbers; not to be asked for inside a trial that has booked anything."""
@@ -248,7 +261,8 @@ class State:
         """Enter a workload; one that holds room is placed where its entry says."""
         key = key_of(workload)
         mould = None if key is None else self.moulds.kept.get(key)
-        name = workload.name
+        values = workload.__dict__
+        name = values["name"]
         known = mould is not None and name not in self.work_index
         if known:
             assert mould is not None
@@ -257,7 +271,7 @@ class State:
             row = unused.pop() if unused else self._work.add()
         else:
             row, mould = self._enter(workload, key)
-        uid = workload.uid or name
+        uid = values["uid"] or name
         self.work_index[name] = row
         if row == len(self.work_names):
             self.work_names.append(name)
@@ -268,7 +282,7 @@ class State:
         journal = self.journal
         if journal.follows:
             journal.rows.append(row)
-        code = PENDING if workload.state == "pending" else STATES.index(workload.state)
+        code = PENDING if values["state"] == "pending" else STATES.index(values["state"])
         if code >= RESERVED:
             if known:
                 self._record(row, workload, mould, PENDING, written=False)
@@ -290,10 +304,13 @@ class State:
         entry = workload.__dict__
         priority, submitted, walltime = entry["priority"], entry["submitted"], entry["walltime"]
         user, project = entry["user"], entry["project"]
+        if priority is None:
+            static = self.static
+            priority = own_priority(static, user, project) if static.policies else static.default_priority
         record = self.records[row] = Record(
             mould,
             code,
-            priority if priority is not None else own_priority(self.static, user, project),
+            priority,
             entry["job_priority"] or 0,
             self.now if submitted is None else int(submitted),
             NEVER if walltime is None else int(walltime),
@@ -306,15 +323,22 @@ class State:
 
     def _enter(self, workload: Workload, key: Key | None) -> tuple[int, RowTemplate | None]:
         """A row filled from the entry, whatever it says; the next like it finds a mould."""
-        refuse_workload(self, workload)
+        with self.unwritten():
+            refuse_workload(self, workload)
         requests = (requests for requests, _ in sizes_of_workload(workload))
         load = self.shared.amounts(load_of_workload(workload))
         self.learn(*requests, workload.usage or {}, more=load)
-        row = self.work.add()
-        enter(self, row, workload)
-        if key is None or row in self.odd_requests:
-            return row, None
-        mould = mould_of(self, row, load)
+        unused = self._work.unused
+        if unused and unused[-1] in self._unwritten:
+            del self._unwritten[unused[-1]]
+            with self.unwritten():
+                self._write({unused[-1]: None})  # whoever had this row is still there in the columns
+        with self.unwritten():
+            row = self.work.add()
+            enter(self, row, workload)
+            if key is None or row in self.odd_requests:
+                return row, None
+            mould = mould_of(self, row, load)
         self.moulds.keep(key, mould)
         return row, mould
 

@@ -262,7 +262,11 @@ class Fronts:
                 like = (mould, record.priority, record.user, record.project)
             form = front.forms.get(like) if not state.reservations or row not in state.reservations else None
             if form is None:
-                form = self._form(state, row, front)
+                if record.written:
+                    with state.unwritten():
+                        form = self._form(state, row, front)
+                else:
+                    form = self._form(state, row, front)
                 if row not in state.reservations:
                     front.forms[like] = form
             priority, walltime = record.priority, record.walltime

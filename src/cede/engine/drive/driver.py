@@ -192,10 +192,13 @@ class Driver:
 
         Time that stands still or goes back counts as the time of the last step.
         """
-        roll, keeps = self._roll, self._roll.ways.keeps
+        roll = self._roll
+        state, jobs, keeps = roll.state, roll.jobs, roll.ways.keeps
         before = roll.now
-        step = roll.begin(at)
-        jobs = roll.jobs
+        if at < state.now:
+            at = state.now
+        roll.now = roll.when = state.now = at
+        step = roll.step = Step(at)
         asks_why = False
         for number, fact in enumerate(facts):
             try:
@@ -230,7 +233,7 @@ class Driver:
         if asks_why and roll.untold:
             tell_why(roll)
         if keeps:
-            roll.state.write()  # whoever looks at the columns of a live server may do so from elsewhere
+            state.write()  # whoever looks at the columns of a live server may do so from elsewhere
         if roll.agenda:
             wakes_at = _first(wakes_at, roll.next_due())
         if roll.ways.worth:

@@ -30,7 +30,7 @@ def hold(roll: JobTable, job: Job, victims: list[tuple[Job, str]]) -> None:
     if limit is None:
         limit = max((sequence_of(victim, reason) for victim, reason in victims), default=0) + MARGIN
     roll.move(job, Signal.HOLD)
-    job.rule, job.why = rules.HELD.id, rules.HELD.because(**_words(job))
+    job.rule, job.why = rules.HELD.id, _held(roll, job)
     roll.settle_in(job, held=True)
     roll.due_at(job, roll.now + limit)
 
@@ -69,7 +69,7 @@ def _in_order(roll: JobTable) -> list[Job]:
 
 def _wait_for(roll: JobTable, job: Job, names: tuple[str, ...]) -> None:
     job.waits_for = names
-    job.why = rules.HELD.because(**_words(job)) if names else job.why
+    job.why = _held(roll, job) if names else job.why
     roll.touch(job)
 
 
@@ -83,7 +83,7 @@ def enter_if_free(roll: JobTable, job: Job) -> None:
         if not still_leaving(roll, job):
             give_up(roll, job, rules.HOLD_LOST, why=f"{_words(job)['nodes']} has too little left")
     elif has_quota(roll, job):
-        roll.move(job, Signal.FREED, rules.FREED, nodes=_words(job)["nodes"])
+        roll.move(job, Signal.FREED, rules.FREED, nodes=_words(job)["nodes"] if roll.reasons else "")
         roll.take_hold(job)
         launch(roll, job)
 
@@ -250,6 +250,11 @@ def _open(roll: JobTable, node: int, claimant: Job) -> Int64s:
         taken = taken + np.maximum(0, amount - making_way.get(name, 0))
     found: Int64s = nodes.capacity[:, node] - taken
     return found
+
+
+def _held(roll: JobTable, job: Job) -> str:
+    """What it waits for, where anybody reads that."""
+    return rules.HELD.because(**_words(job)) if roll.reasons else ""
 
 
 def _words(job: Job) -> dict[str, str]:

@@ -81,15 +81,6 @@ class JobTable:
         self.step = Step(now)
         self.agenda: list[tuple[int, str]] = []
 
-    def begin(self, at: int) -> Step:
-        """The next step, at this time; before that of the last one time does not go back."""
-        state = self.state
-        if at < state.now:
-            at = state.now
-        self.now = self.when = state.now = at
-        step = self.step = Step(at)
-        return step
-
     @property
     def tally(self) -> Tally:
         """What each owner has under way; counted from the first time that somebody asks."""
@@ -250,14 +241,14 @@ class JobTable:
         """A waiting workload takes the room its record names, or has it held."""
         state = self.state
         row = state.work_index[job.name]
-        places = tuple(map(state.node_index.__getitem__, job.nodes))
+        places = tuple([state.node_index[node] for node in job.nodes])
         self.dirty = True
         if held or state.static.flavored_quota:
             parts = admitted_parts(state, row, job.flavors, job.counts) if state.static.flavored_quota else None
             state.start(row, places, state=RESERVED if held else RUNNING, parts=parts)
         else:
             state.start(row, places)
-        state.protect(row, preemptible=job.workload.preemptible and not held)
+        state.protect(row, preemptible=not held and job.workload.preemptible)
         if not held and self.awaits_start:
             state.begin(row, None)
 
@@ -330,24 +321,25 @@ class JobTable:
         """The workload's room is free, and it waits again, unless it ended or is to stay out of the line for now."""
         state, name = self.state, job.name
         over = job.phase in FINAL
+        row = state.work_index.get(name)
         if over:
             if job.workload.checkpoint is not None:
                 self.checkpoint_times.forget(job)
             if state.away:
                 state.away.discard(name)
-        row = state.work_index.get(name)
-        if row is None:
+            if row is not None:
+                state.forget(row)
+                self.dirty = True
+                self.jobs.pop(name, None)
+        elif row is None:
             return
-        if over or job.out_of_line:
+        elif job.out_of_line:
             state.forget(row)
-            if not over:
-                state.away.add(name)
+            state.away.add(name)
             self.dirty = True
         else:
             self._apply(Requeued(name, preempted, job.phase is SUSPENDED))
             self._guard(job)
-        if over:
-            self.jobs.pop(name, None)
 
     def _guard(self, job: Job) -> None:
         """Nobody takes room away that is held: no doctrine may choose a claimant whose victims leave as a victim."""
@@ -378,10 +370,11 @@ def as_entered(job: Job, takes: int | None) -> Workload:
     entry = job.workload
     if job.evicts_after is not None:
         entry = entry.like(preempts=False)
-    same = takes is None or (entry.checkpoint is not None and entry.checkpoint.time == takes)
+    values = entry.__dict__
+    same = takes is None or (values["checkpoint"] is not None and values["checkpoint"].time == takes)
     suspended = job.phase is SUSPENDED
-    if not suspended and job.checkpoint is None and same and entry.state == "pending":
-        return entry if entry.preempted == job.preempted else entry.like(preempted=job.preempted)
+    if not suspended and job.checkpoint is None and same and values["state"] == "pending":
+        return entry if values["preempted"] == job.preempted else entry.like(preempted=job.preempted)
     asked = entry.checkpoint or Checkpoint()
     known = {"last": job.checkpoint, "time": takes}
     checkpoint = asked.model_copy(update={key: value for key, value in known.items() if value is not None})

@@ -59,7 +59,8 @@ def ask_for_checkpoint(roll: JobTable, job: Job, rule: Rule = rules.HINTED, **fa
     if leaving is not None:
         leaving.stage, leaving.hinted = "hinted", roll.now
     roll.due_at(job, roll.now + job.terms.checkpoint_timeout)
-    roll.move(job, Signal.HINT, rule, limit=show_duration(job.terms.checkpoint_timeout), **facts)
+    words = {"limit": show_duration(job.terms.checkpoint_timeout), **facts} if roll.reasons else {}
+    roll.move(job, Signal.HINT, rule, **words)
     roll.mark(job)
     roll.order(hint_of(job))
 
@@ -98,8 +99,11 @@ def tell_to_go(roll: JobTable, job: Job, because_of: Rule | None = None, signal:
     if job.phase is Phase.PREEMPTING and job.deadline is not None:
         until = min(until, job.deadline)
     roll.due_at(job, until)
-    why = because(job) if because_of is None else f"{because(job)}; {because_of.because()}"
-    roll.move(job, signal, rules.TOLD, why=why, limit=show_duration(grace))
+    words = {}
+    if roll.reasons:
+        why = because(job) if because_of is None else f"{because(job)}; {because_of.because()}"
+        words = {"why": why, "limit": show_duration(grace)}
+    roll.move(job, signal, rules.TOLD, **words)
     roll.mark(job)
     roll.order(Terminate(job.name, job.attempt, leaving.cause, grace))
 
@@ -210,7 +214,6 @@ def checkpointed(roll: JobTable, job: Job, hint: int, leaves: bool, at: int | No
         return
     if job.phase is not Phase.CHECKPOINTING:
         return
-    took = about(roll.now - (job.hinted or roll.now))
     if job.withdrawn == hint:
         job.leaves_until = roll.now + job.terms.grace_period
         if leaves and leaving is None:
@@ -221,7 +224,7 @@ def checkpointed(roll: JobTable, job: Job, hint: int, leaves: bool, at: int | No
         roll.mark(job)
         return
     leaving.saved = True
-    roll.note(job, "saved", rules.SAVED, took=took)
+    roll.note(job, "saved", rules.SAVED, took=about(roll.now - (job.hinted or roll.now)) if roll.reasons else "")
     if not leaves:
         tell_to_go(roll, job)
     else:

@@ -50,21 +50,23 @@ class RefusedError(CedeError):
 def submit(roll: JobTable, fact: Submit) -> None:
     """A new workload waits for room; one that is suspended, to go on from its last checkpoint."""
     entry = fact.workload
-    if entry.name in roll.jobs:
-        raise RefusedError(rules.NAME_TAKEN, name=entry.name)
+    values = entry.__dict__  # an attribute of a checked entry takes five times as long
+    name = values["name"]
+    if name in roll.jobs:
+        raise RefusedError(rules.NAME_TAKEN, name=name)
     if fact.caps and (breach := roll.tally.breach(entry, fact.caps)) is not None:
         raise RefusedError(rules.CAP, why=breach)
-    if entry.submitted is None:
+    if values["submitted"] is None:
         entry = entry.model_copy(update={"submitted": Instant(roll.now)})
-    job = Job(entry, fact.terms, since=roll.now, preempted=entry.preempted)
-    if entry.state == "suspended":
+    job = Job(entry, fact.terms, since=roll.now, preempted=values["preempted"])
+    if values["state"] == "suspended":
         last = None if entry.checkpoint is None else entry.checkpoint.last
         job.phase, job.checkpoint = Phase.SUSPENDED, entry.submitted if last is None else last
     try:
         roll.enter(job)
     except CedeError as error:
         raise RefusedError(rules.IMPOSSIBLE, why=str(error)) from None
-    roll.jobs[job.name] = job
+    roll.jobs[name] = job
     roll.count(job, None, job.phase)
     if roll.reasons:
         why = rules.SUBMITTED.because(by=entry.user or "somebody")
