@@ -66,6 +66,15 @@ def sim(
     strict: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Jobs to replay strictly in order; default: made up.")
     ] = None,
+    metacentrum: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="That trace (SWF, 2013), on its 68 nodes with EASY.")
+    ] = None,
+    openb: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Pods of openb 2023, with the list of nodes beside it.")
+    ] = None,
+    borg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Tasks of Borg 2011, with the list of machines beside it.")
+    ] = None,
     budget: Annotated[
         float, typer.Option(metavar="S", min=1, help="A replay that would take longer is left out, and told.")
     ] = 240,
@@ -78,7 +87,8 @@ def sim(
     from cede.cli.bench.progress import telling
 
     editions = [] if doctrine == "none" else _chosen("--doctrine", doctrine, EDITIONS)
-    files = Files(*(None if file is None else str(file) for file in (trace, easy, strict)))
+    given = (trace, easy, strict, metacentrum, openb, borg)
+    files = Files(*(None if file is None else str(file) for file in given))
     with telling() as tell:
         report = measured(files=files, editions=editions, budget_s=budget, quick=quick, tell=tell)
     _show(report, print_report, json=json)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import bare
 from cede.doctrines.catalog import DOCUMENTED, find
+from cede.model.quantities import NANO
 
 if TYPE_CHECKING:
     from cede.engine.cluster import Cluster
@@ -20,8 +21,15 @@ if TYPE_CHECKING:
 EDITIONS = [f"{name}/{edition}" for name in DOCUMENTED for edition in find(name).editions]
 SIZES, QUICK_SIZES = (1_000, 4_000, 16_000), (250, 1_000)
 EASY_JOBS, STRICT_JOBS, LARGE_JOBS = 28_467, 122_055, 100_000
+PUBLISHED_JOBS = {"metacentrum": 17_898, "openb": 7_255, "borg": 20_000}
+"""Traces of machines with many nodes, which nothing that is made up stands for."""
 QUICK_PART = 20
 BUDGET_S = 240.0
+METACENTRUM = (("zewura", 20, 80), ("zegox", 48, 12))
+"""Machines as the list beside that trace has them: name, how many, and processors of each."""
+METACENTRUM_CPUS = sum(count * cpus for _, count, cpus in METACENTRUM)
+MILLI = NANO // 1000
+"""A bare loop counts thousandths of a processor, where jobs ask for parts of one."""
 GROWS = 1.5
 """What a job may cost more at the next size, when it is guessed whether that stays within the budget."""
 BARS = {
@@ -38,13 +46,14 @@ BARS = {
     "strict": 14,
     "large": 30,
 }
+RATE_BARS = {"metacentrum": 10_000, "openb": 8_000, "borg": 5_000}
 GROWTH_BAR, BYTES_BAR, VICTIMS_BAR = 1.3, 3000, 0.05
 PEERS = {"AccaSim": "470-950", "pyss EASY": "2,900", "Alea, preemptive": "2,300", "Tiresias, preemptive": "136"}
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One replay: an edition on the arrivals, or `easy`, `strict` and `large` under the default doctrine."""
+    """One replay: an edition on the arrivals, or one of the others under the default doctrine."""
 
     name: str
     jobs: int
@@ -53,11 +62,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Traces to replay instead of what is made up."""
+    """Traces to replay instead of what is made up; of the last three nothing is made up."""
 
     arrivals: str | None = None
     easy: str | None = None
     strict: str | None = None
+    metacentrum: str | None = None
+    openb: str | None = None
+    borg: str | None = None
 
 
 def measured(
@@ -71,10 +83,14 @@ def measured(
         Case("strict", STRICT_JOBS // part, files.strict),
         Case("large", LARGE_JOBS // part),
     ]
+    given = {name: getattr(files, name) for name in PUBLISHED_JOBS}
+    others += [Case(name, PUBLISHED_JOBS[name] // part, file) for name, file in given.items() if file is not None]
     return {
         "editions": found,
         "others": [_alone(case, budget_s, tell) for case in others],
+        "absent": [name for name, file in given.items() if file is None],
         "bars": BARS,
+        "rate_bars": RATE_BARS,
         "growth_bar": GROWTH_BAR,
         "bytes_bar": BYTES_BAR,
         "victims_bar": VICTIMS_BAR,
@@ -129,8 +145,9 @@ def one_case(case: Case, budget_s: float) -> dict[str, Any]:
         submitted = came
         return time.perf_counter() - began < budget_s
 
-    backfill = case.name if case.name in ("easy", "strict") else "off"
-    wishes = ReplayOptions(backfill=backfill, moments=0, queue=None if "/" in case.name else "q")
+    backfill = {"easy": "easy", "strict": "strict", "metacentrum": "easy"}.get(case.name, "off")
+    one_queue = "/" not in case.name and case.name not in ("openb", "borg")
+    wishes = ReplayOptions(backfill=backfill, moments=0, queue="q" if one_queue else None)
     result = replay(trace, cluster, wishes, within_budget)
     replay_s = time.perf_counter() - began
     taken = result.jobs.height - result.jobs["state"].to_list().count("refused")
@@ -174,11 +191,26 @@ def _prepared(case: Case) -> tuple[Trace, Cluster, Callable[[], object]]:
         trace = traces.large(case.jobs)
         jobs = traces.plain(trace, "gpu", "priority")
         return trace, load(_large()), lambda: bare.preempting(jobs, traces.LARGE_GPUS)
+    if case.name in ("openb", "borg"):
+        assert case.file is not None, "they are not made up"
+        trace = traces.published(case.jobs, case.file)
+        file = starting_cluster(trace, {"name": "backendai", "edition": "bep-1014"})
+        jobs = traces.plain(trace, "cpu", "priority", MILLI)
+        whole = sum(node.capacity["cpu"] for node in trace.nodes) // MILLI
+        return trace, load(file), lambda: bare.preempting(jobs, whole)
     trace = traces.processors(case.jobs, case.file)
+    if case.name == "metacentrum":
+        jobs = traces.plain(trace, "cpu", "walltime")
+        return trace, load(_metacentrum()), lambda: bare.easy(jobs, METACENTRUM_CPUS)
     processors = sum(node.capacity["cpu"] for node in trace.nodes) // 10**9 or 100
     loop = bare.easy if case.name == "easy" else bare.strict
     jobs = traces.plain(trace, "cpu", "walltime")
     return replace(trace, nodes=()), load(_machine(processors)), lambda: loop(jobs, processors)
+
+
+def _metacentrum() -> dict[str, Any]:
+    nodes = [{"name": name, "count": count, "capacity": {"cpu": cpus}} for name, count, cpus in METACENTRUM]
+    return {"cede": 1, "doctrine": "backendai", "nodes": nodes, "queues": [{"name": "q"}]}
 
 
 def _machine(processors: int) -> dict[str, Any]:

@@ -10,7 +10,14 @@ from cede.model.times import SECOND, about
 if TYPE_CHECKING:
     from rich.console import Console
 
-OTHERS = {"easy": "processors, EASY", "strict": "processors, strict", "large": "2,490 GPUs, bep-1014"}
+OTHERS = {
+    "easy": "processors, EASY",
+    "strict": "processors, strict",
+    "large": "2,490 GPUs, bep-1014",
+    "metacentrum": "68 nodes, EASY",
+    "openb": "1,523 nodes, bep-1014",
+    "borg": "12,583 nodes, bep-1014",
+}
 
 
 def print_report(console: Console, report: dict[str, Any]) -> None:
@@ -32,6 +39,8 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
     for case in report["others"]:
         made.add_row(OTHERS[case["name"]], *_figures(case, report), _victims(case))
     console.print(made)
+    for name in report["absent"]:
+        console.print(text(f"{OTHERS[name]}: left out, for it takes a published trace: --{name} FILE"))
     console.print()
     told = f"Bars: a job costs at most {report['growth_bar']} times as much with the most jobs as with the fewest;"
     told += f" memory grows by {report['bytes_bar'] / 1000:g} kB a job between them; victims are over"
@@ -42,7 +51,8 @@ def print_report(console: Console, report: dict[str, Any]) -> None:
 
 
 def _figures(case: dict[str, Any], report: dict[str, Any]) -> tuple[str, ...]:
-    bar = f"{report['bars'][case['name']]:g}"
+    name = case["name"]
+    bar = f"{report['bars'][name]:g}" if name in report["bars"] else f"{report['rate_bars'][name]:,}/s"
     if not case["complete"]:
         return f"{case['jobs']:,}", "stopped", "-", bar
     ratio = case["ratio"]

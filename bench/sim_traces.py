@@ -25,6 +25,7 @@ INTERVAL, WRITE, RESTART = (int(parse_duration(text)) for text in ("30m", "30s",
 SIZES = {1: 0.85, 2: 0.05, 4: 0.05, 8: 0.04, 16: 0.01}
 LONGEST = "1d"
 LARGE_GPUS, LARGE_PER_HOUR = 2490, 250.0
+MACHINES = "machine-dist-cpu-memory-capacity.csv"
 
 
 def arrivals(jobs: int, file: str | None, *, one_node: bool = False) -> Trace:
@@ -79,14 +80,20 @@ def processors(jobs: int, file: str | None) -> Trace:
     return generate(recipe("hpc-like", jobs=jobs, seed=SEED)) if file is None else take(read(Path(file)), jobs)
 
 
-def gpus_of(trace: Trace, main: str = "gpu") -> list[int]:
+def published(jobs: int, file: str) -> Trace:
+    """The first jobs of a trace that names its nodes, or has a list of its machines beside it."""
+    machines = Path(file).parent / MACHINES
+    return take(read(Path(file), None, **({"machines": machines} if machines.exists() else {})), jobs)
+
+
+def gpus_of(trace: Trace, main: str = "gpu", unit: int = NANO) -> list[int]:
     """What a job of each shape holds of it in all."""
-    return [shape.requests.get(main, 0) * shape.members // NANO for shape in trace.shapes]
+    return [shape.requests.get(main, 0) * shape.members // unit for shape in trace.shapes]
 
 
-def plain(trace: Trace, main: str, last: str) -> list[tuple[int, int, int, int]]:
+def plain(trace: Trace, main: str, last: str, of: int = NANO) -> list[tuple[int, int, int, int]]:
     """When each comes, how long it runs, what it takes, and its walltime or priority: what a bare loop reads."""
-    sizes = gpus_of(trace, main)
+    sizes = gpus_of(trace, main, of)
     columns = (trace.jobs[name].fill_null(0).to_list() for name in ("submitted", "duration", "shape", last))
     unit = SECOND if last == "walltime" else 1
     return [(s // SECOND, d // SECOND, sizes[shape], says // unit) for s, d, shape, says in zip(*columns, strict=True)]

@@ -8,7 +8,7 @@ import pytest
 
 from bench import sim_tables
 from bench.kueue import print_report
-from bench.sim import BARS, BYTES_BAR, EDITIONS, GROWTH_BAR, PEERS, VICTIMS_BAR
+from bench.sim import BARS, BYTES_BAR, EDITIONS, GROWTH_BAR, PEERS, RATE_BARS, VICTIMS_BAR
 from cede.cli.output import console
 
 
@@ -48,16 +48,18 @@ def test_every_replay_has_its_row_and_its_bar(
         return {"name": name, "jobs": 122_055, "complete": True, "submitted": 122_055, **figures}
 
     monkeypatch.setenv("COLUMNS", "80")
-    bars = {"growth_bar": GROWTH_BAR, "bytes_bar": BYTES_BAR, "victims_bar": VICTIMS_BAR}
+    bars = {"rate_bars": RATE_BARS, "growth_bar": GROWTH_BAR, "bytes_bar": BYTES_BAR, "victims_bar": VICTIMS_BAR}
     sizes = {"left_out": [], "growth": 1.25, "bytes": 2900.0}
     editions = [{"edition": name, "cases": [case(name)], **sizes} for name in EDITIONS]
     others = [case(name) for name in sim_tables.OTHERS]
-    report = {"editions": editions, "others": others, "bars": BARS, **bars, "peers": PEERS}
+    report = {"editions": editions, "others": others, "bars": BARS, **bars, "absent": ["borg"], "peers": PEERS}
     sim_tables.print_report(console(), report)
     lines = capsys.readouterr().out.splitlines()
 
-    for name, bar in BARS.items():
+    bars_shown = {name: f"{bar:g}" for name, bar in BARS.items()}
+    for name, bar in (bars_shown | {name: f"{rate:,}/s" for name, rate in RATE_BARS.items()}).items():
         shown = sim_tables.OTHERS.get(name, name)
-        assert any(line.strip().startswith(shown) and f" {bar:g} " in f"{line} " for line in lines)
+        assert any(line.strip().startswith(shown) and f" {bar} " in f"{line} " for line in lines)
+    assert any("left out" in line and "--borg FILE" in line for line in lines)
     assert max(map(len, lines)) <= 80
     assert "…" not in "".join(lines)
