@@ -307,8 +307,8 @@ def test_ytsaurus_acts_as_its_whole_plan(edition: str, seed: int) -> None:
         return made | ({"partition": "other"} if name == "c" and shape["partitions"] > 1 else {})
 
     kinds = [job(dice) for _ in range(8)]
-    # Whoever works everything out anew does the same, but may look again where nothing comes of it, and forgets at
-    # once what an operation that ended had used of late.
+    # Whoever works everything out anew does the same, but may look again where nothing comes of it, and knows an
+    # operation that the file lists in one pool and whose workloads were in another by its own pool once they ended.
     live(document, shape, kinds, terms(dice), replays(dice), steps, queue, look_at=shares_say_the_same, alike=False)
 
 

@@ -12,6 +12,7 @@ from cede.doctrines.ytsaurus.starvation import Memory
 from cede.engine.cycle import plan_state
 from cede.model.times import SECOND
 from cede.state.build import build
+from cede.state.snapshot import snapshot
 from cede.state.state import State
 
 SINCE = "below_fair_share_since"
@@ -119,6 +120,21 @@ def test_usage_of_late_is_kept_of_pools_and_of_operations_that_have_work() -> No
     for name in [name for name in state.work_index if name.startswith("a")]:
         state.forget(state.work_index[name])
     assert "exp" not in {one["name"] for one in as_json(state, planned(state, 11, memory=memory)).get("apps", ())}
+
+
+def test_an_operation_that_ended_is_another_one_when_its_name_comes_again() -> None:
+    queues = [{"name": "a", "settings": {"historic_usage_aggregation_period": 10}}, {"name": "b"}]
+    state = state_of(queues=queues)
+    [entry] = [one for one in snapshot(state).workloads if one.name == "a0"]
+    memory = planned(state, 0, 10)
+    for name in [name for name in state.work_index if name.startswith("a")]:
+        state.forget(state.work_index[name])
+    planned(state, 11, memory=memory)
+
+    state.submit(entry.like(name="later", uid="later", state="pending", nodes=None, started=None))
+    planned(state, 12, memory=memory)
+    [told] = [one for one in as_json(state, memory)["apps"] if one["name"] == "exp"]
+    assert told["historic_usage_share"] == 0.0
 
 
 def test_nodes_and_pools_that_are_no_more_are_left_out() -> None:

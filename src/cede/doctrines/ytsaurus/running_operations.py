@@ -79,7 +79,7 @@ class RunningOperations:
         """The same without lines, up to the first pool that has too many."""
         standing, places, counts = self.standing, self._places, self._counts
         for number in asked:
-            there = self._is_there(number)
+            there = self.is_there(number)
             if there == (number in places):
                 continue
             if there:
@@ -91,7 +91,8 @@ class RunningOperations:
                 if counts[pool] > self._most[pool]:
                     self._full.add(pool)
 
-    def _is_there(self, number: int) -> bool:
+    def is_there(self, number: int) -> bool:
+        """Whether it has workloads, or the file lists it."""
         return any(self.standing.tally[number]) or self.standing.operations.is_listed(number)
 
     def _grow(self) -> None:
@@ -104,7 +105,7 @@ class RunningOperations:
     def _put(self, lines: list[list[Place]], number: int, moved: dict[int, int]) -> None:
         standing = self.standing
         before, place = self._places.get(number), None
-        if self._is_there(number):
+        if self.is_there(number):
             counts = standing.tally[number]
             holds = bool(counts[HOLDS] or counts[LEAVES])
             pool = standing.pools.name(standing.operations.pool[number])

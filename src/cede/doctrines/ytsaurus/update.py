@@ -417,6 +417,9 @@ class Update:
                 continue
             kept = 0.5 ** (elapsed / settings.historic_period) if settings.historic_period else 0.0
             for child in self.operations.below[pool].tolist():
+                if not self.who_runs.is_there(child):  # it is over: if one of its name comes, that is another one
+                    memory.historic.pop(self.op_clocks.keys[child], None)
+                    continue
                 used = float(self.op_usage[child].max(initial=0.0))
                 first = self.operations.settings[child].historic
                 weights[child] *= 0.5 ** _average(memory, self.op_clocks.keys[child], first, used, kept)
