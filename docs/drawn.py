@@ -150,11 +150,7 @@ def setting_table(doctrine: Doctrine) -> list[str]:
 
 def tables(name: str) -> dict[str, str]:
     """The drawn parts of one doctrine's page, by the name of the marker they stand under."""
-    doctrine = find(name)
-    return {
-        "settings": "\n".join(setting_table(doctrine)),
-        "rules": "\n".join(rule_table(doctrine.rules, doctrine.editions)),
-    }
+    return {"settings": "\n".join(setting_table(find(name)))}
 
 
 def schema() -> str:
