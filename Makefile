@@ -21,7 +21,7 @@ export PYTHON
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: $(INSTALLED) ## serve a small cluster, run real jobs on it, watch one give way and come back
+run: $(INSTALLED) ## serve a small cluster, run real jobs on it, watch one make way and come back
 	@$(BIN)/cede demo
 
 tour: $(INSTALLED) ## take the tour: plans made from the examples, each explained

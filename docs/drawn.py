@@ -23,9 +23,9 @@ KIND_MEANS = {
     "admits": "lets a claimant start, or makes a workload a victim that may be taken; of a server: it goes on",
     "excludes": "makes a workload no candidate at all (verdict `not-eligible`); of a server: it has ended",
     "protects": "keeps a candidate from being taken (verdict `protected`)",
-    "orders": "says who comes first",
+    "orders": "says what comes first",
     "waits": "keeps a claimant pending (action `wait`)",
-    "refuses": "sends a claimant away for good (action `refuse`); of a server: says no to what somebody asked for",
+    "refuses": "sends a claimant away for good (action `refuse`); of a server: says no to a request",
     "warns": "says that a decision, or a file, is not what was promised or meant",
 }
 
@@ -47,8 +47,8 @@ that an answer fills in. `cede doctrines NAME` prints the rules of one doctrine.
 
 
 LIVE_INTRODUCTION = """\
-Under every doctrine, what a [running server](../guides/live.md) says beside it: what befell a workload, why it waits,
-and what is refused to those who ask."""
+Under every doctrine, what a [running server](../guides/live.md) says beside it: what happened to a workload, why it
+waits, and which requests are refused."""
 
 
 def cli_page() -> str:

@@ -28,8 +28,8 @@ error.
 
 **Roles.** An admin sees and touches everything. A user sees its own workloads and those of its projects, and touches
 its own. A viewer sees the workloads of its projects, or all if it has none, and touches nothing. What a caller may not
-see is for it as if it were not there: 404, and where a decision or a plan names it, a name like `hidden-3f9a0c12b47e`.
-In the tables below, *any* is whoever has a token, *owner* the owner of the workload, or whoever asks with that
+see does not exist for it: 404, and where a decision or a plan names it, a name like `hidden-3f9a0c12b47e`.
+In the tables below, *any* is any token, *owner* the owner of the workload, or the holder of that
 very token; an admin may do everything.
 
 **Refusals** are problem documents (RFC 9457, `application/problem+json`): `status`, `title`, `detail` in a sentence,
@@ -45,7 +45,7 @@ nothing. A stream ends after an hour; the client comes back by itself. A message
 early and says by which rule.
 
 **Logs** are bytes. `Cede-Log-Next` says where to go on, `Cede-Log-Ended` whether nothing more will come. With `wait`
-the answer comes when there is something, or after so many seconds.
+the answer comes when there is something, or after that many seconds.
 
 """
 

@@ -33,25 +33,25 @@ from docs.tables import table
 INTRODUCTION = """\
 # Limits of a server
 
-This page is drawn from the code by `make docs`: every limit, what it is unless somebody says otherwise, and the key
-of the [configuration](config.md) that says so. What has no key is fixed. What is above a limit is refused, with the
+This page is drawn from the code by `make docs`: every limit, its default, and the key
+of the [configuration](config.md) that sets it. What has no key is fixed. What is above a limit is refused, with the
 number and the key.
 """
 
 OWNERS = """\
 ## What owners may ask for
 
-So that nobody opts out of being preempted, or keeps an urgent claim or a cancel waiting for longer than the
-administrator allows. What `users[].limits` says of a user counts first. Else what `limits.queues` says of the queue
-(or of the nearest one above it) or `limits.roles` of the role; where both say something, the smaller; else `limits`
-itself. Grants (`may`) of all levels add up. Who asks for no more than `times` gives anyway is not refused.
+These bound how long work may delay a preemption or a cancel. What `users[].limits` says of a user counts first. Else
+what `limits.queues` says of the queue (or of the nearest one above it) or `limits.roles` of the role; where both say
+something, the smaller; else `limits` itself. Grants (`may`) of all levels add up. A request for no more than `times`
+gives anyway is not refused.
 
 A limit that becomes smaller, at a start or with SIGHUP, holds for what is under way too: it goes on, and has no more
 time than that when it is told to go. Its story says so (`live.clamped`), the log, and at a start the notices. Its
 walltime stays.
 
 Minimum runtimes are no key of a submission: they are a setting of a queue in the cluster file, which is the
-administrator's. Which priorities somebody may choose among is a policy of the cluster file.
+administrator's. Which priorities a user may choose is a policy of the cluster file.
 """
 
 CAPS = """\

@@ -39,7 +39,7 @@ METRICS_INTRODUCTION = """\
 # Metrics
 
 This page is drawn from the code by `make docs`. `/metrics` and `/api/v1/metrics` have these in Prometheus' text format,
-for whoever has a token. [Serving](../guides/serving.md#metrics) says how to collect them.
+for any token. [Serving](../guides/serving.md#metrics) says how to collect them.
 [grafana/cede.json](../../grafana/cede.json) is a dashboard of them.
 
 Counters begin at 0 with every start of the server. Times are in seconds.
@@ -159,9 +159,9 @@ def _default(key: str, field: Any) -> str:
     if key.startswith("times."):
         return _default_of_times(name)
     if key.startswith("queues."):
-        return "that of `times`"
+        return "as `times`"
     if key.startswith(("limits.queues.", "limits.roles.", "users[].limits.")) and name != "may":
-        return "that of the level above"
+        return "as the level above"
     if field.is_required():
         return "required"
     default = field.get_default(call_default_factory=True)

@@ -59,7 +59,7 @@ NOTIONS = (
     ),
     Notion(
         "nothing superfluous",
-        "nobody in it could stay",
+        "each of them is needed",
         (("YTsaurus", f"--doctrine ytsaurus {STARVES} {CROSSING}"),),
         "newest first",
     ),
@@ -129,7 +129,7 @@ def parts() -> dict[str, str]:
                 choice.notion.who,
             )
         )
-    heads = ("minimal as", "who goes", "victims", "cost", "their priorities", "cpu freed", "chosen by")
+    heads = ("minimal as", "the set", "victims", "cost", "their priorities", "cpu freed", "chosen by")
     return {"sets": "\n".join(table(heads, rows))}
 
 

@@ -40,14 +40,14 @@ CONFIGURATION = {
     "insecure": "listen beyond this machine without TLS: every token can be read on the way",
     "connections": "how many there may be at once, never more than half of the files that the process may open; "
     "without it 4096",
-    "token_lifetime": "how long a new token stands, unless whoever makes it says otherwise; ten years at most",
+    "token_lifetime": "how long a new token stands, unless its maker says otherwise; ten years at most",
     **{f"times.{key}": meaning for key, meaning in TIMES.items()},
     **{f"queues.NAME.{key}": "the same, for the workloads of this queue" for key in TIMES},
     "users[].name": "whose tokens this is about; it counts more than what a token says",
     "users[].role": "what this user may do",
-    "users[].projects": "the user's projects; the first is that of a submission that names none",
+    "users[].projects": "the user's projects; the first one counts for a submission that names none",
     "users[].account": "under a server that is root: the unix account its jobs run as. Without one it cannot submit",
-    "users[].tenant": "whose quota the user's workloads count to; who is no admin cannot submit for another",
+    "users[].tenant": "the tenant whose quota the user's workloads count to; only an admin can submit for another",
     **{f"users[].limits.{key}": "the same as `limits`, for this user, whatever queue or role say" for key in LIMITS},
     **{f"limits.{key}": meaning for key, meaning in LIMITS.items()},
     **{f"limits.queues.NAME.{key}": "the same, in this queue and those below it" for key in LIMITS},
@@ -64,8 +64,8 @@ CONFIGURATION = {
     "retention.events": "how long events of workloads that ended are kept. Without it: for ever",
     "retention.inputs": "how long recorded steps and the cluster files of decisions are kept. Without it: for ever",
     "max_body": "the largest body of a request, in bytes",
-    "backfill": "who may pass a workload that waits for room ahead of it: whoever the doctrine lets (off), nobody "
-    "(strict), or who does not delay it as far as walltimes tell (easy)",
+    "backfill": "what may pass a workload that waits for room ahead of it: as the doctrine says (off), nothing "
+    "(strict), or work that does not delay it as far as walltimes tell (easy)",
     "checkpoints": "when a workload that goes on is asked for a checkpoint: on request (asked), or also when the "
     "doctrine finds one worth what it costs (worth; only Lattice does)",
     "backoff.delay": "how long a workload that failed waits before it is tried again; after each further failure twice "
@@ -78,7 +78,7 @@ CONFIGURATION = {
     "breaker.delay": "how long the first eviction waits that is held back; each further one twice as long",
     "breaker.max_delay": "the longest such wait",
     "thrashing": "a workload that was preempted more often than this is said to thrash",
-    "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while nobody publishes any",
+    "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while none is published",
     "compare_every": "how often what the store says is under way is compared with what runs",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
 }

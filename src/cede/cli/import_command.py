@@ -83,7 +83,7 @@ def yunikorn(
     ] = None,
     objects: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Pods and PriorityClasses, which say who may be preempted, and preempt."),
+        typer.Option(metavar="FILE", help="Pods and PriorityClasses, which say what may preempt and be preempted."),
     ] = None,
     partition: Annotated[
         str | None, typer.Option(metavar="NAME", help="The partition to take; else `default`, or the only one.")

@@ -26,7 +26,7 @@ PATIENCE_S = 0.5
 @app.command(epilog=example("cede settle examples/gang.yaml --interval 10s"))
 def settle(
     file: File,
-    cycles: Annotated[int, typer.Option(metavar="N", help="Stop after so many cycles.")] = 1000,
+    cycles: Annotated[int, typer.Option(metavar="N", help="Stop after this many cycles.")] = 1000,
     interval: Annotated[str, typer.Option(metavar="TIME", help="How far the clock goes on between cycles.")] = "1s",
     json: Json = False,
     doctrine: Doctrine = None,

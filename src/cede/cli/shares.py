@@ -34,7 +34,7 @@ def shares(
     without: Without = None,
     max_size: MaxSize = DEFAULT_SIZE,
 ) -> None:
-    """Show what everybody is entitled to, and has.
+    """Show what each queue is entitled to and what it has.
 
     What `plan --shares` shows, without a plan: the shares, amounts and turns that the doctrine works out before it
     decides. Of a running server `cede snapshot` saves such a file.

@@ -51,7 +51,7 @@ Breaker = Annotated[
     bool,
     typer.Option(
         "--breaker",
-        help="Slow down who fails again and again or evicts each other in a circle, as a server does.",
+        help="Slow down workloads that fail again and again or evict each other in a circle, as a server does.",
     ),
 ]
 Mttr = Annotated[str | None, typer.Option(metavar="TIME", help="And then down for so long on average.")]
@@ -59,7 +59,7 @@ Backfill = Annotated[
     str,
     typer.Option(
         metavar="HOW",
-        help="Who may pass a job that waits at the head: who does not delay it (easy), nobody (strict), whoever the "
+        help="Which jobs may pass one that waits at the head: those that do not delay it (easy), none (strict), as the "
         "doctrine lets (off); auto is easy where jobs have walltimes.",
     ),
 ]
@@ -73,7 +73,7 @@ Overrun = Annotated[
 ]
 Checkpoint = Annotated[
     str | None,
-    typer.Option(metavar="MODE", help="auto: jobs of which the trace does not say so save when asked; none: nobody."),
+    typer.Option(metavar="MODE", help="Where the trace does not say: auto, jobs save when asked; none, they do not."),
 ]
 CheckpointInterval = Annotated[
     str | None, typer.Option(metavar="TIME", help="Jobs that do not say save by themselves so often.")
@@ -91,7 +91,8 @@ WarmUp = Annotated[
 Target = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="PRIORITY=TIME", help="Jobs of this priority are to start within so long; who does not is counted."
+        metavar="PRIORITY=TIME",
+        help="Jobs of this priority should start within this time; those that do not are counted.",
     ),
 ]
 Price = Annotated[

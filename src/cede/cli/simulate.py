@@ -65,7 +65,7 @@ def simulate(
 ) -> None:
     """Replay a trace: what would have become of these jobs.
 
-    The engine that runs live decides, in virtual time; jobs start, save, give way, leave and end as the trace and these
+    The engine that runs live decides, in virtual time; jobs start, save, make way and end as the trace and these
     options say. The same input gives the same bytes. Ctrl-C stops the replay, and what there is is written and printed
     (exit code 130); a second one aborts.
     """

@@ -35,7 +35,7 @@ def trace(
 ) -> None:
     """Show what is in a trace.
 
-    How many jobs, how much they ask for on average and at most if nobody had to wait, how large and how long they are,
+    How many jobs, how much they ask for on average and at most if none had to wait, how large and how long they are,
     and what the trace does not say. With --out also written in Cede's own format, mapped and cut as asked.
     """
     from pathlib import Path

@@ -32,7 +32,7 @@ def audit(
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """List who asked for what, and what was refused.
+    """List requests: who asked for what, and what was refused.
 
     Every record has the hash of the one before it, and its own: whatever is changed, taken out or put in shows.
     """

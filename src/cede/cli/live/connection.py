@@ -25,7 +25,7 @@ NOT_FOUND = 404
 Url = Annotated[
     str | None, typer.Option(metavar="URL", help="The server; else $CEDE_URL, else the one of the data directory.")
 ]
-Token = Annotated[str | None, typer.Option(metavar="TOKEN", help="Who you are; else $CEDE_TOKEN.")]
+Token = Annotated[str | None, typer.Option(metavar="TOKEN", help="Your token; else $CEDE_TOKEN.")]
 Data = Annotated[
     str | None, typer.Option(metavar="DIR", help="The data directory of a server of this account; else $CEDE_DATA.")
 ]

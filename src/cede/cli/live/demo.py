@@ -25,7 +25,7 @@ def demo(
     ] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print what happened as one JSON object, at the end.")] = False,
 ) -> None:
-    """Run real jobs and watch one give way, and come back.
+    """Run real jobs and watch one make way and come back.
 
     An urgent job preempts one that saves its progress when it is asked; that one resumes from its checkpoint and
     finishes. Then the server stays up until Ctrl-C, to be tried out.

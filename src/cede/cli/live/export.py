@@ -25,7 +25,7 @@ def export(
 
     Every workload that has begun: when it was submitted and started, how long it ran without what was lost, how often
     it was preempted, what it asked for. `cede simulate` and `cede compare` replay it: what would another doctrine, or
-    another setting, have done to these jobs? One who does not see all workloads gets those it sees.
+    another setting, have done to these jobs? A caller that does not see all workloads gets those it sees.
     """
     from pathlib import Path
 

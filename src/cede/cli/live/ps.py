@@ -35,7 +35,7 @@ def ps(
     ] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only your own.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing them as they change.")] = False,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="So many at most, the newest.")] = 1000,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many at most, the newest first.")] = 1000,
     json: Json = False,
     url: Url = None,
     token: Token = None,

@@ -27,7 +27,7 @@ def serve(
         str | None,
         typer.Argument(
             metavar="[CLUSTER]",
-            help="A cluster file; its nodes are logical nodes of this machine. Else that of last time, else one node.",
+            help="A cluster file; its nodes are logical nodes of this machine. Else the last one, else one node.",
         ),
     ] = None,
     config: Annotated[

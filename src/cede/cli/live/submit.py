@@ -141,7 +141,7 @@ def submit(
 ) -> None:
     """Submit a command: it runs when there is room for it.
 
-    Others may have to give way to it. It is durable when this returns. Standard error tells what will not go as it
+    Others may have to make way for it. It is durable when this returns. Standard error tells what will not go as it
     seems to be meant. A job reads nothing from standard input: what is piped here is refused.
     """
     from cede.cli.live.submission import check_stdin, checkpoint_of, folder, misplaced, option_of, requests_of

@@ -67,7 +67,7 @@ def renew(
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Let a token stand for longer: an admin any, everybody its own."""
+    """Extend a token: an admin any, other users their own."""
     from cede.cli.output import emit_json
 
     with connected(url, token, data, _option) as client:
@@ -139,7 +139,7 @@ def revoke(
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Let a token stand for nobody from now on."""
+    """Revoke a token: from now on it is refused."""
     from cede.cli.output import emit_json
 
     with connected(url, token, data) as client:

@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def why(name: Name, json: Json = False, url: Url = None, token: Token = None, data: Data = None) -> None:
     """Tell a workload's whole story, and what stands in its way.
 
-    Every event and every decision with its rule and its numbers, who gave way to whom, and, of one that waits, what
+    Every event and every decision with its rule and its numbers, what preempted what, and, of one that waits, what
     came nearest to making room.
     """
     from cede.cli.output import console, emit_json
