@@ -25,9 +25,10 @@ from docs.commands import ran
 from docs.drawn_api import ROLES
 from docs.drawn_live import ANY_TIME, config_keys
 from docs.drawn_shares import CURVES
-from docs.generate import filled, generated
+from docs.generate import filled, generated, refreshed
 from docs.make_images import LIVE_PICTURES, PICTURES, stale_pictures
 from docs.meanings import CONFIGURATION, METRICS, TIMES
+from docs.terminal import Terminal
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +173,10 @@ def test_what_stands_between_markers_is_replaced_and_nothing_else() -> None:
 
     assert filled(page, {"rules": "new"}) == page.replace("old", "new")
     assert filled(filled(page, {"rules": "new"}), {"rules": "new"}) == page.replace("old", "new")
+
+
+def test_a_command_that_fails_leaves_its_page_alone(tmp_path: Path) -> None:
+    page = "```console\n$ cede lint nowhere.yaml\nNo findings.\n```\n"
+
+    with Terminal(tmp_path) as terminal, pytest.raises(RuntimeError, match="ended with 2, not with 0"):
+        refreshed(page, terminal)

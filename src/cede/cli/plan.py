@@ -36,7 +36,7 @@ def plan(
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Decide what starts, what is preempted for what, and what waits.
+    """Decide what starts, what preempts what, and what waits.
 
     One scheduling cycle over all pending workloads, with the rule and the reason of every decision. Nothing is
     changed: a plan is a proposal. With --live the running server is asked, and goes on undisturbed.
