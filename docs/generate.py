@@ -77,7 +77,7 @@ def _reprinted(block: Block, terminal: Terminal) -> str:
     for command in block.commands:
         code, printed = terminal.outcome(command) if command.is_run else (command.code, "")
         if code != command.code:
-            raise RuntimeError(f"{command.line!r} ended with {code}, not with {command.code}; its page stays:\n{printed}")
+            raise RuntimeError(f"{command.line!r} ended with {code}, not {command.code}; its page stays:\n{printed}")
         if command.shown is None or not command.is_run or terminal.agrees(command.shown, printed):
             printed = command.shown or ""
         parts.append(f"$ {command.line}\n{printed}")

@@ -178,5 +178,5 @@ def test_what_stands_between_markers_is_replaced_and_nothing_else() -> None:
 def test_a_command_that_fails_leaves_its_page_alone(tmp_path: Path) -> None:
     page = "```console\n$ cede lint nowhere.yaml\nNo findings.\n```\n"
 
-    with Terminal(tmp_path) as terminal, pytest.raises(RuntimeError, match="ended with 2, not with 0"):
+    with Terminal(tmp_path) as terminal, pytest.raises(RuntimeError, match="ended with 2, not 0"):
         refreshed(page, terminal)
