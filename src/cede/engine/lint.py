@@ -19,8 +19,8 @@ from cede.model.lookalikes import lookalike
 from cede.model.quantities import show_quantity
 from cede.model.rules import Rule, RuleSet
 from cede.state.columns import CHECKPOINTING, DOWN, NONE, PREEMPTING, RUNNING, STATES, UNSET, Int64s, limits_added
-from cede.state.entry import DEFAULT_PARTITION
 from cede.state.state import State
+from cede.state.static import DEFAULT_PARTITION
 from cede.state.units import FULL, WHOLE
 
 RULES = RuleSet("lint")

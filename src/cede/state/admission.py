@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cede.model.workloads import PodSet
-from cede.state.amounts import DEFAULT_FLAVOR, Sizes, is_odd, load_of, plain, total_of
+from cede.state.amounts import DEFAULT_FLAVOR, Ask, Parts, is_odd, load_of, plain, sizes_of, total_of
+from cede.state.cluster_columns import ClusterColumns
 from cede.state.columns import Int64s
 from cede.state.interning import key_of
-
-if TYPE_CHECKING:
-    from cede.state.state import State
 
 MAIN = "main"
 """The name of the only pod set of a workload that lists none."""
 
-Parts = tuple[PodSet, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A workload's members as they were before it was admitted; amounts in nano-units, whatever a column counts in."""
-
-    parts: Parts | None
-    members: int
-    requests: Mapping[str, int]
-    usage: Mapping[str, int]
-
-    @property
-    def sizes(self) -> Sizes:
-        """What one member asks for, and how many such there are."""
-        return [(self.requests, self.members)] if self.parts is None else sizes_of(self.parts)
-
-
-def asks_of(state: State, row: int) -> Parts:
+def asks_of(state: ClusterColumns, row: int) -> Parts:
     """What the workload asks for, whether it is admitted or not, and with whatever.
 
     Its pod sets, else one of all its members. One that says only what it holds asks for that as one member, in any
@@ -54,7 +35,7 @@ def asks_of(state: State, row: int) -> Parts:
 
 
 def admitted_parts(
-    state: State, row: int, flavors: Mapping[str, Any], counts: Mapping[str, int], asks: Parts | None = None
+    state: ClusterColumns, row: int, flavors: Mapping[str, Any], counts: Mapping[str, int], asks: Parts | None = None
 ) -> Parts | None:
     """The members that a decision's flavors and counts make of what the workload asks for; None if it gets just that.
 
@@ -75,7 +56,7 @@ def admitted_parts(
     return _admitted_parts(state, flavors, counts, asks_of(state, row) if asks is None else asks)
 
 
-def plain_key(state: State, row: int) -> Hashable:
+def plain_key(state: ClusterColumns, row: int) -> Hashable:
     """Workloads for which this is the same ask for the same; none where more than columns say what one asks for."""
     work = state.work
     sides: tuple[dict[int, Any], ...] = (state.parts, state.odd_requests, state.odd_usages, state.admitted)
@@ -84,7 +65,7 @@ def plain_key(state: State, row: int) -> Hashable:
     return work.need[:, row].tobytes(), work.usage[:, row].tobytes(), int(work.members[row])
 
 
-def _admitted_parts(state: State, flavors: Mapping[str, Any], counts: Mapping[str, int], asks: Parts) -> Parts:
+def _admitted_parts(state: ClusterColumns, flavors: Mapping[str, Any], counts: Mapping[str, int], asks: Parts) -> Parts:
     known = state.units.index
     parts = []
     for part in asks:
@@ -107,12 +88,7 @@ def pod_set(name: str, count: int, requests: Mapping[str, int], min_count: int |
     return PodSet.model_construct(given, **values)
 
 
-def sizes_of(parts: Sequence[PodSet]) -> Sizes:
-    """What one member asks for, and how many such there are."""
-    return [(part.requests, part.count) for part in parts]
-
-
-def standing_ask(state: State, row: int) -> Ask:
+def standing_ask(state: ClusterColumns, row: int) -> Ask:
     """The members that the columns now say the workload has."""
     requests = state.odd_requests.get(row)
     if requests is None:
@@ -123,7 +99,7 @@ def standing_ask(state: State, row: int) -> Ask:
     return Ask(state.parts.get(row), int(state.work.members[row]), requests, usage)
 
 
-def put_parts(state: State, row: int, parts: Parts) -> None:
+def put_parts(state: ClusterColumns, row: int, parts: Parts) -> None:
     """These are its members now; the amounts are known, and nothing is remembered."""
     if row in state.parts:
         ask = Ask(state.shared.parts(parts), sum(part.count for part in parts), {}, total_of(sizes_of(parts)))
@@ -132,7 +108,7 @@ def put_parts(state: State, row: int, parts: Parts) -> None:
     put_ask(state, row, ask)
 
 
-def admit(state: State, row: int, parts: Parts) -> None:
+def admit(state: ClusterColumns, row: int, parts: Parts) -> None:
     """These are its members until it is put back; what it asks for is remembered. The amounts are known."""
     ask = state.admitted.get(row)
     if ask is None:
@@ -143,7 +119,7 @@ def admit(state: State, row: int, parts: Parts) -> None:
     state.admitted[row] = ask
 
 
-def put_back(state: State, row: int) -> None:
+def put_back(state: ClusterColumns, row: int) -> None:
     """An admitted workload has the members again that it asks for, and is not admitted any more."""
     ask = state.admitted.pop(row)
     put_ask(state, row, ask)
@@ -151,7 +127,7 @@ def put_back(state: State, row: int) -> None:
         state.odd_requests.pop(row, None)
 
 
-def put_ask(state: State, row: int, ask: Ask) -> None:
+def put_ask(state: ClusterColumns, row: int, ask: Ask) -> None:
     """These are its members now, with the usage that they had."""
     work = state.work
     if ask.parts is not None:
@@ -166,14 +142,14 @@ def put_ask(state: State, row: int, ask: Ask) -> None:
     work.usage[:, row] = state.units.vector(ask.usage)
 
 
-def ask_for_usage_no_more(state: State, row: int) -> None:
+def ask_for_usage_no_more(state: ClusterColumns, row: int) -> None:
     """Usage that a file gives says in which flavors a workload was admitted; it asks for its members in any."""
     put_parts(state, row, asks_of(state, row))
     state.work.usage_given[row] = False
     state.odd_usages.pop(row, None)
 
 
-def load_of_row(state: State, row: int, parts: Parts | None = None) -> dict[str, int]:
+def load_of_row(state: ClusterColumns, row: int, parts: Parts | None = None) -> dict[str, int]:
     """What the workload adds to all that is known: as it asks and as it is admitted, of each resource the more.
 
     With `parts`: if it were admitted with these.
@@ -189,7 +165,7 @@ def load_of_row(state: State, row: int, parts: Parts | None = None) -> dict[str,
     return {name: max(load.get(name, 0), other.get(name, 0)) for name in load.keys() | other.keys()}
 
 
-def ask_again(state: State, row: int) -> None:
+def ask_again(state: ClusterColumns, row: int) -> None:
     """In a trial, a workload that left has the members that it would wait with."""
     if row in state.admitted:
         put_ask(state, row, state.admitted[row])
@@ -210,7 +186,7 @@ class Members:
     usage: Int64s
 
 
-def members_as_they_are(state: State, row: int) -> Members:
+def members_as_they_are(state: ClusterColumns, row: int) -> Members:
     work = state.work
     return Members(
         ask=state.admitted.get(row),
@@ -223,7 +199,7 @@ def members_as_they_are(state: State, row: int) -> Members:
     )
 
 
-def bring_back(state: State, row: int, before: Members) -> None:
+def bring_back(state: ClusterColumns, row: int, before: Members) -> None:
     """The workload's members are what they were; whoever stood beside others stands there again."""
     work = state.work
     sides: tuple[tuple[dict[int, Any], Any], ...] = (

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.resources import split_flavor
+from cede.model.workloads import PodSet
+from cede.state.static import Static
 from cede.state.tree import LIMITS
 from cede.state.units import FULL
 
-if TYPE_CHECKING:
-    from cede.state.static import Static
-
+Parts = tuple[PodSet, ...]
 Sizes = Sequence[tuple[Mapping[str, int], int]]
 """What one member asks for, and how many such there are, of each kind."""
 DEFAULT_FLAVOR = "default"
@@ -148,3 +148,23 @@ def load_of_node(static: Static, node: Node) -> dict[str, int]:
 def difference(more: Mapping[str, int], less: Mapping[str, int]) -> dict[str, int]:
     """What is left of some amounts, below zero too."""
     return {name: more.get(name, 0) - less.get(name, 0) for name in more.keys() | less.keys()}
+
+
+def sizes_of(parts: Sequence[PodSet]) -> Sizes:
+    """What one member asks for, and how many such there are."""
+    return [(part.requests, part.count) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A workload's members as they were before it was admitted; amounts in nano-units, whatever a column counts in."""
+
+    parts: Parts | None
+    members: int
+    requests: Mapping[str, int]
+    usage: Mapping[str, int]
+
+    @property
+    def sizes(self) -> Sizes:
+        """What one member asks for, and how many such there are."""
+        return [(self.requests, self.members)] if self.parts is None else sizes_of(self.parts)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cede.model.cluster import Node, Workload
 from cede.state.amounts import by_flavor, is_odd, usage_of
+from cede.state.cluster_columns import ClusterColumns
 from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NONE, PLACEMENTS
+from cede.state.static import DEFAULT_PARTITION, Static
 from cede.state.units import FULL, WHOLE
-
-if TYPE_CHECKING:
-    from cede.state.state import State
-    from cede.state.static import Static
 
 TIMES = ("started", "walltime")
 FLAGS = ("exclusive", "preemptible", "preempts", "originator", "sensitive")
 CLOCKS = ("overcommitted_since", "last_preemptive_attempt")
-DEFAULT_PARTITION = "default"
 
 
-def enter(state: State, row: int, workload: Workload) -> None:
+def enter(state: ClusterColumns, row: int, workload: Workload) -> None:
     """Fill a blank row; the amounts were learned before."""
     work = state.work
     work.queue[row] = NONE if workload.queue is None else state.tree.row(workload.queue)
@@ -60,7 +55,7 @@ def uid_key(uid: str) -> tuple[int, int]:
     return int.from_bytes(start[:8], "big"), int.from_bytes(start[8:], "big")
 
 
-def enter_sides(state: State, row: int, workload: Workload) -> None:
+def enter_sides(state: ClusterColumns, row: int, workload: Workload) -> None:
     """The rare keys, kept beside the columns."""
     if workload.pod_sets is not None:
         state.parts[row] = state.shared.parts(tuple(workload.pod_sets))
@@ -84,7 +79,7 @@ def own_priority(static: Static, user: str | None, project: str | None) -> int:
     return next(given, static.default_priority)
 
 
-def enter_node(state: State, row: int, node: Node) -> None:
+def enter_node(state: ClusterColumns, row: int, node: Node) -> None:
     """Fill or replace a node's row; what runs there stays. The amounts were learned before."""
     columns = state.nodes
     capacity, occupied = by_flavor(state.static, node)
@@ -104,6 +99,6 @@ def enter_node(state: State, row: int, node: Node) -> None:
         state.odd_nodes[row] = node
 
 
-def partition_of(state: State, queue: int) -> int:
+def partition_of(state: ClusterColumns, queue: int) -> int:
     """The partition of the queue; the default one for work without a queue and for a queue nobody lists."""
     return 0 if queue == NONE else max(int(state.tree.partition[queue]), 0)

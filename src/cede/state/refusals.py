@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
 
 from cede.model.cluster import Node, Queue, Workload
 from cede.model.errors import CedeError, shown
 from cede.model.workloads import PodSet
 from cede.state.admission import asks_of
+from cede.state.cluster_columns import ClusterColumns
 from cede.state.columns import NONE
 
-if TYPE_CHECKING:
-    from cede.state.state import State
 
-
-def refuse_workload(state: State, workload: Workload) -> None:
+def refuse_workload(state: ClusterColumns, workload: Workload) -> None:
     """An error if the workload's name is taken, or if it names what is not there."""
     if workload.name in state.work_index:
         raise CedeError(f"a workload called {shown(workload.name)} is already there")
@@ -36,7 +33,7 @@ def refuse_places(name: str, members: int, places: int) -> None:
         raise CedeError(f"{name} has {members} members and is placed on {places}; each member has one node")
 
 
-def refuse_parts(state: State, row: int, parts: Sequence[PodSet]) -> None:
+def refuse_parts(state: ClusterColumns, row: int, parts: Sequence[PodSet]) -> None:
     """An error unless the workload waits, and these are its pod sets by name and order."""
     name = state.work_names[row]
     if row not in state.pending:
@@ -49,20 +46,20 @@ def refuse_parts(state: State, row: int, parts: Sequence[PodSet]) -> None:
             raise CedeError(f"{name} is admitted with {part.count} members of {part.name}; the least is 1")
 
 
-def refuse_unknown(state: State, parts: Sequence[PodSet]) -> None:
+def refuse_unknown(state: ClusterColumns, parts: Sequence[PodSet]) -> None:
     """An error if these ask for something that no entry names: in a trial no column can be made."""
     names = {name for part in parts for name in part.requests} - state.units.index.keys()
     if names:
         raise CedeError(f"nobody offers or limits {', '.join(sorted(names))}")
 
 
-def refuse_unless_admitted(state: State, row: int) -> None:
+def refuse_unless_admitted(state: ClusterColumns, row: int) -> None:
     """An error unless the workload is admitted and waits."""
     if row not in state.admitted or row not in state.pending:
         raise CedeError(f"{state.work_names[row]} is not admitted, or holds room")
 
 
-def refuse_node(state: State, node: Node) -> None:
+def refuse_node(state: ClusterColumns, node: Node) -> None:
     """An error if the node belongs to a queue or is kept for a workload that is not there."""
     if node.count is not None:
         raise CedeError(f"{node.name} stands for {node.count} nodes; each joins under its own name")
@@ -70,7 +67,7 @@ def refuse_node(state: State, node: Node) -> None:
     _known("workload", node.reserved_for, state.work_index)
 
 
-def refuse_queue(state: State, queue: Queue) -> None:
+def refuse_queue(state: ClusterColumns, queue: Queue) -> None:
     """An error if the queue would stand below itself."""
     index, tree = state.tree.index, state.tree
     above = NONE if queue.parent is None else index.get(queue.parent, NONE)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cede.state.cluster_columns import ClusterColumns
 from cede.state.columns import NONE, PREEMPTING, RESERVED, Int64s
-
-if TYPE_CHECKING:
-    from cede.state.state import State
-
 
 OVERLAPPING = (RESERVED, PREEMPTING)
 
 
-def settle_in(state: State, row: int, nodes: Sequence[int], code: int) -> None:
+def settle_in(state: ClusterColumns, row: int, nodes: Sequence[int], code: int) -> None:
     """A workload takes its room in this state, one node a member."""
     state.work.state[row] = code
     state.between += code in OVERLAPPING
@@ -36,7 +32,7 @@ def settle_in(state: State, row: int, nodes: Sequence[int], code: int) -> None:
         state.placed[row] = tuple(nodes)
 
 
-def _stand(state: State, row: int, node: int, count: int, amount: Int64s, code: int) -> None:
+def _stand(state: ClusterColumns, row: int, node: int, count: int, amount: Int64s, code: int) -> None:
     residents = state.residents
     resident = residents.add()
     residents.work[resident] = row
@@ -49,7 +45,7 @@ def _stand(state: State, row: int, node: int, count: int, amount: Int64s, code: 
     book(state, resident, code, 1)
 
 
-def move_out(state: State, row: int) -> None:
+def move_out(state: ClusterColumns, row: int) -> None:
     """A workload gives its room back."""
     state.between -= int(state.work.state[row]) in OVERLAPPING
     for queue in state.tree.path(int(state.work.queue[row])):
@@ -62,7 +58,7 @@ def move_out(state: State, row: int) -> None:
     state.placed.pop(row, None)
 
 
-def book(state: State, resident: int, code: int, sign: int) -> None:
+def book(state: ClusterColumns, resident: int, code: int, sign: int) -> None:
     """Add or take away a resident's amount in the bucket that its workload's state stands for."""
     node = int(state.residents.node[resident])
     amount = state.residents.amount[:, resident]
@@ -76,7 +72,7 @@ def book(state: State, resident: int, code: int, sign: int) -> None:
         nodes.free[:, node] -= sign * amount
 
 
-def refresh(state: State, node: int) -> None:
+def refresh(state: ClusterColumns, node: int) -> None:
     """What is free on the node, from everything that is not."""
     nodes = state.nodes
     taken = nodes.occupied[:, node] + nodes.used[:, node] + nodes.booked[:, node]

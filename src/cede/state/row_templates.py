@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cede.model.cluster import Checkpoint, Workload
 from cede.model.workloads import PodSet
-from cede.state.columns import CHECKPOINTS, Int64s
-from cede.state.units import Counted
-
-if TYPE_CHECKING:
-    from cede.state.admission import Ask
-    from cede.state.state import State
+from cede.state.amounts import Ask
+from cede.state.columns import CHECKPOINTS, Int64s, WorkloadColumns
+from cede.state.units import Counted, Units
 
 NO_CHECKPOINT = CHECKPOINTS.index("none")
 MOST = 256
@@ -47,14 +44,13 @@ class RowTemplate:
     checkpoint_time: int
 
 
-def mould_of(state: State, row: int, load: Mapping[str, int]) -> RowTemplate:
+def mould_of(work: WorkloadColumns, units: Units, row: int, load: Mapping[str, int]) -> RowTemplate:
     """The mould of which this row could have been cast."""
-    work = state.work
     need = work.need[:, row].tolist()
     return RowTemplate(
         work.image(row),
         load,
-        state.units.columns_of(load),
+        units.columns_of(load),
         tuple((column, count) for column, count in enumerate(need) if count),
         int(work.members[row]),
         int(work.queue[row]),

@@ -20,13 +20,13 @@ from cede.model.cluster import FORMAT, Checkpoint, ClusterFile, Node, Queue, Wor
 from cede.model.times import Instant
 from cede.model.values import Part
 from cede.model.workloads import PodSet
-from cede.state.admission import Ask, asks_of, standing_ask
-from cede.state.amounts import total_of
+from cede.state.admission import asks_of, standing_ask
+from cede.state.amounts import Ask, total_of
 from cede.state.columns import CHECKPOINTS, KINDS, NEVER, NODE_STATES, NONE, PLACEMENTS, STATES, Int64s
-from cede.state.entry import CLOCKS, DEFAULT_PARTITION, FLAGS, own_priority
+from cede.state.entry import CLOCKS, FLAGS, own_priority
 from cede.state.entry_cache import EntryCache
 from cede.state.state import State
-from cede.state.static import holds
+from cede.state.static import DEFAULT_PARTITION, holds
 
 P = TypeVar("P", bound=Part)
 

@@ -6,18 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from cede.model.cluster import Constraints, Node, PodSet, Queue, Workload
-from cede.state.admission import (
-    Ask,
-    admit,
-    ask_for_usage_no_more,
-    load_of_row,
-    members_as_they_are,
-    plain_key,
-    put_back,
-)
+from cede.model.cluster import Node, PodSet, Queue, Workload
+from cede.state.admission import admit, ask_for_usage_no_more, load_of_row, members_as_they_are, plain_key, put_back
 from cede.state.amounts import (
     columns_of_node,
     columns_of_queue,
@@ -27,29 +17,21 @@ from cede.state.amounts import (
     load_of_workload,
     plain,
     sizes_of_workload,
-    taken,
 )
+from cede.state.cluster_columns import ClusterColumns
 from cede.state.columns import (
     GONE,
     NEVER,
     NODE_STATES,
     NONE,
     PENDING,
-    READY,
     RESERVED,
     RUNNING,
     STATES,
-    Int64s,
-    Names,
-    NodeColumns,
-    ResidentColumns,
-    WorkloadColumns,
 )
-from cede.state.entry import DEFAULT_PARTITION, enter, enter_node, own_priority, partition_of
-from cede.state.interning import Shared
+from cede.state.entry import enter, enter_node, own_priority, partition_of
 from cede.state.interning import key_of as key_of_parts
 from cede.state.journal import Journal
-from cede.state.labels import LabelSets
 from cede.state.refusals import (
     refuse_node,
     refuse_parts,
@@ -59,14 +41,13 @@ from cede.state.refusals import (
     refuse_workload,
 )
 from cede.state.residents import OVERLAPPING, book, move_out, refresh, settle_in
-from cede.state.row_templates import NO_CHECKPOINT, Admission, Key, RowTemplate, RowTemplates, key_of, mould_of
-from cede.state.static import Static, holds
-from cede.state.tree import QueueTree
-from cede.state.units import FULL, WHOLE, Units
+from cede.state.row_templates import NO_CHECKPOINT, Admission, Key, RowTemplate, key_of, mould_of
+from cede.state.static import DEFAULT_PARTITION, Static, holds
+from cede.state.units import FULL
 from cede.state.write_behind import Entry, NodeRoom, Record, entry_in_columns, entry_of, write
 
 
-class State:
+class State(ClusterColumns):
     """Everything a decision reads. Rows are workloads, nodes, residents (workload on node) and queues.
 
     Workloads like others that came before are kept as `records`, and what happens to them is written into the columns
@@ -74,100 +55,18 @@ class State:
     """
 
     def __init__(self, static: Static, *, now: int = 0, instant: bool = False) -> None:
-        self.static = static
-        self.now = now
+        super().__init__(static, now)
         self.instant = instant
         self.version = 0
-        self.units = Units()
-        self.shared = Shared()
         self.records: dict[int, Record] = {}
-        self._unwritten: dict[int, None] = {}
         self._room: NodeRoom | None = None
-        self._work = WorkloadColumns(1)
-        self._nodes = NodeColumns(1)
-        self._residents = ResidentColumns(1)
-        self._tree = QueueTree(1)
-        self.partitions = Names([DEFAULT_PARTITION])
-        self.flavors = Names()
-        self.users = Names()
-        self.projects = Names()
-        self.domains = Names()
-        self.tenants = Names()
-        self.apps = Names()
-        self.groups = Names([""])
-        self.work_names: list[str] = []
-        self.work_index: dict[str, int] = {}
         self.away: set[str] = set()
         """Workloads that have not ended but are in no column: somebody keeps them from running."""
-        self.uids: list[str] = []
-        self.node_names: list[str] = []
-        self.node_index: dict[str, int] = {}
-        self._node_residents: list[list[int]] = []
         self.reservations: dict[int, set[int]] = {}
-        self.placed: dict[int, tuple[int, ...]] = {}
         self.booked_on: dict[int, tuple[int, ...]] = {}
-        self.parts: dict[int, tuple[PodSet, ...]] = {}
-        self.odd_requests: dict[int, Mapping[str, int]] = {}
-        self.odd_usages: dict[int, Mapping[str, int]] = {}
-        self.odd_nodes: dict[int, Node] = {}
-        self.constraints: dict[int, Constraints] = {}
-        self.admitted: dict[int, Ask] = {}
-        self.labels = LabelSets()
-        self.pending: set[int] = set()
         self.journal = Journal()
-        self.between = 0
-        """How many are leaving for somebody, or have room held for them: those that overlap."""
-        self.moulds = RowTemplates()
-        self._node_rank: Int64s | None = None
 
     # -- columns -----------------------------------------------------------------------------------------------
-
-    @property
-    def work(self) -> WorkloadColumns:
-        if self._unwritten:
-            self.write()
-        return self._work
-
-    @work.setter
-    def work(self, columns: WorkloadColumns) -> None:
-        self._work = columns
-
-    @property
-    def nodes(self) -> NodeColumns:
-        if self._unwritten:
-            self.write()
-        return self._nodes
-
-    @property
-    def residents(self) -> ResidentColumns:
-        if self._unwritten:
-            self.write()
-        return self._residents
-
-    @residents.setter
-    def residents(self, columns: ResidentColumns) -> None:
-        self._residents = columns
-
-    @property
-    def tree(self) -> QueueTree:
-        if self._unwritten:
-            self.write()
-        return self._tree
-
-    @property
-    def derived(self) -> dict[str, Any]:
-        """What was worked out of queues as they stand in the file, beside the tree: no row need be written for that."""
-        return self._tree.derived
-
-    @property
-    def node_residents(self) -> list[list[int]]:
-        if self._unwritten:
-            self.write()
-        return self._node_residents
-
-    def is_ready(self, node: int) -> bool:
-        """Whether the node takes work: no row need be written for that."""
-        return bool(self._nodes.state[node] == READY)
 
     def write(self) -> None:
         """The columns say what the records do."""
@@ -176,7 +75,7 @@ class State:
 
     def _write(self, rows: dict[int, None]) -> None:
         between = self.between  # records are counted when they change
-        write(self, rows)
+        write(self, self.records, rows)
         self.between = between
 
     @contextmanager
@@ -191,7 +90,7 @@ class State:
     def room(self) -> NodeRoom:
         """What is free on each node, in plain numbers; not to be asked for inside a trial that has booked anything."""
         if self._room is None:
-            self._room = NodeRoom(self)
+            self._room = NodeRoom(self, self.records)
         elif self._room.stale:
             self._room.refresh(self)
         return self._room
@@ -248,12 +147,6 @@ class State:
                 table.widen(len(self.units))
             for column, factor in finer.items():
                 table.rescale(column, factor)
-
-    def member_vector(self, requests: Mapping[str, int], exclusive: bool) -> Int64s:
-        """What one member takes of a node, as counts; all of the WHOLE column if it wants a node to itself."""
-        row = self.units.vector(taken(requests))
-        row[WHOLE] = FULL if exclusive else 1
-        return row
 
     # -- workloads ---------------------------------------------------------------------------------------------
 
@@ -338,7 +231,7 @@ class State:
             enter(self, row, workload)
             if key is None or row in self.odd_requests:
                 return row, None
-            mould = mould_of(self, row, load)
+            mould = mould_of(self.work, self.units, row, load)
         self.moulds.keep(key, mould)
         return row, mould
 
@@ -622,48 +515,3 @@ class State:
         """What a workload is, without looking at columns that are not written yet."""
         record = self.records.get(row)
         return entry_in_columns(self.work, row) if record is None else entry_of(record)
-
-    def settings_of(self, queue: int) -> Mapping[str, Any]:
-        """The raw settings of this queue as the file gives them."""
-        return self._tree.settings(queue)
-
-    def node_rank(self) -> Int64s:
-        """The place of each node row in the order of names; made anew only after a node joined."""
-        if self._node_rank is None or len(self._node_rank) != self.nodes.size:
-            rank = np.empty(self.nodes.size, np.int64)
-            rank[sorted(range(self.nodes.size), key=self.node_names.__getitem__)] = np.arange(self.nodes.size)
-            self._node_rank = rank
-        return self._node_rank
-
-    def residents_of(self, row: int) -> list[int]:
-        """The resident rows of this workload, one a node it holds room on."""
-        found: list[int] = []
-        resident, sibling = int(self.work.resident[row]), self.residents.sibling
-        while resident != NONE:
-            found.append(resident)
-            resident = int(sibling[resident])
-        return found
-
-    def nodes_of(self, row: int) -> list[str]:
-        """The node of each member, in the order of the pod sets where there are any, else in name order."""
-        if row in self.placed:
-            return [self.node_names[node] for node in self.placed[row]]
-        residents = self.residents
-        return sorted(
-            name
-            for resident in self.residents_of(row)
-            for name in [self.node_names[int(residents.node[resident])]] * int(residents.count[resident])
-        )
-
-    def members_of(self, row: int) -> list[Int64s]:
-        """What each member takes of a node, in the order of the pod sets."""
-        if row in self.parts:
-            return self.vectors_of(self.parts[row], bool(self.work.exclusive[row]))
-        return [self.work.need[:, row]] * int(self.work.members[row])
-
-    def vectors_of(self, parts: Sequence[PodSet], exclusive: bool) -> list[Int64s]:
-        """What each of these members takes of a node; the amounts are known."""
-        found: list[Int64s] = []
-        for part in parts:
-            found += [self.member_vector(part.requests, exclusive)] * part.count
-        return found

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from cede.model.cluster import App, DoctrineChoice, Policy, Tenant
 from cede.state.columns import RESERVED
 
+DEFAULT_PARTITION = "default"
+
 
 @dataclass(slots=True)
 class Static:

@@ -6,17 +6,16 @@ them; and a workload that comes, runs and ends between two looks at the columns 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
+from cede.state.cluster_columns import ClusterColumns
 from cede.state.columns import NEVER, NONE, PREEMPTING, READY, RESERVED, WorkloadColumns
 from cede.state.entry import uid_key
 from cede.state.residents import OVERLAPPING, move_out, settle_in
 from cede.state.row_templates import RowTemplate
-
-if TYPE_CHECKING:
-    from cede.state.state import State
 
 
 class Record:
@@ -123,13 +122,13 @@ def entry_in_columns(work: WorkloadColumns, row: int) -> Entry:
     )
 
 
-def write(state: State, rows: dict[int, None]) -> None:
+def write(state: ClusterColumns, records: Mapping[int, Record], rows: dict[int, None]) -> None:
     """The columns of these rows are as their records say; a row without one is blank."""
     work = state.work
     for row in rows:
         if work.state[row] >= RESERVED:
             move_out(state, row)
-        record = state.records.get(row)
+        record = records.get(row)
         if record is None:
             work.blank(row)
             continue
@@ -147,7 +146,7 @@ def write(state: State, rows: dict[int, None]) -> None:
             work.state[row] = record.code
 
 
-def _fill(state: State, row: int, record: Record) -> None:
+def _fill(state: ClusterColumns, row: int, record: Record) -> None:
     work = state.work
     work.lay(row, record.mould.image)
     work.priority[row] = record.priority
@@ -167,7 +166,7 @@ class NodeRoom:
     both, what is leaving, and what is held. It is made anew when nodes or queues change.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ClusterColumns, records: Mapping[int, Record]) -> None:
         nodes, size = state.nodes, state.nodes.size
         self.free: list[list[int]] = nodes.free[:, :size].T.tolist()
         self.stale: set[int] = set()
@@ -177,7 +176,7 @@ class NodeRoom:
         self.apart: dict[int, tuple[list[int], list[int], list[int]]] = {}
         self.standing: list[dict[int, int]] = [{} for _ in range(size)]
         """Rows of the records that stand on each node, and how many members of each do."""
-        for row, record in state.records.items():
+        for row, record in records.items():
             for node in record.nodes:
                 self.standing[node][row] = self.standing[node].get(row, 0) + 1
         ready = nodes.state[:size] == READY
@@ -190,7 +189,7 @@ class NodeRoom:
         for node in np.flatnonzero((nodes.leaving[:, :size] + nodes.held[:, :size]).any(axis=0)).tolist():
             self._part(state, node)
 
-    def refresh(self, state: State) -> None:
+    def refresh(self, state: ClusterColumns) -> None:
         """Nodes that are stale are read from the columns."""
         for node in self.stale:
             self.free[node] = state.nodes.free[:, node].tolist()
@@ -200,7 +199,7 @@ class NodeRoom:
             self.changed[node] = None
         self.stale.clear()
 
-    def _part(self, state: State, node: int) -> None:
+    def _part(self, state: ClusterColumns, node: int) -> None:
         leaving, held = state.nodes.leaving[:, node].tolist(), state.nodes.held[:, node].tolist()
         rest = [f + max(a, b) for f, a, b in zip(self.free[node], leaving, held, strict=True)]
         self.apart[node] = rest, leaving, held

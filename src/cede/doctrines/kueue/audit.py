@@ -11,7 +11,8 @@ import numpy as np
 
 from cede.model.plan import REQUEUED, Decision
 from cede.model.resources import split_flavor
-from cede.state.admission import admitted_parts, asks_of, plain_key, sizes_of, standing_ask
+from cede.state.admission import admitted_parts, asks_of, plain_key, standing_ask
+from cede.state.amounts import sizes_of
 from cede.state.columns import PREEMPTING, RESERVED, STATES, SUSPENDED, Bools
 from cede.state.state import State
 

@@ -11,8 +11,7 @@ from cede.doctrines.parts.limits import below
 from cede.engine.drive.job import Job
 from cede.engine.drive.job_table import JobTable
 from cede.model.cluster import PodSet
-from cede.state.admission import sizes_of
-from cede.state.amounts import total_of
+from cede.state.amounts import sizes_of, total_of
 from cede.state.columns import NONE, PREEMPTING, RESERVED, UNSET, limits_added
 from cede.state.state import State
 
