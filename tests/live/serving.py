@@ -122,9 +122,9 @@ class Live:
 
     def wait(self, name: str, *states: str, within: float = DEADLINE_S) -> Workload:
         """The workload once it is in one of these states; another end is an error at once."""
-        found = self.client.wait(name, within, states=(*states, *FINAL))
-        assert found["state"] in states, f"{name} is {found['state']}: {found['why']}"
-        return found
+        job = self.client.wait(name, within, states=(*states, *FINAL))
+        assert job["state"] in states, f"{name} is {job['state']}: {job['why']}"
+        return job
 
     def end(self, name: str, within: float = DEADLINE_S) -> Workload:
         return self.client.wait(name, within)
@@ -140,12 +140,12 @@ class Live:
 
         def heard() -> str:
             try:
-                found = self.log(name, **which)
+                log = self.log(name, **which)
             except ClientError as error:
                 if error.status not in (404, 422):
                     raise
                 return ""  # it has not begun, or not that attempt
-            return found if text in found else ""
+            return log if text in log else ""
 
         return until(heard, within, f"{name} said {text!r}")
 
@@ -208,10 +208,10 @@ def serving(
         live.stop()
 
 
-def until(found: Callable[[], T], within: float = DEADLINE_S, what: str = "it came true") -> T:
+def until(condition: Callable[[], T], within: float = DEADLINE_S, what: str = "it came true") -> T:
     """What this returns, once that is something; it is an error if that takes too long."""
     ends = time.monotonic() + within
-    while not (value := found()):
+    while not (value := condition()):
         assert time.monotonic() < ends, f"not within {within:g} s: {what}"
         time.sleep(0.01)
     return value

@@ -224,9 +224,9 @@ class Controller:
 
     def problems(self) -> tuple[str, ...]:
         """What keeps the scheduler from its work, or waits for an admin, in sentences; none while all is well."""
-        found = [self.problem, *self._executor.troubles(), self._store.trouble()]
-        found += [self._store.lineage.loss, self.reconciler.problem()]
-        return tuple(dict.fromkeys(one for one in found if one))
+        problems = [self.problem, *self._executor.troubles(), self._store.trouble()]
+        problems += [self._store.lineage.loss, self.reconciler.problem()]
+        return tuple(dict.fromkeys(one for one in problems if one))
 
     def snapshot(self) -> Future[ClusterFile]:
         """The live state as a cluster file."""
@@ -343,17 +343,17 @@ class Controller:
 
     def _alarm(self, changed: Iterable[Job]) -> None:
         """What the alarms say is so: of these workloads the records changed."""
-        found, held_back = dict(self._set_aside), dict(self._held_back)
+        set_aside, held_back = dict(self._set_aside), dict(self._held_back)
         for job in changed:
-            found.pop(job.name, None)
+            set_aside.pop(job.name, None)
             held_back.pop(job.name, None)
             if job.aside and job.phase not in FINAL:
-                found[job.name] = rules.ASIDE.because(why=job.aside)
+                set_aside[job.name] = rules.ASIDE.because(why=job.aside)
             elif job.evicts_after is not None and job.phase not in FINAL:
                 held_back[job.name] = job.why
-        if found != self._set_aside:
-            self._set_aside = found
-            self._metrics.set_aside(len(found))
+        if set_aside != self._set_aside:
+            self._set_aside = set_aside
+            self._metrics.set_aside(len(set_aside))
         if held_back != self._held_back:
             self._held_back = held_back
             self._metrics.held_back(len(held_back))
@@ -499,7 +499,7 @@ class Controller:
         for _ in range(ATTEMPTS):
             aside = [_Ask(SetAside(name, why)) for name, why in sorted(self._aside.items())]
             filled = [_Ask(fills) for _, fills in sorted(self.reconciler.occupied.items())]
-            filled += [_Ask(runs) for _, runs in sorted(self.reconciler.found.items())]
+            filled += [_Ask(runs) for _, runs in sorted(self.reconciler.recoverable.items())]
             taken = [_Ask(Restarted()), *filled, *aside, *asks] if self._rebuilt else asks
             facts = [ask.fact for ask in taken]
             began = time.perf_counter()

@@ -97,8 +97,8 @@ def _keep_from_others(path: Path) -> None:
 def read_note(path: Path) -> Note | None:
     """The word left by the server of this directory, if one runs or was killed."""
     try:
-        found = json.loads((path / NOTE).read_text())
-        certificate = found.get("certificate")
-        return Note(str(found["url"]), str(found["token"]), int(found["pid"]), certificate)
+        fields = json.loads((path / NOTE).read_text())
+        certificate = fields.get("certificate")
+        return Note(str(fields["url"]), str(fields["token"]), int(fields["pid"]), certificate)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -31,8 +31,8 @@ def no_tenant(document: ClusterFile, name: str | None, place: str = "tenant") ->
 
 def check_tenants(document: ClusterFile, users: Iterable[User]) -> None:
     """An InputError names every user of the configuration whose tenant is none."""
-    found = (no_tenant(document, user.tenant, f"users[{user.name}].tenant") for user in users)
-    if problems := [problem for problem in found if problem is not None]:
+    per_user = (no_tenant(document, user.tenant, f"users[{user.name}].tenant") for user in users)
+    if problems := [problem for problem in per_user if problem is not None]:
         raise InputError(problems)
 
 
@@ -111,10 +111,10 @@ def path_of(document: ClusterFile, queue: str | None) -> tuple[str, ...]:
 def caps_of(config: ServerConfig, user: str, project: str | None) -> tuple[Cap, ...]:
     """How much the owners of a workload may have under way."""
     caps = config.caps
-    found = [_cap("user", caps.user, caps.users.get(user), f"caps.users[{user}]")]
+    in_force = [_cap("user", caps.user, caps.users.get(user), f"caps.users[{user}]")]
     if project is not None:
-        found.append(_cap("project", caps.project, caps.projects.get(project), f"caps.projects[{project}]"))
-    return tuple(found)
+        in_force.append(_cap("project", caps.project, caps.projects.get(project), f"caps.projects[{project}]"))
+    return tuple(in_force)
 
 
 def _cap(owner: Owner, every: Caps, own: Caps | None, place: str) -> Cap:
@@ -177,13 +177,13 @@ def _bounds(config: ServerConfig, document: ClusterFile, user: str | None, queue
     """
     roles = [one.role for one in config.users if one.name == user] or ["admin", "user"]
     path = path_of(document, queue)
-    found: dict[Maximum, Bound] = {}
+    bounds: dict[Maximum, Bound] = {}
     for name in OF_TERMS:
         every = [OwnerLimits(config, user or "", role, path).bound(name) for role in roles]
         some = [one for one in every if one is not None]
         if len(some) == len(every):
-            found[name] = max(some, key=lambda one: one.most)
-    return found
+            bounds[name] = max(some, key=lambda one: one.most)
+    return bounds
 
 
 def _usual(config: ServerConfig, document: ClusterFile, job: Job) -> Terms:

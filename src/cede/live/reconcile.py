@@ -56,7 +56,7 @@ class Reconciler:
         self.orphans: tuple[Orphan, ...] = ()
         self.occupied: Mapping[str, Occupied] = {}
         """By node, what orphans fill of it that no record takes over."""
-        self.found: Mapping[str, Unrecorded] = {}
+        self.recoverable: Mapping[str, Unrecorded] = {}
         """By workload, the orphan that its record takes over."""
         self.repaired = 0
         """How often a record differed from what was found, and was put right."""
@@ -91,8 +91,8 @@ class Reconciler:
     def look(self) -> None:
         """`orphans` are those that there are now."""
         with self._lock:
-            found = [self._judge(trace) for trace in self._executor.survey(self._store.known)]
-            orphans = tuple(orphan for orphan in found if orphan is not None)
+            verdicts = [self._judge(trace) for trace in self._executor.survey(self._store.known)]
+            orphans = tuple(orphan for orphan in verdicts if orphan is not None)
             for orphan in orphans:
                 if orphan not in self.orphans:
                     log.warning("%s, attempt %d: %s", orphan.trace.name, orphan.trace.attempt, orphan.why)
@@ -101,9 +101,9 @@ class Reconciler:
             for node in sorted(before.keys() | self.occupied.keys()):
                 if before.get(node) != (fills := self.occupied.get(node, Occupied(node))):
                     self._report(fills)
-            earlier, self.found = self.found, _found(orphans)
-            for name in sorted(earlier.keys() | self.found.keys()):
-                runs = self.found.get(name)
+            earlier, self.recoverable = self.recoverable, _recoverable(orphans)
+            for name in sorted(earlier.keys() | self.recoverable.keys()):
+                runs = self.recoverable.get(name)
                 if runs is None:
                     self._gone(earlier[name])
                 elif runs != earlier.get(name):
@@ -197,7 +197,7 @@ def _occupied(orphans: Iterable[Orphan]) -> Mapping[str, Occupied]:
     return {node: Occupied(node, dict(filled), node in whole) for node, filled in amounts.items()}
 
 
-def _found(orphans: Iterable[Orphan]) -> Mapping[str, Unrecorded]:
+def _recoverable(orphans: Iterable[Orphan]) -> Mapping[str, Unrecorded]:
     """Those that their records take over: their room is theirs until then."""
     traces = [orphan.trace for orphan in orphans if orphan.trace.running and orphan.awaited]
     return {

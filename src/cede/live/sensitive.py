@@ -32,18 +32,18 @@ class Sensitive:
 
     def records(self, step: Step) -> list[Asked]:
         """What the step does for sensitive work: nodes claimed, victims sent away, starts, nodes given back."""
-        found: list[Asked] = []
+        records: list[Asked] = []
         concerned = {name for name, job in step.changed.items() if self(job.workload)}
         if not concerned:
-            return found
+            return records
         made = {one.number: one for one in step.decisions}
         for one in step.decisions:
             if one.decision.victims and one.decision.workload in concerned:
-                found += _preemptions(step.changed[one.decision.workload], one)
+                records += _preemptions(step.changed[one.decision.workload], one)
         for moved in step.transitions:
             if moved.name in concerned:
-                found += _moves(step, step.changed[moved.name], moved, made.get(moved.decision or 0))
-        return found
+                records += _moves(step, step.changed[moved.name], moved, made.get(moved.decision or 0))
+        return records
 
 
 def _preemptions(job: Job, made: Made) -> Iterator[Asked]:

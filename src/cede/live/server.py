@@ -402,21 +402,21 @@ class LiveServer:
 
 def _clamp(controller: Controller, store: Store, config: ServerConfig) -> tuple[str, ...]:
     """Workloads of the store that have more time than the limits allow have no more than that; which, in sentences."""
-    found = list(exceeding(config, controller.ground, store.load().jobs))
-    for fact in found:
+    changes = list(exceeding(config, controller.ground, store.load().jobs))
+    for fact in changes:
         controller.report(fact)
-    found = [fact for fact in found if fact.why]
-    for fact in found:
+    changes = [fact for fact in changes if fact.why]
+    for fact in changes:
         log.warning("%s goes on with less than it was submitted with: %s", fact.name, fact.why)
-    told = tuple(f"{fact.name} was submitted with more than the limits allow: {fact.why}" for fact in found[:_SHOWN])
-    return (*told, f"and so were {len(found) - _SHOWN} others") if len(found) > _SHOWN else told
+    told = tuple(f"{fact.name} was submitted with more than the limits allow: {fact.why}" for fact in changes[:_SHOWN])
+    return (*told, f"and so were {len(changes) - _SHOWN} others") if len(changes) > _SHOWN else told
 
 
 def check_no_workloads(document: ClusterFile) -> None:
     """An InputError if this cluster has workloads; those of a server are submitted."""
     if document.workloads:
-        found = f"{len(document.workloads)} given; a cluster file that is served has none"
-        raise InputError([Problem("workloads", found, "submit them")])
+        message = f"{len(document.workloads)} given; a cluster file that is served has none"
+        raise InputError([Problem("workloads", message, "submit them")])
 
 
 def check_exposure(config: ServerConfig) -> None:
@@ -467,11 +467,11 @@ def _listener(config: ServerConfig) -> socket.socket:
 
 def _owners_of_jobs(store: Store) -> set[int]:
     """The ids of the accounts whose jobs are under way."""
-    found: set[int] = set()
+    uids: set[int] = set()
     for account in store.accounts(PRESENT):
         with suppress(KeyError):  # one that this machine no longer has
-            found.add(pwd.getpwnam(account).pw_uid)
-    return found
+            uids.add(pwd.getpwnam(account).pw_uid)
+    return uids
 
 
 def _gpus(document: ClusterFile) -> dict[str, int]:
@@ -492,10 +492,10 @@ def _local_token(store: Store, data: Path, now: int) -> str:
     """The token by which this account's own commands are known; made once, and anew if it was revoked."""
     path = data / "local.token"
     with suppress(OSError):
-        found = path.read_text().strip()
-        known = store.token(hash_of(found)) if found else None
+        saved = path.read_text().strip()
+        known = store.token(hash_of(saved)) if saved else None
         if known is not None and not known.revoked:
-            return found
+            return saved
     token = new_token()
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(token)

@@ -12,11 +12,11 @@ LEAST_FREE = 1 << 16
 def lacks(path: Path) -> str:
     """What keeps this folder from being written to; empty if nothing that can be seen does."""
     try:
-        found = os.statvfs(path)
+        volume = os.statvfs(path)
     except OSError as error:
         return f"{path} cannot be reached: {(error.strerror or str(error)).lower()}"
-    if found.f_flag & os.ST_RDONLY:
+    if volume.f_flag & os.ST_RDONLY:
         return f"{path} is read-only"
-    if found.f_bavail * found.f_frsize < LEAST_FREE or (found.f_files and not found.f_favail):
+    if volume.f_bavail * volume.f_frsize < LEAST_FREE or (volume.f_files and not volume.f_favail):
         return f"no space left on {path}"
     return ""

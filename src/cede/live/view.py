@@ -110,8 +110,8 @@ def _queues(driver: Driver) -> tuple[QueueView, ...]:
 
 
 def _amounts(state: State, counts: Int64s) -> Amounts:
-    found = state.units.amounts(counts.tolist())
-    return {name: nano for name, nano in found.items() if name and nano}
+    amounts = state.units.amounts(counts.tolist())
+    return {name: nano for name, nano in amounts.items() if name and nano}
 
 
 def _limits(state: State, counts: Int64s) -> Amounts:

@@ -102,7 +102,7 @@ def test_connections_that_say_nothing_stop_nobody(served: Served) -> None:
 def test_threads_share_what_they_allocate_from(served: Served) -> None:
     """Each part of its own would keep what was free in it."""
     with ThreadPoolExecutor(16) as pool:
-        assert {found.status_code for found in pool.map(lambda _: served.ask(), range(64))} == {200}
+        assert {answer.status_code for answer in pool.map(lambda _: served.ask(), range(64))} == {200}
 
     parts = [line.split()[:2] for line in Path(f"/proc/{served.pid}/maps").read_text().splitlines()]
     places = [(int(place.split("-")[0], 16), int(place.split("-")[1], 16), rights) for place, rights in parts]
@@ -153,11 +153,11 @@ def test_a_request_that_never_ends_is_given_up_the_second_time_too(
 
 def until_closed(line: socket.socket) -> bytes:
     """What comes until the server closes the connection; it is an error if it does not."""
-    found = b""
+    received = b""
     with suppress(ConnectionResetError):
         while part := line.recv(10_000):
-            found += part
-    return found
+            received += part
+    return received
 
 
 class Place:
@@ -293,14 +293,14 @@ def test_a_token_that_a_server_made_is_let_in_however_much_others_guess(tmp_path
 
 def test_wrong_tokens_are_forgotten_and_not_all_written_down() -> None:
     now = [0.0]
-    found = WrongTokens(lambda: now[0])
-    written = [found.wrong(f"10.0.{number // 250}.{number % 250}") for number in range(300)]
+    tokens = WrongTokens(lambda: now[0])
+    written = [tokens.wrong(f"10.0.{number // 250}.{number % 250}") for number in range(300)]
     assert (sum(map(bool, written)), "not written down" in written[199]) == (200, True)
     for _ in range(MOST_WRONG):
-        found.wrong("10.9.9.9")
-    assert found.is_kept_out("10.9.9.9", "a")
+        tokens.wrong("10.9.9.9")
+    assert tokens.is_kept_out("10.9.9.9", "a")
     now[0] = 61.0
-    assert not found.is_kept_out("10.9.9.9", "a")
+    assert not tokens.is_kept_out("10.9.9.9", "a")
 
 
 @contextmanager

@@ -84,8 +84,8 @@ def test_mates_of_a_project_tell_equal_names_apart(asleep: Running) -> None:
 
 
 def test_an_owner_whose_name_is_no_name_of_a_job_has_names_too() -> None:
-    found = keys_of("ann/../x y@example.org", "a")
-    assert [next(found) for _ in range(3)] == ["a", "ann-..-x-y-example.org.a", "ann-..-x-y-example.org.a.2"]
+    keys = keys_of("ann/../x y@example.org", "a")
+    assert [next(keys) for _ in range(3)] == ["a", "ann-..-x-y-example.org.a", "ann-..-x-y-example.org.a.2"]
 
 
 def answers(running: Running, user: str, own: str) -> Iterator[tuple[str, str]]:

@@ -40,9 +40,9 @@ def asleep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.mark.timeout(600)
 def test_whatever_is_sent_is_answered_as_the_document_says(asleep: Running) -> None:
     document = schemathesis.openapi.from_url(f"{asleep.url}/api/v1/openapi.json")
-    found = [result.ok() for result in document.get_all_operations() if isinstance(result, Ok)]
+    described = [result.ok() for result in document.get_all_operations() if isinstance(result, Ok)]
     # A token that is revoked, least of all our own, would make the rest of the test one of refusals.
-    operations = [operation for operation in found if operation.method.upper() != "DELETE"]
+    operations = [operation for operation in described if operation.method.upper() != "DELETE"]
     for operation in operations:
         try_out(operation.as_strategy(generation_mode=GenerationMode.POSITIVE), asleep)
         with suppress(Unsatisfiable):  # nothing is wrong to send where nothing is sent

@@ -28,16 +28,16 @@ def test_every_step_of_sensitive_work_is_on_record_before_it_is_done(running: Ru
     client = running.client()
     client.wait("secret", 30)
 
-    found = list(client.audit(about="secret"))
-    assert [(one["by"], one["role"], one["what"]) for one in found] == [
+    records = list(client.audit(about="secret"))
+    assert [(one["by"], one["role"], one["what"]) for one in records] == [
         ("alice", "user", "submit"),
         ("alice", "scheduler", "start"),
         ("alice", "scheduler", "release nodes"),
     ]
-    assert found[1]["detail"] == "attempt 1 on n1"
-    assert found[2]["detail"].startswith("n1: it ended by itself")
+    assert records[1]["detail"] == "attempt 1 on n1"
+    assert records[2]["detail"].startswith("n1: it ended by itself")
     began = next(event for event in client.events(workload="secret") if event["signal"] == "began")
-    assert parse_time(found[1]["at"]) < parse_time(began["at"])
+    assert parse_time(records[1]["at"]) < parse_time(began["at"])
     assert running.server.store.audit(about="secret")[1].version is not None
 
 
@@ -91,9 +91,9 @@ def test_the_chain_is_whole_until_somebody_touches_it(tmp_path: Path) -> None:
         running.submit("alice", name="a", command=["true"]).raise_for_status()
         running.submit("bob", name="b", command=["true"], priority=99)
         client.wait("a", 30)
-        found = client.audit_chain()
+        chain = client.audit_chain()
         records = list(client.audit())
-        assert (found["intact"], found["records"], found["head"]) == (True, len(records), records[-1]["hash"])
+        assert (chain["intact"], chain["records"], chain["head"]) == (True, len(records), records[-1]["hash"])
         assert [one["previous"] for one in records[1:]] == [one["hash"] for one in records[:-1]]
 
         with running.server.store._writer.begin() as connection:

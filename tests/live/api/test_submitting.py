@@ -88,9 +88,9 @@ def test_a_submission_is_refused_for(running: Running, case: str) -> None:
     answer = running.submit(**body)
 
     problem = answer.json()
-    found = {error["place"]: error["message"] for error in problem["errors"]}
+    messages = {error["place"]: error["message"] for error in problem["errors"]}
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    assert message in found[place]
+    assert message in messages[place]
     assert problem["rule"] in ("live.invalid", "live.reserved-variable")
     assert "‹" not in problem["detail"], "every name is filled in"
 

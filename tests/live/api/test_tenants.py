@@ -24,8 +24,8 @@ USERS = (
 
 @pytest.fixture(scope="module")
 def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with serving(tmp_path_factory.mktemp("data"), cluster=LABS, users=USERS) as found:
-        yield found
+    with serving(tmp_path_factory.mktemp("data"), cluster=LABS, users=USERS) as running:
+        yield running
 
 
 def test_a_submission_for_a_tenant_that_is_not_there_is_refused_with_the_nearest_name(labs: Running) -> None:

@@ -44,11 +44,11 @@ def test_a_hint_that_comes_between_a_look_and_the_wait_is_not_slept_through(
     look = Checkpoint.wanted
 
     def looked(ck: Checkpoint) -> bool:
-        found = look(ck)
+        hint = look(ck)
         if ck.channel.latest() is None:
             peer.ask(cast(Child, None), 1, leaving=True)
             eventually(lambda: ck.channel.latest() is not None, "the hint")
-        return found
+        return hint
 
     monkeypatch.setattr(Checkpoint, "wanted", looked)
     with listening(environment=peer.environment()) as ck:

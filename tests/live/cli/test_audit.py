@@ -48,8 +48,8 @@ def test_a_record_that_somebody_put_in_is_told_and_stops_nobody(tmp_path: Path) 
 
         assert server.run("nodes", "undrain", "east").code == 0
         assert server.run("submit", "--name", "after", "--wait", "--", "true").code == 0
-        found = server.client.audit_chain()
-        assert (found["intact"], found["broken"]) == (False, last + 1)
+        chain = server.client.audit_chain()
+        assert (chain["intact"], chain["broken"]) == (False, last + 1)
         assert server.run("audit", "--verify").code == 1
         assert [one["what"] for one in server.client.audit(after=last)][:3] == ["forged", "undrain", "submit"]
 

@@ -205,8 +205,8 @@ def test_names_are_completed_from_the_server(server: Served) -> None:
 
 def test_lint_of_the_running_cluster_names_checkpoints_that_nothing_asks_for(call: Call) -> None:
     call("submit", "--name", "unasked", "--checkpoint", "manual", "--cpu", "0.1", "--", "sleep", "600")
-    found = call("lint", "--live", "--json").data
+    findings = call("lint", "--live", "--json").data
     call("cancel", "unasked")
     call("wait", "unasked", "--timeout", "30")
 
-    assert [one["path"] for one in found if one["rule"] == "live.nobody-asks"] == ["workloads[unasked].checkpoint"]
+    assert [one["path"] for one in findings if one["rule"] == "live.nobody-asks"] == ["workloads[unasked].checkpoint"]

@@ -27,10 +27,10 @@ ALL = {"cpu": 4}
 def until(condition: Callable[[], Any]) -> Any:
     """What the condition became, once it is true."""
     end = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
+    while not (value := condition()):
         assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.003)
-    return found
+    return value
 
 
 def pass_time(seconds: float) -> None:

@@ -93,11 +93,11 @@ def test_a_step_of_the_clock_is_one_for_supervisors_too(scene: Scene, hours: int
     scene.wait("job", "running")
     scene.servers.clock.step(3600 * hours)
     scene.give_sign()
-    found = scene.wait("job")
+    job = scene.wait("job")
 
     [end] = scene.data.glob("jobs/job/attempts/1/0/exit.json")
     assert abs(json.loads(end.read_text())["at"] / 1e6 - time.time() - 3600 * hours) < 600
-    began, ended = (datetime.fromisoformat(found[key] or "") for key in ("began", "ended"))
+    began, ended = (datetime.fromisoformat(job[key] or "") for key in ("began", "ended"))
     assert 0 <= (ended - began).total_seconds() < 600
 
 
@@ -172,19 +172,19 @@ def test_an_acknowledged_job_that_is_deleted_from_the_store_is_counted_as_lost(s
     jobs = {job["name"]: job for job in scene.client.jobs()}
 
     ledger = Ledger(tried={"gone": Wish("gone", {})}, taken={"gone"})
-    found = audit(ledger, Records(jobs, {}, []), evidence.read(scene.notes), set(), [])
-    assert (found.kinds["lost"], found.kinds["stuck"]) == (2, 0)
-    assert found.violations == ["gone was acknowledged, and is not there", "gone ran, and there is no record of it"]
+    result = audit(ledger, Records(jobs, {}, []), evidence.read(scene.notes), set(), [])
+    assert (result.kinds["lost"], result.kinds["stuck"]) == (2, 0)
+    assert result.violations == ["gone was acknowledged, and is not there", "gone ran, and there is no record of it"]
 
 
 def test_a_job_of_a_restored_store_that_ran_to_its_end_twice_is_counted_as_doubled() -> None:
     lines = [line(1, 1, "begin", 0), line(2, 1, "complete", 0), line(3, 2, "begin", 0), line(4, 2, "complete", 0)]
     job: Any = {"name": "job", "state": "completed", "attempt": 2, "members": 1, "preempted": 0, "why": ""}
     ledger = Ledger(tried={"job": Wish("job", {})}, taken={"job"}, stale={"job": 0})
-    found = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, set(), [])
+    result = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, set(), [])
 
-    assert found.violations == ["job got to its end in attempt 1, and ran again"]
-    assert found.kinds == {"doubled": 1}
+    assert result.violations == ["job got to its end in attempt 1, and ran again"]
+    assert result.kinds == {"doubled": 1}
 
 
 @pytest.mark.parametrize(("members", "harmed", "faulted"), [(2, True, False), (2, False, True), (1, True, True)])
@@ -196,7 +196,7 @@ def test_a_gang_that_lost_a_supervisor_by_our_hand_is_told_to_go_and_nobody_else
     job: Any = {"name": "job", "state": "completed", "attempt": 2, "members": members, "preempted": 0, "why": ""}
     ledger = Ledger(tried={"job": Wish("job", {}, {"members": members})}, taken={"job"}, stale={"job": 3})
     lost = {("job", 1)} if harmed else set()
-    found = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, lost, [])
+    result = audit(ledger, Records({"job": job}, {}, []), {"job": Life("job", lines)}, lost, [])
 
     said = "job, attempt 1 ran when the store was set back, and was told to go by nobody"
-    assert found.violations == ([said] if faulted else [])
+    assert result.violations == ([said] if faulted else [])

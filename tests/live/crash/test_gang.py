@@ -27,15 +27,15 @@ def test_who_saved_by_itself_and_completed_is_not_waited_for() -> None:
 
 
 def test_a_gang_has_not_completed_if_one_member_left_with_its_checkpoint() -> None:
-    found = news(member(0, own=4), member(0, done=1), member(0))
+    facts = news(member(0, own=4), member(0, done=1), member(0))
 
-    assert [fact for fact in found if fact != Checkpointed("gang", 1, 0)] == LEFT
+    assert [fact for fact in facts if fact != Checkpointed("gang", 1, 0)] == LEFT
 
 
 def test_a_member_that_failed_without_an_answer_is_no_checkpoint() -> None:
-    found = news(member(0, done=1), member(3))
+    facts = news(member(0, done=1), member(3))
 
-    assert found == [Began("gang", 1), Exited("gang", 1, code=3)]
+    assert facts == [Began("gang", 1), Exited("gang", 1, code=3)]
 
 
 def test_a_gang_of_which_one_member_failed_before_the_others_were_cancelled_was_cancelled() -> None:
@@ -53,9 +53,9 @@ def told_the_broker(code: int | None, hint: int) -> Member:
 
 
 def test_a_gang_of_which_only_a_broker_was_told_has_left_if_one_member_did() -> None:
-    found = news(told_the_broker(0, 1), told_the_broker(0, 0))
+    facts = news(told_the_broker(0, 1), told_the_broker(0, 0))
 
-    assert [(type(fact), getattr(fact, "hint", None)) for fact in found] == [
+    assert [(type(fact), getattr(fact, "hint", None)) for fact in facts] == [
         (Began, None),
         (Checkpointed, 1),
         (Exited, None),

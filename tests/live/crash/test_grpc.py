@@ -41,8 +41,8 @@ def test_an_answer_that_was_noted_outlives_the_server(own_scene: Scene) -> None:
         scene.restart()
         assert scene.wait(f"claimant-{number}")["state"] == "completed"
 
-    found = scene.wait("victim", "running")
-    assert (found["attempt"], found["preempted"]) == (6, 5)
+    victim = scene.wait("victim", "running")
+    assert (victim["attempt"], victim["preempted"]) == (6, 5)
     resumed = until(lambda: len(lines := scene.lines("victim", "resumed")) == 5 and lines)
     assert [one.details for one in resumed] == [one.details for one in scene.lines("victim", "saved")][:5]
 

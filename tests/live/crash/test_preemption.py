@@ -43,8 +43,8 @@ def test_a_checkpoint_written_while_the_server_was_away_counts(scene: Scene) -> 
     scene.restart(away=away)
 
     assert scene.wait("claimant")["state"] == "completed"
-    found = scene.wait("victim", "running")
-    assert (found["attempt"], found["preempted"], found["requeues"]) == (2, 1, 0)
+    victim = scene.wait("victim", "running")
+    assert (victim["attempt"], victim["preempted"], victim["requeues"]) == (2, 1, 0)
     assert len(until(lambda: len(got := scene.lines("victim", "resumed")) == 4 and got)) == 4
 
 
@@ -61,8 +61,8 @@ def test_a_victim_that_saved_for_later_and_got_to_its_end_while_the_server_was_a
 
     scene.restart(away=away)
 
-    found = scene.wait("victim")
-    assert (found["state"], found["attempt"], found["preempted"]) == ("completed", 1, 0)
+    victim = scene.wait("victim")
+    assert (victim["state"], victim["attempt"], victim["preempted"]) == ("completed", 1, 0)
     assert scene.wait("claimant")["state"] == "completed"
 
 
@@ -117,13 +117,13 @@ def test_a_claimant_whose_victim_left_while_the_server_was_away_starts(scene: Sc
 def test_the_grace_of_a_victim_ends_though_no_server_is_there(scene: Scene) -> None:
     scene.fill({"lingers": 600}, times=GRACE)
     scene.claim()
-    told = until(lambda: len(found := scene.lines("victim", "told")) == 4 and found)
+    told = until(lambda: len(lines := scene.lines("victim", "told")) == 4 and lines)
 
     scene.restart(away=lambda: until(lambda: all(map(ended, told))))
 
     assert scene.wait("claimant")["state"] == "completed"
-    found = scene.wait("victim", "running")
-    assert (found["attempt"], found["preempted"]) == (2, 1)
+    victim = scene.wait("victim", "running")
+    assert (victim["attempt"], victim["preempted"]) == (2, 1)
 
 
 def test_a_cancelled_job_is_gone_after_a_restart(scene: Scene) -> None:
@@ -148,9 +148,9 @@ def test_an_answer_that_was_given_holds_whenever_the_server_dies(scene: Scene) -
         scene.restart()
 
     for number in range(8):
-        found = scene.wait(f"job-{number}")
+        job = scene.wait(f"job-{number}")
         begun = scene.lines(f"job-{number}", "begin")
-        assert (found["state"], found["attempt"], len(begun)) == ("completed", 1, found["members"])
+        assert (job["state"], job["attempt"], len(begun)) == ("completed", 1, job["members"])
     until(lambda: not scene.left())
 
 
@@ -165,9 +165,9 @@ def test_a_preemption_is_carried_out_once_whenever_the_server_dies(scene: Scene)
         assert scene.wait(f"claimant-{number}")["state"] == "completed"
         scene.wait("victim", "running")
 
-    found = scene.client.job("victim")
-    assert found["preempted"] == len(scene.decisions()) == 10
-    for attempt in range(1, found["attempt"] + 1):
+    victim = scene.client.job("victim")
+    assert victim["preempted"] == len(scene.decisions()) == 10
+    for attempt in range(1, victim["attempt"] + 1):
         for what in ("begin", "told"):
             members = [line.member for line in scene.lines("victim", what) if line.attempt == attempt]
             assert len(members) == len(set(members))

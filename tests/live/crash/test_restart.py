@@ -22,8 +22,8 @@ def test_running_jobs_go_on_and_are_taken_over(number: int, scene: Scene) -> Non
     scene.restart(number=number)
 
     for name, was in before.items():
-        found = scene.client.job(name)
-        assert (found["state"], found["attempt"], found["began"]) == ("running", 1, was["began"])
+        job = scene.client.job(name)
+        assert (job["state"], job["attempt"], job["began"]) == ("running", 1, was["began"])
     scene.give_sign()
     assert {scene.wait(name)["state"] for name in before} == {"completed"}
     assert len(scene.lines("job", "begin")) == 1
@@ -56,9 +56,9 @@ def test_how_it_ended_while_the_server_was_away_is_known(code: int, state: str, 
 
     scene.restart(away=away)
 
-    found = scene.wait("job")
-    assert (found["state"], found["exit_code"], found["exit_signal"]) == (state, code, None)
-    assert (found["attempt"], len(scene.lines("job", "begin"))) == (1, 1)
+    job = scene.wait("job")
+    assert (job["state"], job["exit_code"], job["exit_signal"]) == (state, code, None)
+    assert (job["attempt"], len(scene.lines("job", "begin"))) == (1, 1)
 
 
 def test_a_signal_that_ended_it_while_the_server_was_away_is_known(scene: Scene) -> None:
@@ -73,8 +73,8 @@ def test_a_signal_that_ended_it_while_the_server_was_away_is_known(scene: Scene)
 
     scene.restart(away=away)
 
-    found = scene.wait("job")
-    assert (found["state"], found["exit_code"], found["exit_signal"]) == ("failed", None, 9)
+    job = scene.wait("job")
+    assert (job["state"], job["exit_code"], job["exit_signal"]) == ("failed", None, 9)
 
 
 def test_a_walltime_that_ran_out_while_the_server_was_away_is_kept(scene: Scene) -> None:
@@ -84,8 +84,8 @@ def test_a_walltime_that_ran_out_while_the_server_was_away_is_kept(scene: Scene)
 
     scene.restart(away=lambda: pass_time(12.2))
 
-    found = scene.wait("job")
-    assert (found["state"], found["rule"]) == ("failed", "live.walltime")
+    job = scene.wait("job")
+    assert (job["state"], job["rule"]) == ("failed", "live.walltime")
     assert len(scene.lines("job", "told")) == 1
 
 
@@ -143,8 +143,8 @@ def test_a_killed_supervisor_costs_one_attempt(scene: Scene) -> None:
     scene.kill_supervisor("job")
     scene.give_sign()
 
-    found = scene.wait("job")
-    assert (found["state"], found["attempt"], found["requeues"]) == ("completed", 2, 1)
+    job = scene.wait("job")
+    assert (job["state"], job["attempt"], job["requeues"]) == ("completed", 2, 1)
     assert ended(strays[0])
     assert not scene.lines("job", "overlap")
 
@@ -157,8 +157,8 @@ def test_a_supervisor_killed_while_the_server_was_away_costs_one_attempt(scene: 
     scene.restart(away=lambda: scene.kill_supervisor("job"))
     scene.give_sign()
 
-    found = scene.wait("job")
-    assert (found["state"], found["attempt"], found["requeues"]) == ("completed", 2, 1)
+    job = scene.wait("job")
+    assert (job["state"], job["attempt"], job["requeues"]) == ("completed", 2, 1)
     assert ended(strays[0])
     assert not scene.lines("job", "overlap")
 

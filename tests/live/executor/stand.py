@@ -27,10 +27,10 @@ F = TypeVar("F", Began, Exited, Heard, Checkpointed, CheckpointFailed, Deferral)
 def until(condition: Callable[[], Any], deadline: float = DEADLINE) -> Any:
     """What the condition became, once it is true."""
     end = time.monotonic() + deadline
-    while not (found := condition()):
+    while not (value := condition()):
         assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.002)
-    return found
+    return value
 
 
 def task(*command: str, **others: Any) -> Task:
@@ -87,12 +87,12 @@ class Stand:
     def wait(self, kind: type[F], name: str, *, count: int = 1) -> F:
         """The last of so many facts of this kind about the job."""
 
-        def found() -> list[F]:
+        def reported() -> list[F]:
             return [fact for fact in self.facts if isinstance(fact, kind) and fact.name == name]
 
         with self._news:
-            assert self._news.wait_for(lambda: len(found()) >= count, DEADLINE), self.facts
-            return found()[count - 1]
+            assert self._news.wait_for(lambda: len(reported()) >= count, DEADLINE), self.facts
+            return reported()[count - 1]
 
     def end(self, name: str, wanted: Task, *, members: int = 1) -> Exited:
         """How it ended by itself."""

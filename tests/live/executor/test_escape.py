@@ -26,8 +26,8 @@ def strays(mark: float) -> list[int]:
 def state_of_supervisor(stand: Stand) -> str:
     lock = stand.folder("job") / "lock"
     words = lock.read_text().split() if lock.exists() else []
-    found = procfs.look(int(words[0])) if words else None
-    return "" if found is None else found.state
+    process = procfs.look(int(words[0])) if words else None
+    return "" if process is None else process.state
 
 
 def escaping(mark: float) -> str:

@@ -58,9 +58,9 @@ def test_it_does_not_begin_if_it_is_told_to_go_before(cramped: Stand, room: bool
         time.sleep(1.5)
     hog.unlink()
 
-    found = cramped.wait(Exited, "job")
-    if found.told:
-        assert (found, found.cause) == (Exited("job", 1, told=True), "cancel")
+    end = cramped.wait(Exited, "job")
+    if end.told:
+        assert (end, end.cause) == (Exited("job", 1, told=True), "cancel")
         assert cramped.text("job") == ""
     else:  # it had begun already when it was told
         assert room

@@ -236,9 +236,9 @@ def test_a_reused_pid_is_never_touched(stand: Stand) -> None:
 def test_a_process_of_before_the_last_boot_is_never_touched(stand: Stand) -> None:
     with subprocess.Popen(["sleep", "100"], start_new_session=True) as other:
         stand.end("job", task("true"))
-        found = procfs.look(other.pid)
-        assert found is not None
-        forged = {"pid": other.pid, "start": found.start, "boot": "another"}
+        process = procfs.look(other.pid)
+        assert process is not None
+        forged = {"pid": other.pid, "start": process.start, "boot": "another"}
         (stand.folder("job") / "exit.json").unlink()
         (stand.folder("job") / "began.json").write_text(json.dumps(forged))
         stand.restart({"job": 1})
@@ -267,8 +267,8 @@ def test_an_attempt_that_is_not_listed_is_left_alone_and_found(stand: Stand) -> 
     def known(names: Collection[str]) -> set[str]:
         return {"wanted"} & set(names)
 
-    found = {(trace.name, trace.attempt, trace.running) for trace in stand.executor.survey(known)}
-    assert found == {("wanted", 1, True), ("unknown", 1, True)}
+    traces = {(trace.name, trace.attempt, trace.running) for trace in stand.executor.survey(known)}
+    assert traces == {("wanted", 1, True), ("unknown", 1, True)}
     assert procfs.look(stand.pid("unknown")) is not None
     assert [fact for fact in stand.facts if isinstance(fact, Exited)] == []
     stand.executor.kill(Kill("unknown", 1))

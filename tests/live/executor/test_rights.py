@@ -20,14 +20,14 @@ def test_a_job_has_the_rights_of_its_account_and_no_others(stand: Stand) -> None
     script = "id -u; id -ru; id -g; id -G; grep -E 'Uid|Gid|CapPrm|CapEff|CapInh' /proc/self/status; echo $HOME $USER"
     assert stand.end("job", shell(script, account=OTHER)).code == 0
 
-    found = pwd.getpwnam(OTHER)
-    groups = os.getgrouplist(OTHER, found.pw_gid)
+    account = pwd.getpwnam(OTHER)
+    groups = os.getgrouplist(OTHER, account.pw_gid)
     uid, real, gid, all_groups, *status, home = stand.text("job").splitlines()
-    assert (uid, real, gid) == (str(found.pw_uid), str(found.pw_uid), str(found.pw_gid))
+    assert (uid, real, gid) == (str(account.pw_uid), str(account.pw_uid), str(account.pw_gid))
     assert set(map(int, all_groups.split())) == set(groups)
-    assert [line.split()[1:] for line in status[:2]] == [[str(found.pw_uid)] * 4, [str(found.pw_gid)] * 4]
+    assert [line.split()[1:] for line in status[:2]] == [[str(account.pw_uid)] * 4, [str(account.pw_gid)] * 4]
     assert all(int(line.split()[1], 16) == 0 for line in status[2:])
-    assert home == f"{found.pw_dir} {OTHER}"
+    assert home == f"{account.pw_dir} {OTHER}"
 
 
 @needs_root

@@ -22,8 +22,8 @@ def machine() -> SteppedClock:
 
 @pytest.fixture
 def live(tmp_path: Path, machine: SteppedClock) -> Iterator[Live]:
-    with serving(tmp_path, cluster_of("n1"), times=HASTY, machine=machine) as found:
-        yield found
+    with serving(tmp_path, cluster_of("n1"), times=HASTY, machine=machine) as server:
+        yield server
     assert_replays(tmp_path)
 
 

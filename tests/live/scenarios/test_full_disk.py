@@ -75,9 +75,9 @@ def test_the_end_of_a_job_is_kept_in_mind_for_as_long_as_it_cannot_be_stored(dis
         assert impaired(live) == [f"no space left on {data}"]
         hog.unlink()
 
-        found = live.end("job")
-        assert (found["state"], found["exit_code"]) == ("failed", 3)
-        assert abs(seconds_of(found["ended"]) - ended) < LONG_S / 2
+        job = live.end("job")
+        assert (job["state"], job["exit_code"]) == ("failed", 3)
+        assert abs(seconds_of(job["ended"]) - ended) < LONG_S / 2
         until(lambda: live.client.health()["status"] == "ok")
 
 

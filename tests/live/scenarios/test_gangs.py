@@ -39,17 +39,17 @@ def test_each_member_knows_its_rank_and_where_the_others_are(live: Live) -> None
     live.shell("ranks", f"{script}; echo that is all", members=4)
 
     said = members_said(live, "ranks", "that is all")
-    found = [dict(line.split("=") for line in log.splitlines() if "=" in line) for log in said]
+    environments = [dict(line.split("=") for line in log.splitlines() if "=" in line) for log in said]
     placed = live.end("ranks")["nodes"]
     assert sorted(placed) == list(NODES)
-    assert [one["CEDE_RANK"] for one in found] == [one["RANK"] for one in found] == ["0", "1", "2", "3"]
-    assert [one["CEDE_NODE"] for one in found] == placed
-    for one in found:
+    assert [one["CEDE_RANK"] for one in environments] == [one["RANK"] for one in environments] == ["0", "1", "2", "3"]
+    assert [one["CEDE_NODE"] for one in environments] == placed
+    for one in environments:
         assert (one["CEDE_SIZE"], one["WORLD_SIZE"], one["CEDE_NODES"]) == ("4", "4", ",".join(placed))
         assert len(one["CEDE_ADDRESSES"].split(",")) == 4
         assert one["MASTER_ADDR"] == one["CEDE_ADDRESSES"].split(",")[0]
-    assert len({one["MASTER_PORT"] for one in found}) == 1
-    assert int(found[0]["MASTER_PORT"]) > 1023
+    assert len({one["MASTER_PORT"] for one in environments}) == 1
+    assert int(environments[0]["MASTER_PORT"]) > 1023
 
 
 def test_a_gang_gives_way_to_a_gang_as_one(live: Live) -> None:

@@ -266,7 +266,7 @@ def test_every_metric_of_the_policy_has_its_counterpart(live: Live) -> None:
         "cede_preemption_victim_requeue_total",
         "cede_preemption_failed_checkpoint_total",
     } <= grown
-    reasons = {found for key in after for found in re.findall(r'preemptions_total{.*reason="([^"]+)"', key)}
+    reasons = {reason for key in after for reason in re.findall(r'preemptions_total{.*reason="([^"]+)"', key)}
     assert reasons <= {"lattice.priority", "lattice.reclaim", "lattice.sensitive-claim"}
 
 
@@ -283,5 +283,5 @@ def series(live: Live) -> dict[str, float]:
 def test_the_whole_trail_is_still_a_chain(live: Live) -> None:
     live.shell("on-record", "true", queue="hpc_batch")
     live.completed("on-record")
-    found = live.client.audit_chain()
-    assert (found["intact"], found["records"] > 0) == (True, True)
+    chain = live.client.audit_chain()
+    assert (chain["intact"], chain["records"] > 0) == (True, True)

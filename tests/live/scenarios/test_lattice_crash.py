@@ -31,8 +31,8 @@ def evidence(where: Path, name: str) -> str:
 
 def noted(where: Path, what: str) -> list[tuple[str, ...]]:
     """Name, attempt and resume flag, as the programs wrote them."""
-    found = where / what
-    return [tuple(line.split()) for line in found.read_text().splitlines()] if found.exists() else []
+    path = where / what
+    return [tuple(line.split()) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 @pytest.mark.parametrize(("reason", "claim"), CLAIMS, ids=[reason for reason, _ in CLAIMS])
@@ -49,8 +49,8 @@ def test_victims_leave_once_and_come_back_once_whenever_the_server_dies(
         first = [live.client.job(name)["submitted"] for name in victims]
         for round_ in range(1, 3):
             _taken_and_given_back(live, f"claim-{round_}", claim, victims, chance)
-            found = [live.client.job(name) for name in victims]
-            assert [(one["preempted"], one["attempt"], one["requeues"]) for one in found] == [
+            jobs = [live.client.job(name) for name in victims]
+            assert [(one["preempted"], one["attempt"], one["requeues"]) for one in jobs] == [
                 (round_, round_ + 1, 0)
             ] * 2
         assert [live.client.job(name)["submitted"] for name in victims] == first

@@ -30,8 +30,8 @@ def records(live: Live, about: str) -> list[AuditEntry]:
     return list(live.client.audit(about=about))
 
 
-def said(found: list[AuditEntry]) -> list[tuple[str, str]]:
-    return [(one["what"], one["detail"]) for one in found]
+def said(entries: list[AuditEntry]) -> list[tuple[str, str]]:
+    return [(one["what"], one["detail"]) for one in entries]
 
 
 def test_a_claim_is_on_record_before_any_of_it_happens(live: Live) -> None:
@@ -42,22 +42,22 @@ def test_a_claim_is_on_record_before_any_of_it_happens(live: Live) -> None:
     live.client.cancel("claim")
     live.end("claim")
 
-    found = records(live, "claim")
-    assert said(found) == [
+    entries = records(live, "claim")
+    assert said(entries) == [
         ("submit", ""),
         ("claim nodes", "n1, n2, once they are left"),
         ("start", "attempt 1 on n1, n2"),
         ("cancel", ""),
         ("release nodes", f"n1, n2: {ACCOUNT} cancelled it"),
     ]
-    assert {one["by"] for one in found} == {ACCOUNT}
+    assert {one["by"] for one in entries} == {ACCOUNT}
     decision = next(one for one in live.client.decisions(workload="claim") if one["victims"])
     for victim in ("saver", "plain"):
         (taken,) = (one for one in records(live, victim) if one["what"] == "preempt")
         assert taken["detail"] == f"decision {decision['number']} takes its room for claim: sensitive"
         assert (taken["by"], taken["role"]) == (ACCOUNT, "scheduler")
     at = {event["signal"]: event["at"] for event in live.events("claim")}
-    by = {one["what"]: one["at"] for one in found}
+    by = {one["what"]: one["at"] for one in entries}
     asked = next(event["at"] for event in live.events("saver") if event["signal"] == "hint")
     # Both are the wall time of one step, each rounded for itself.
     assert datetime.fromisoformat(by["claim nodes"]) <= datetime.fromisoformat(asked) + timedelta(milliseconds=1)
@@ -115,6 +115,6 @@ def test_the_records_of_a_claim_are_there_once_after_kill_9(tmp_path: Path) -> N
         until(lambda: live.client.job("claim")["state"] == "running")
         assert [what for what, _ in said(records(live, "claim"))] == ["submit", "claim nodes", "start"]
         assert [what for what, _ in said(records(live, "slow"))] == ["submit", "preempt"]
-        found = live.client.audit_chain()
-        assert (found["intact"], found["head"]) == (True, list(live.client.audit())[-1]["hash"])
+        chain = live.client.audit_chain()
+        assert (chain["intact"], chain["head"]) == (True, list(live.client.audit())[-1]["hash"])
     assert_replays(tmp_path / "data")

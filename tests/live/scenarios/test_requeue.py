@@ -109,6 +109,6 @@ def test_nobody_is_told_that_what_is_tried_again_later_could_start_now(tmp_path:
         live.shell("again", "false", requeue="always")
         live.happened("again", "back off")
 
-        found = live.client.why("again")
-        assert found["story"][-1]["sentence"].endswith("it is tried again in 4m, and later each time")
-        assert found["stands_in_its_way"] is None
+        story = live.client.why("again")
+        assert story["story"][-1]["sentence"].endswith("it is tried again in 4m, and later each time")
+        assert story["stands_in_its_way"] is None

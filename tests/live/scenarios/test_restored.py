@@ -62,11 +62,11 @@ def test_work_that_a_restored_store_knows_nothing_of_is_left_alone_until_an_admi
         assert "the store was set back" in loss
         assert "steps are missing" in loss
         assert orphans.startswith("2 workloads have no record, and 1 of them run")
-        found = {one["name"]: one["running"] for one in live.client.orphans()["orphans"]}
-        assert found == {"after": True, "short": False}
+        left = {one["name"]: one["running"] for one in live.client.orphans()["orphans"]}
+        assert left == {"after": True, "short": False}
         assert all(alive(pid) for pid in pids.values())
         assert live.wait("before", "running")["attempt"] == 1
-        for name in found:
+        for name in left:
             with pytest.raises(ClientError, match="no record knows") as caught:
                 live.shell(name, "true", cpu=1)
             assert caught.value.status == 409
@@ -76,7 +76,7 @@ def test_work_that_a_restored_store_knows_nothing_of_is_left_alone_until_an_admi
         live.client.end_orphan("after")
         until(lambda: not alive(pids["after"]))
         until(lambda: not any(one["running"] for one in live.client.orphans()["orphans"]))
-        for name in found:
+        for name in left:
             live.client.forget_orphan(name)
         assert live.client.acknowledge_loss()["orphans"] == []
         health = live.client.health()
@@ -130,8 +130,8 @@ def test_a_gang_that_was_cancelled_after_the_copy_was_made_stays_cancelled(tmp_p
         put_back(data, copy)
         live.start()
 
-        found = live.end("gang")
-        assert (found["state"], found["attempt"]) == ("cancelled", 1)
+        gang = live.end("gang")
+        assert (gang["state"], gang["attempt"]) == ("cancelled", 1)
 
 
 def test_who_cancels_a_job_ends_the_attempt_too_that_its_restored_record_did_not_know(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_who_cancels_a_job_ends_the_attempt_too_that_its_restored_record_did_not
         put_back(data, copy)
         live.start()
 
-        found = {one["name"]: one["why"] for one in live.client.orphans()["orphans"]}
-        assert "knows no attempts" in found["unwanted"]
+        orphans = {one["name"]: one["why"] for one in live.client.orphans()["orphans"]}
+        assert "knows no attempts" in orphans["unwanted"]
         assert alive(pids["unwanted"])
 
         live.client.cancel("unwanted")
@@ -230,11 +230,11 @@ def test_a_job_ended_when_it_did_though_the_server_was_away(tmp_path: Path) -> N
         time.sleep(3)  # the time between is what the test is about
         live.start()
 
-        found = live.completed("job")
-        assert found["ended"] is not None
-        assert datetime.fromisoformat(found["ended"]).timestamp() <= ended + 0.5
+        job = live.completed("job")
+        assert job["ended"] is not None
+        assert datetime.fromisoformat(job["ended"]).timestamp() <= ended + 0.5
         last = live.events("job")[-1]
-        assert (last["signal"], last["at"]) == ("complete", found["ended"])
+        assert (last["signal"], last["at"]) == ("complete", job["ended"])
 
 
 def test_room_that_work_without_a_record_fills_is_not_given_away(tmp_path: Path) -> None:

@@ -64,14 +64,19 @@ def test_a_job_has_its_own_environment_and_nothing_of_the_servers(live: Live, mo
 
     live.completed("env")
     said = live.log("env")
-    found = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    environment = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     assert said.endswith("\n/usr\n")
-    assert (found["GREETING"], found["PATH"], found["CEDE_JOB"]) == ("good day", "/bin", "env")
-    assert (found["CEDE_ATTEMPT"], found["CEDE_RESUME"], found["CEDE_RANK"], found["CEDE_SIZE"]) == ("1", "0", "0", "1")
-    assert (found["USER"], found["LOGNAME"]) == (ACCOUNT, ACCOUNT)
-    assert "SECRET_OF_THE_SERVER" not in found
-    assert "CEDE_BROKER_TOKEN" not in found
-    assert "CEDE_TOKEN" not in found
+    assert (environment["GREETING"], environment["PATH"], environment["CEDE_JOB"]) == ("good day", "/bin", "env")
+    assert (
+        environment["CEDE_ATTEMPT"],
+        environment["CEDE_RESUME"],
+        environment["CEDE_RANK"],
+        environment["CEDE_SIZE"],
+    ) == ("1", "0", "0", "1")
+    assert (environment["USER"], environment["LOGNAME"]) == (ACCOUNT, ACCOUNT)
+    assert "SECRET_OF_THE_SERVER" not in environment
+    assert "CEDE_BROKER_TOKEN" not in environment
+    assert "CEDE_TOKEN" not in environment
 
 
 def test_a_job_cannot_choose_what_cede_tells_it(live: Live) -> None:

@@ -25,8 +25,8 @@ WAITS = 'echo ready; until [ -e "$CEDE_CHECKPOINT_DIR/go" ]; do sleep 0.02; done
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
-    with serving(tmp_path, cluster_of("n1")) as found:
-        yield found
+    with serving(tmp_path, cluster_of("n1")) as server:
+        yield server
 
 
 def poison(live: Live, name: str, **fields: Any) -> None:
@@ -42,9 +42,9 @@ def poison(live: Live, name: str, **fields: Any) -> None:
 
 
 def controller_of(live: Live) -> Controller:
-    found = live.server.controller
-    assert found is not None
-    return found
+    controller = live.server.controller
+    assert controller is not None
+    return controller
 
 
 def assert_the_rest_goes_on(live: Live, name: str, cpu: float = 0.5) -> None:

@@ -105,9 +105,9 @@ def test_a_node_preempts_for_one_at_a_time_and_not_again_before_its_backoff_is_o
 
         for name in ("first", "second"):
             live.wait(name, "running", within=PATIENT_S)
-        found = preemptions(live)
-        assert [(one["workload"], one["victims"]) for one in found] == [("first", ["four"]), ("second", ["three"])]
-        assert when(found[1]["at"]) - when(found[0]["at"]) > backoff
+        decisions = preemptions(live)
+        assert [(one["workload"], one["victims"]) for one in decisions] == [("first", ["four"]), ("second", ["three"])]
+        assert when(decisions[1]["at"]) - when(decisions[0]["at"]) > backoff
         until(lambda: {live.client.job(name)["state"] for name in ("three", "four")} == {"pending"})
         assert set(live.rules("second")) & {"ytsaurus.backoff", "ytsaurus.node-waits", "ytsaurus.one-a-heartbeat"}
     assert_replays(tmp_path)

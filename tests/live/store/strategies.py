@@ -63,10 +63,10 @@ TERMS = st.builds(
 @st.composite
 def workloads(draw: DrawFn) -> Workload:
     entry = draw_workload(draw, draw(NAMES), instants=draw(st.booleans()), tidy=False)
-    found = Workload.model_validate(entry)
+    workload = Workload.model_validate(entry)
     given: dict[str, Any] = draw(st.fixed_dictionaries({}, optional={"priority": NUMBERS, "app": WHOLE_TEXTS}))
     # As the server sets it: to the microsecond.
-    return found.model_copy(update={"submitted": Instant(draw(TIMES)), **given})
+    return workload.model_copy(update={"submitted": Instant(draw(TIMES)), **given})
 
 
 @st.composite

@@ -95,9 +95,9 @@ def test_whatever_is_done_to_the_trail_is_found(url: str, damage: Damage, number
     assert store.check_audit() == Chain(6, store.audit()[-1].hash)
     harm(url, damage)
 
-    found = store.check_audit()
-    assert found.broken == number
-    assert why in found.why
+    result = store.check_audit()
+    assert result.broken == number
+    assert why in result.why
     store.close()
 
 
@@ -130,8 +130,8 @@ def test_what_is_put_in_stops_nobody_and_is_told_for_ever(url: str, numbers: tup
     submitted(store, job("g"), job("h"), asked=asked)
     note(store, "i")
 
-    found = store.audit()
-    assert [entry.about for entry in found if entry.sequence not in numbers] == list("abcdefghi")
+    entries = store.audit()
+    assert [entry.about for entry in entries if entry.sequence not in numbers] == list("abcdefghi")
     assert store.check_audit().broken == named
     assert "put in" in store.check_audit().why
     store.close()
@@ -179,11 +179,11 @@ def test_every_way_into_the_trail_goes_on_with_the_chain(url: str) -> None:
     store = Store.open(url)
     submitted(store, job("c"), asked=asked[:1])
 
-    found = store.audit()
-    assert [entry.what for entry in found] == ["submit", "submit", "start", "cancel", "delete", "delete", "submit"]
-    assert [entry.previous for entry in found] == [BEGINNING, *(entry.hash for entry in found[:-1])]
-    assert [entry.sequence for entry in found] == list(range(1, len(found) + 1))
-    assert store.check_audit() == Chain(len(found), found[-1].hash)
+    entries = store.audit()
+    assert [entry.what for entry in entries] == ["submit", "submit", "start", "cancel", "delete", "delete", "submit"]
+    assert [entry.previous for entry in entries] == [BEGINNING, *(entry.hash for entry in entries[:-1])]
+    assert [entry.sequence for entry in entries] == list(range(1, len(entries) + 1))
+    assert store.check_audit() == Chain(len(entries), entries[-1].hash)
     store.close()
 
 
@@ -235,8 +235,8 @@ def test_a_long_trail_becomes_a_chain_some_at_a_time(url: str) -> None:
 
 def test_a_revision_does_what_it_did_whatever_the_code_does_today() -> None:
     for file in sorted((FOLDER / "versions").glob("r*.py")):
-        found = re.findall(r"^(?:from|import) cede.*$", file.read_text(), re.MULTILINE)
-        assert (file.name, found) == (file.name, [])
+        imports = re.findall(r"^(?:from|import) cede.*$", file.read_text(), re.MULTILINE)
+        assert (file.name, imports) == (file.name, [])
 
 
 def test_a_step_that_is_not_stored_leaves_no_record(url: str) -> None:

@@ -34,10 +34,10 @@ def test_a_workload_that_ended_is_not_loaded_but_kept(store: Store) -> None:
     stepped(store, changed=[job("a", phase=Phase.COMPLETED)])
 
     assert [one.name for one in store.load().jobs] == ["b"]
-    found = store.workload("a")
-    assert found is not None
-    assert found.job.phase is Phase.COMPLETED
-    assert found.task == task()
+    record = store.workload("a")
+    assert record is not None
+    assert record.job.phase is Phase.COMPLETED
+    assert record.task == task()
 
 
 def test_what_a_doctrine_remembers_changes_with_the_step_that_says_so(store: Store) -> None:
@@ -114,10 +114,10 @@ def test_a_refused_submission_does_not_touch_its_namesake(store: Store) -> None:
     no = Refusal(0, "live.taken", "there is one already")
 
     stepped(store, again, changed=[running], refusals=[no], tasks={"a": task("bob")})
-    found = store.workload("a")
-    assert found is not None
-    assert found.job == running
-    assert found.task.owner == "ann"
+    record = store.workload("a")
+    assert record is not None
+    assert record.job == running
+    assert record.task.owner == "ann"
     assert [facts for _, facts in store.steps()][-1] == [again]
 
 

@@ -40,10 +40,10 @@ def test_nobody_who_reads_waits_for_one_who_writes(store: Store, url: str) -> No
     engine = create_engine(url)
     with engine.begin() as connection:
         connection.execute(text("UPDATE state SET version = 99"))
-        found = store.load()
+        saved = store.load()
         record = store.workload("a")
 
-    assert found.version == 1
+    assert saved.version == 1
     assert record is not None
     assert store.load().version == 99
     engine.dispose()

@@ -80,9 +80,9 @@ def test_whatever_is_done_to_the_decisions_is_found(url: str, damage: Damage, nu
         damage(connection)
     connection.close()
 
-    found = store.check_audit()
-    assert (found.broken, found.what) == (number, "decision")
-    assert why in found.why
+    result = store.check_audit()
+    assert (result.broken, result.what) == (number, "decision")
+    assert why in result.why
     store.close()
 
 
@@ -118,8 +118,8 @@ def test_what_was_stored_before_is_a_chain_and_keeps_its_names_and_tokens(url: s
     engine.dispose()
 
     store = Store.open(url)
-    found = store.check_audit()
-    assert (found.broken, found.decisions, found.decision_head != BEGINNING) == (None, 2, True)
+    result = store.check_audit()
+    assert (result.broken, result.decisions, result.decision_head != BEGINNING) == (None, 2, True)
     assert store.called("ann", "a") == "a"
     assert [token.expires for token in store.tokens()] == [None]
     stepped(store, decisions=[made(3, None, "a")])

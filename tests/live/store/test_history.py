@@ -138,9 +138,9 @@ def test_an_eviction_that_serves_nobody_is_found_by_its_victim(busy: Store) -> N
     stepped(busy, decisions=[made(4, None, "low", "low")])
 
     assert [one.number for one in busy.decisions(workload="low")] == [1, 2, 4]
-    found = busy.decision(4)
-    assert found is not None
-    assert found.claimant is None
+    record = busy.decision(4)
+    assert record is not None
+    assert record.claimant is None
 
 
 def test_the_audit_trail_has_what_became_a_fact_and_what_did_not(store: Store) -> None:

@@ -97,12 +97,12 @@ def test_only_the_owner_may_open_the_files(tmp_path: Path) -> None:
 
 def test_the_settings_that_make_a_commit_last_are_on(store: Store) -> None:
     with store._writes() as connection:
-        found = {
+        settings = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
 
-    assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
 
 
 @pytest.mark.parametrize(

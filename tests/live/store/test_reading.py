@@ -25,12 +25,12 @@ def test_the_newest_come_first(full: Store) -> None:
 
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_pages_put_together_are_the_whole(full: Store, newest_first: bool) -> None:
-    found: list[str] = []
-    while page := names(full, limit=2, after=found[-1] if found else None, newest_first=newest_first):
+    paged: list[str] = []
+    while page := names(full, limit=2, after=paged[-1] if paged else None, newest_first=newest_first):
         assert len(page) <= 2
-        found += page
+        paged += page
 
-    assert found == names(full, newest_first=newest_first)
+    assert paged == names(full, newest_first=newest_first)
 
 
 def test_a_page_is_not_moved_by_what_comes_in(full: Store) -> None:

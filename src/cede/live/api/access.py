@@ -104,14 +104,14 @@ Whoever = Annotated[Caller, Depends(authenticated)]
 
 async def visible(server: Server, caller: Caller, name: str) -> Record:
     """The workload, if the caller may see it; one that may not be seen is as unknown as one that is not there."""
-    record = await run_in_threadpool(found, server, caller, name)
+    record = await run_in_threadpool(find_record, server, caller, name)
     if record is None:
         shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
         raise refusal(404, NOT_VISIBLE, name=shown, caller=caller.name)
     return record
 
 
-def found(server: Server, caller: Caller, name: str) -> Record | None:
+def find_record(server: Server, caller: Caller, name: str) -> Record | None:
     """The workload that the caller means, if it may see it: its own of this name, then one with this name, then
     OWNER.NAME. Who sees all sees names that are there once, and means those first."""
     for key in _meant(server.store, caller, name):

@@ -41,33 +41,33 @@ async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()
     """Every change that was asked for, allowed or refused, oldest first."""
     caller.needs("admin", "reading the audit trail")
     read = partial(server.store.audit, after=wanted.after, limit=wanted.limit + 1, by=wanted.by, about=wanted.about)
-    found = await run_in_threadpool(read)
-    entries = [shown_audit(entry) for entry in found[: wanted.limit]]
-    return documents.AuditList(entries=entries, next=entries[-1]["number"] if len(found) > wanted.limit else None)
+    records = await run_in_threadpool(read)
+    entries = [shown_audit(entry) for entry in records[: wanted.limit]]
+    return documents.AuditList(entries=entries, next=entries[-1]["number"] if len(records) > wanted.limit else None)
 
 
 @router.get("/audit/chain", responses=declared(401, 403), summary="Whether the audit trail is as it was written")
 async def chain(server: Here, caller: Whoever) -> documents.AuditChain:
     """Walks all of it, and all decisions: each has the hash of the one before it, and the store knows the last."""
     caller.needs("admin", "checking the audit trail")
-    found = await run_in_threadpool(server.store.check_audit)
+    trail = await run_in_threadpool(server.store.check_audit)
     return documents.AuditChain(
-        intact=found.broken is None,
-        records=found.count,
-        head=found.head,
-        decisions=found.decisions,
-        decision_head=found.decision_head,
-        broken=found.broken,
-        what=found.what,
-        why=found.why,
+        intact=trail.broken is None,
+        records=trail.count,
+        head=trail.head,
+        decisions=trail.decisions,
+        decision_head=trail.decision_head,
+        broken=trail.broken,
+        what=trail.what,
+        why=trail.why,
     )
 
 
 @router.get("/tokens", responses=declared(401, 403), summary="List tokens")
 async def tokens(server: Here, caller: Whoever) -> documents.TokenList:
     caller.needs("admin", "listing tokens")
-    found = await run_in_threadpool(server.store.tokens)
-    return documents.TokenList(tokens=[shown_token(token) for token in found])
+    records = await run_in_threadpool(server.store.tokens)
+    return documents.TokenList(tokens=[shown_token(token) for token in records])
 
 
 @router.post(
@@ -109,8 +109,8 @@ async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody |
     async with server.asked_for(asked):
         if number != caller.token:
             caller.needs("admin", "renewing a token of others")
-        found = await run_in_threadpool(_in_force, server, number)
-        if found.expires is None:
+        token = await run_in_threadpool(_in_force, server, number)
+        if token.expires is None:
             raise refusal(409, NEVER_EXPIRES, number=number)
         stands = _lifetime(server, None if body is None else body.expires_in)
         if stands > (most := server.config.token_lifetime) and not caller.admin:
@@ -121,14 +121,14 @@ async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody |
         await run_in_threadpool(server.store.renew, number, expires)
         server.tokens.clear()
     await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
-    return shown_token(replace(found, expires=expires))
+    return shown_token(replace(token, expires=expires))
 
 
 def _in_force(server: Server, number: int) -> Token:
-    found = next((one for one in server.store.tokens() if one.id == number and not one.revoked), None)
-    if found is None:
+    token = next((one for one in server.store.tokens() if one.id == number and not one.revoked), None)
+    if token is None:
         raise refusal(404, NOTHING, what="token in force", name=number)
-    return found
+    return token
 
 
 def _lifetime(server: Server, wanted: Any) -> int:
@@ -147,5 +147,5 @@ async def revoke(server: Here, caller: Whoever, number: Number) -> documents.Tok
         server.tokens.clear()
         server.closes_streams_of(number, CLOSED_REVOKED)
     await run_in_threadpool(server.note, asked)
-    found = await run_in_threadpool(server.store.tokens)
-    return next(shown_token(token) for token in found if token.id == number)
+    records = await run_in_threadpool(server.store.tokens)
+    return next(shown_token(token) for token in records if token.id == number)

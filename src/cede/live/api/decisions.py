@@ -51,31 +51,31 @@ async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Que
     sight = Sight(server, caller)
 
     def work() -> documents.DecisionList:
-        found, following = _page(server, sight, wanted, about)
-        return documents.DecisionList(decisions=[shown_decision(record, sight) for record in found], next=following)
+        records, following = _page(server, sight, wanted, about)
+        return documents.DecisionList(decisions=[shown_decision(record, sight) for record in records], next=following)
 
     return await run_in_threadpool(work)
 
 
 def _page(server: Server, sight: Sight, wanted: Wanted, about: str | None) -> tuple[list[DecisionRecord], int | None]:
     """The page, and where the next begins."""
-    found: list[DecisionRecord] = []
+    page: list[DecisionRecord] = []
     after, looked_at = wanted.after, 0
     while looked_at < MOST_LOOKED_AT:
         read = partial(server.store.decisions, after=after, workload=about)
-        records = read(limit=wanted.limit + 1)
-        for record in records[: wanted.limit]:
-            if len(found) == wanted.limit:
-                return found, after
+        batch = read(limit=wanted.limit + 1)
+        for record in batch[: wanted.limit]:
+            if len(page) == wanted.limit:
+                return page, after
             after = record.number
             looked_at += 1
             if about is not None or _concerns(sight, record):
-                found.append(record)
-        if len(records) <= wanted.limit:
-            return found, None
-        if len(found) == wanted.limit:
+                page.append(record)
+        if len(batch) <= wanted.limit:
+            return page, None
+        if len(page) == wanted.limit:
             break
-    return found, after
+    return page, after
 
 
 def _concerns(sight: Sight, record: DecisionRecord) -> bool:

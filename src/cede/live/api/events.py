@@ -84,7 +84,7 @@ async def events(
         reader = stack.enter_context(hub.reading(caller.name, caller.token))
         return _Streamed(stack, _Stream(server, caller, request.state.token, reader, about).frames(after))
     await server.reasons()
-    found = await run_in_threadpool(
+    page = await run_in_threadpool(
         partial(
             server.store.events,
             after=wanted.after or 0,
@@ -94,8 +94,8 @@ async def events(
         )
     )
     sight = Sight(server, caller)
-    shown = await run_in_threadpool(lambda: [shown_event(event, sight) for event in found[: wanted.limit]])
-    following = shown[-1]["number"] if len(found) > wanted.limit else None
+    shown = await run_in_threadpool(lambda: [shown_event(event, sight) for event in page[: wanted.limit]])
+    following = shown[-1]["number"] if len(page) > wanted.limit else None
     return JSONResponse(documents.EventList(events=shown, next=following))
 
 

@@ -23,31 +23,31 @@ async def with_failure(
     job = record.job
     if not job.attempt or job.phase == Phase.COMPLETED:
         return workload
-    found = await run_in_threadpool(server.executor.failure, job.name, job.attempt)
-    if found is None or (found.told and job.phase != Phase.FAILED):
+    failure = await run_in_threadpool(server.executor.failure, job.name, job.attempt)
+    if failure is None or (failure.told and job.phase != Phase.FAILED):
         return workload
     stderr = None
     if record.task.owner == caller.name or not server.ground.sensitive(job.workload):
-        stderr = await run_in_threadpool(_last_lines, server, job.name, job.attempt, found.member)
-    failure = documents.Failure(
-        member=found.member,
-        node=found.node,
-        exit_code=found.code,
-        exit_signal=found.signal,
-        why=_why(found),
+        stderr = await run_in_threadpool(_last_lines, server, job.name, job.attempt, failure.member)
+    shown = documents.Failure(
+        member=failure.member,
+        node=failure.node,
+        exit_code=failure.code,
+        exit_signal=failure.signal,
+        why=_why(failure),
         stderr=stderr,
     )
-    return {**workload, "failure": failure}
+    return {**workload, "failure": shown}
 
 
-def _why(found: Failure) -> str:
-    if found.error:
-        return f"it could not be started: {found.error}"
-    if found.lost:
+def _why(failure: Failure) -> str:
+    if failure.error:
+        return f"it could not be started: {failure.error}"
+    if failure.lost:
         return "nobody saw how it ended"
-    if found.signal is not None:
-        return f"it was ended by signal {found.signal}"
-    return f"it ended with exit code {found.code}"
+    if failure.signal is not None:
+        return f"it was ended by signal {failure.signal}"
+    return f"it ended with exit code {failure.code}"
 
 
 def _last_lines(server: Server, name: str, attempt: int, member: int) -> list[str]:

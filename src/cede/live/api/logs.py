@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from cede.live.api.access import Caller, Whoever, found, visible
+from cede.live.api.access import Caller, Whoever, find_record, visible
 from cede.live.api.bodies import MOST_MEMBERS
 from cede.live.api.paging import MOST_NUMBER, Parameters
 from cede.live.api.problems import declared, invalid, refusal
@@ -103,9 +103,9 @@ async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wan
 def _page(server: Server, name: str, attempt: int, wanted: Wanted) -> LogPage:
     if wanted.stream != "both":
         return server.executor.logs(name, attempt, wanted.member, wanted.stream, wanted.offset, wanted.limit)
-    found = server.executor.output(name, attempt, wanted.member, wanted.offset, wanted.limit)
-    data = b"".join(_framed(piece) if wanted.framed else piece.data for piece in found.pieces)
-    return LogPage(data, found.start, found.next, found.ended)
+    output = server.executor.output(name, attempt, wanted.member, wanted.offset, wanted.limit)
+    data = b"".join(_framed(piece) if wanted.framed else piece.data for piece in output.pieces)
+    return LogPage(data, output.start, output.next, output.ended)
 
 
 def _framed(piece: Piece) -> bytes:
@@ -114,7 +114,7 @@ def _framed(piece: Piece) -> bytes:
 
 async def _readable(server: Server, caller: Caller, name: str, wanted: Wanted) -> Record:
     """The workload, if the caller may read what it wrote; who else wants to read of sensitive work is on record."""
-    record = await run_in_threadpool(found, server, caller, name)
+    record = await run_in_threadpool(find_record, server, caller, name)
     if record is None:
         with suppress(UnreadableError):  # whoever may see it was told so above
             record = await run_in_threadpool(server.store.workload, name)

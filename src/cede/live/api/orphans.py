@@ -69,10 +69,10 @@ async def acknowledge(server: Here, caller: Whoever) -> documents.OrphanList:
 async def _orphan(server: Server, caller: Caller, name: str, what: str) -> Orphan:
     caller.needs("admin", what)
     await run_in_threadpool(server.controller.reconciler.look)
-    found = server.controller.reconciler.find(name)
-    if found is None:
+    orphan = server.controller.reconciler.find(name)
+    if orphan is None:
         raise refusal(404, NOTHING, what="work without a record", name=name)
-    return found
+    return orphan
 
 
 def _list(server: Server) -> documents.OrphanList:

@@ -80,11 +80,11 @@ def invalid(
     problems: Iterable[Found], status: int = HTTPStatus.UNPROCESSABLE_ENTITY, rule: Rule = INVALID
 ) -> RefusedError:
     """A refusal of what was sent, with every place that is wrong."""
-    found = tuple(problems)
-    places = [Place(place=p.path, message=p.message, hint=p.hint) for p in found[:_MOST_ERRORS]]
-    rest = len(found) - 1
+    faults = tuple(problems)
+    places = [Place(place=p.path, message=p.message, hint=p.hint) for p in faults[:_MOST_ERRORS]]
+    rest = len(faults) - 1
     more = f" (and {rest} more)" if rest > 0 else ""
-    said = f"{found[0]}{more}"
+    said = f"{faults[0]}{more}"
     # Of a rule that has a sentence of its own, the place says it with what it is about.
     return RefusedError(status, rule.id, rule.because(why=said) if "{why}" in rule.sentence else said, places)
 

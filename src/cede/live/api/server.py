@@ -146,11 +146,11 @@ class Server:
     async def up_to_date(self, records: Iterable[Record]) -> list[Record]:
         """The same, with why they wait as it stands now of those that do; if nobody says so in time, as it was told
         last."""
-        found = list(records)
-        if not any(record.job.phase in WAITING for record in found):
-            return found
+        page = list(records)
+        if not any(record.job.phase in WAITING for record in page):
+            return page
         reasons = await self.reasons()
-        return [_told(record, reasons.get(record.job.name)) for record in found]
+        return [_told(record, reasons.get(record.job.name)) for record in page]
 
     async def reasons(self) -> Reasons:
         """Why those wait that do, as far as that is said in time; it is in the events then."""

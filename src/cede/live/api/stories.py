@@ -130,5 +130,5 @@ def _decided(name: str, record: DecisionRecord, sight: Sight) -> tuple[str, str]
 
 
 def _at_the_cost_of(victims: Sequence[Victim]) -> str:
-    found = cost_of(victims)
-    return f" at the cost of {found}" if found else ""
+    cost = cost_of(victims)
+    return f" at the cost of {cost}" if cost else ""

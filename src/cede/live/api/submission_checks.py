@@ -72,10 +72,10 @@ class SubmissionChecks:
 
     def findings(self, workload: Workload) -> list[Finding]:
         """What does not agree between the workload and the cluster."""
-        found = workload_findings(workload, self._known, Hints(), WHOLE)
+        findings = workload_findings(workload, self._known, Hints(), WHOLE)
         if (problem := no_tenant(self.document, workload.tenant)) is not None:
-            found.append(Finding(("tenant",), problem.message, problem.hint))
-        return [*found, *_too_little(workload), *self._too_fine(workload)]
+            findings.append(Finding(("tenant",), problem.message, problem.hint))
+        return [*findings, *_too_little(workload), *self._too_fine(workload)]
 
     def _too_fine(self, workload: Workload) -> Iterator[Finding]:
         """Amounts whose steps would be everybody's, and leave no room to count what others ask for."""
@@ -155,16 +155,16 @@ class SubmissionChecks:
         return "".join(map(self._meant, sorted(requested(workload)))) if self._offered else ""
 
     def _meant(self, resource: str) -> str:
-        found = lookalike(resource, self._offered)
-        return "" if found is None else f" (did you mean '{found}'?)"
+        similar = lookalike(resource, self._offered)
+        return "" if similar is None else f" (did you mean '{similar}'?)"
 
     def _kind(self, workload: Workload) -> list[str]:
         """What its queue will do to a workload of this kind."""
         if workload.kind != "interactive" or not workload.preemptible:
             return []
         bare = workload.model_copy(update={"constraints": None, "required_node": None})
-        found = lint(Cluster(self.document.model_copy(update={"nodes": [], "workloads": [bare]})))
-        return [f"{one.message} ({one.hint})" for one in found if one.rule.endswith(_INTERACTIVE)]
+        findings = lint(Cluster(self.document.model_copy(update={"nodes": [], "workloads": [bare]})))
+        return [f"{one.message} ({one.hint})" for one in findings if one.rule.endswith(_INTERACTIVE)]
 
 
 @dataclass(frozen=True, slots=True)

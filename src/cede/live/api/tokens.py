@@ -57,15 +57,15 @@ class KnownTokens:
         if known is not None and now < known[1]:
             return known[0]
         cleared = self._cleared
-        found = await run_in_threadpool(self._store.token, digest)
-        if found is None or found.revoked:
+        token = await run_in_threadpool(self._store.token, digest)
+        if token is None or token.revoked:
             self._known.pop(digest, None)
             return None
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         if cleared == self._cleared:  # or it was looked up before somebody was revoked, and may be the one
-            self._known[digest] = (found, now + _KNOWN_FOR_S)
-        return found
+            self._known[digest] = (token, now + _KNOWN_FOR_S)
+        return token
 
     def clear(self) -> None:
         self._cleared += 1

@@ -64,18 +64,18 @@ def _checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def parse_walltime(raw: object) -> int:
     """How long work may run; no time at all is none."""
-    found = parse_duration(raw)
-    if not found:
+    walltime = parse_duration(raw)
+    if not walltime:
         raise ValueError(f"{shown(raw)} is no time to run in; leave it out for work that has no end")
-    return found
+    return walltime
 
 
 def parse_lifetime(raw: object) -> int:
     """How long a token stands for its user."""
-    found = parse_duration(raw)
-    if not 0 < found <= LONGEST_LIFETIME:
+    lifetime = parse_duration(raw)
+    if not 0 < lifetime <= LONGEST_LIFETIME:
         raise ValueError(f"{shown(raw)} is no time for a token to stand: more than none, and at most ten years")
-    return found
+    return lifetime
 
 
 def parse_environment(raw: object) -> dict[str, str]:

@@ -49,8 +49,8 @@ class Sight:
         if self.caller.sees_all:
             return True
         self._learn([name])
-        found = self._known[name]
-        return found is not None and self.caller.sees_what(found.owner, found.project)
+        workload = self._known[name]
+        return workload is not None and self.caller.sees_what(workload.owner, workload.project)
 
     def name(self, name: str) -> str:
         """The workload as this caller knows it."""
@@ -70,15 +70,15 @@ class Sight:
         if self.caller.sees_all or not sentence:
             return sentence
         form = _form_of(self._doctrine(), rule)
-        found = None if form is None else form.fullmatch(sentence)
-        if found is None:
+        match = None if form is None else form.fullmatch(sentence)
+        if match is None:
             return self._replaced(sentence)
         parts, at = [], 0
-        for group, value in found.groupdict().items():
+        for group, value in match.groupdict().items():
             if group.rpartition("_")[0] in _SAID_BY_OTHERS:
                 continue
-            parts += [sentence[at : found.start(group)], self._replaced(value)]
-            at = found.end(group)
+            parts += [sentence[at : match.start(group)], self._replaced(value)]
+            at = match.end(group)
         return "".join([*parts, sentence[at:]])
 
     def texts(self, sentences: Iterable[str]) -> list[str]:
@@ -144,8 +144,8 @@ class Sight:
     def _learn(self, names: Iterable[str]) -> None:
         missing = [name for name in names if name not in self._known]
         if missing:
-            found = {one.name: one for one in self._server.store.named(missing)}
-            self._known |= {name: found.get(name) for name in missing}
+            by_name = {one.name: one for one in self._server.store.named(missing)}
+            self._known |= {name: by_name.get(name) for name in missing}
 
     def _shown(self, name: str, known: Named | None) -> str:
         if known is None or not self.caller.sees_what(known.owner, known.project):
@@ -161,11 +161,11 @@ class Sight:
 
     def _replaced(self, text: str) -> str:
         """The text with every name of a workload in it replaced that the caller knows otherwise, or not at all."""
-        tokens = {form for found in _TOKEN.finditer(text) for form in _forms(found[0])} - self._server.ground.names
+        tokens = {form for match in _TOKEN.finditer(text) for form in _forms(match[0])} - self._server.ground.names
         self._learn(tokens)
 
-        def one(found: re.Match[str]) -> str:
-            token = found[0]
+        def one(match: re.Match[str]) -> str:
+            token = match[0]
             for form in _forms(token):
                 known = self._known.get(form)
                 if known is not None:
@@ -198,9 +198,9 @@ def _form_of(doctrine: str | None, rule: str) -> re.Pattern[str] | None:
     if known is None:
         return None
     made, at = "", 0
-    for number, found in enumerate(_PLACEHOLDER.finditer(known.sentence)):
-        made += re.escape(known.sentence[at : found.start()]) + f"(?P<{found[1]}_{number}>.*)"
-        at = found.end()
+    for number, placeholder in enumerate(_PLACEHOLDER.finditer(known.sentence)):
+        made += re.escape(known.sentence[at : placeholder.start()]) + f"(?P<{placeholder[1]}_{number}>.*)"
+        at = placeholder.end()
     return re.compile(made + re.escape(known.sentence[at:]), re.DOTALL)
 
 

@@ -79,14 +79,14 @@ async def _moment(server: Server, caller: Caller) -> tuple[ClusterFile, Kept]:
 
 async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = await server.trials.run(caller.name, work)
+        answer: dict[str, Any] = await server.trials.run(caller.name, work)
     except InputError as error:
         raise invalid(Problem(_place(one.path), one.message, one.hint) for one in error.problems) from None
     except (RefusedError, DoctrineError):
         raise  # the fault of a doctrine is none of the caller's
     except CedeError as error:  # amounts that come to more than can be counted
         raise invalid([Problem("", str(error))]) from None
-    return found
+    return answer
 
 
 def _place(path: str) -> str:
@@ -130,7 +130,7 @@ def _resources(data: Any) -> set[str]:
     entries = [] if not isinstance(data, dict) else [*_entries(data, "nodes"), *_entries(data, "workloads")]
     parts = [*entries, *(part for entry in entries for part in _entries(entry, "pod_sets"))]
     amounts = (part.get(key) for part in parts for key in ("capacity", "requests", "usage"))
-    return {name for found in amounts if isinstance(found, dict) for name in found}
+    return {name for values in amounts if isinstance(values, dict) for name in values}
 
 
 def _number(raw: Any) -> int:
@@ -141,5 +141,5 @@ def _number(raw: Any) -> int:
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    found = data.get(key)
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    entries = data.get(key)
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Fact, Resume, Suspend
 from cede.engine.drive.rules import NAME_TAKEN
 from cede.live import documents
-from cede.live.api.access import Caller, Whoever, found, touchable, visible
+from cede.live.api.access import Caller, Whoever, find_record, touchable, visible
 from cede.live.api.bodies import CancelBody, Submission, SuspendBody
 from cede.live.api.failures import with_failure
 from cede.live.api.names import keys_of
@@ -110,7 +110,7 @@ async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query
     """By submission. A caller sees what its role and its projects allow."""
     place = None
     if wanted.after is not None:
-        place = await run_in_threadpool(found, server, caller, wanted.after)
+        place = await run_in_threadpool(find_record, server, caller, wanted.after)
         if place is None:
             raise invalid([Problem("after", f"there is no workload {shown(wanted.after)} to go on after")])
     records = await run_in_threadpool(

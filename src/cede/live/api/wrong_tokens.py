@@ -20,16 +20,16 @@ LOOPBACK = "loopback"
 def address_of(host: str | None) -> str:
     """What counts as one address: this machine is one, and so is a network of IPv6, of which everybody has a whole."""
     try:
-        found = ipaddress.ip_address((host or "").partition("%")[0])
+        address = ipaddress.ip_address((host or "").partition("%")[0])
     except ValueError:
         return host or "nowhere"
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    if found.is_loopback:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if address.is_loopback:
         return LOOPBACK
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
 
 
 class WrongTokens:

@@ -68,12 +68,12 @@ class Calls:
 
     def _size(self, name: str, attempt: int) -> int:
         """How many members the attempt has, or the most that any has, where that is not known."""
-        found = self._sizes.get((name, attempt))
-        if found is None and self._keeper is not None:
-            found = self._keeper.size(name, attempt)
-            if found is not None:
-                self._sizes[name, attempt] = found
-        return MOST_MEMBERS if found is None else found
+        size = self._sizes.get((name, attempt))
+        if size is None and self._keeper is not None:
+            size = self._keeper.size(name, attempt)
+            if size is not None:
+                self._sizes[name, attempt] = size
+        return MOST_MEMBERS if size is None else size
 
     def forget(self, name: str, attempt: int) -> None:
         """The attempt is over."""

@@ -17,12 +17,12 @@ _ERROR = re.compile(r"^(?:\([0-9.]+\) )?Error \([^)]*\): (.*)$", re.MULTILINE)
 
 def works(path: str = PROGRAM_PATH) -> tuple[bool, str]:
     """Whether processes can be dumped on this machine; if not, why, in a sentence. A program is asked only once."""
-    found = shutil.which("criu", path=path)
-    if found is None:
+    program = shutil.which("criu", path=path)
+    if program is None:
         return False, "criu is not installed"
     if os.geteuid() != 0:
         return False, "only a server that runs as root can dump processes with criu"
-    return _checked(found)
+    return _checked(program)
 
 
 @cache

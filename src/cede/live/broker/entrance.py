@@ -158,8 +158,8 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 def owner_of(line: socket.socket) -> int | None:
     """The id of the account whose process is at the other end, as the kernel has it; none if it does not say."""
     if line.family == socket.AF_UNIX:
-        found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        return int(_CREDENTIALS.unpack(found)[1])
+        credentials = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        return int(_CREDENTIALS.unpack(credentials)[1])
     with suppress(OSError):
         return _owner_of_port(line.getpeername(), line.getsockname())
     return None

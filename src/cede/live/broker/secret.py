@@ -18,9 +18,9 @@ def kept_secret(folder: Path) -> bytes:
     """The same in every run of the server: applications that run on keep their tokens. Only the server can read it."""
     path = folder / NAME
     with suppress(FileNotFoundError):
-        found = path.read_bytes()
-        if len(found) >= LENGTH:
-            return found
+        secret = path.read_bytes()
+        if len(secret) >= LENGTH:
+            return secret
     made = secrets.token_bytes(LENGTH)
     replace(path, made, mode=0o600)
     return made

@@ -125,16 +125,16 @@ class Client:
     ) -> list[documents.Workload]:
         """The workloads that match, all of them or the first `limit`."""
         wanted = {"state": list(state), "queue": queue, "user": list(user), "project": list(project), "order": order}
-        found: list[documents.Workload] = []
+        jobs: list[documents.Workload] = []
         after: str | None = None
-        while limit is None or len(found) < limit:
-            most = PAGE if limit is None else min(PAGE, limit - len(found))
+        while limit is None or len(jobs) < limit:
+            most = PAGE if limit is None else min(PAGE, limit - len(jobs))
             page = self._wire.get("/workloads", **wanted, after=after, limit=most)
-            found += page["workloads"]
+            jobs += page["workloads"]
             after = page["next"]
             if after is None:
                 break
-        return found
+        return jobs
 
     def job(self, name: str) -> documents.Workload:
         return cast(documents.Workload, self._wire.get(f"/workloads/{quoted(name)}"))
@@ -168,11 +168,11 @@ class Client:
             try:
                 # Listening first, looking then: so nothing can happen unseen in between.
                 with self._wire.events(None, name, patience_s=max(0.05, ends - time.monotonic())) as events:
-                    found = self.job(name)
-                    while found["state"] not in states and next(events, None) is not None:
-                        found = self.job(name)
-                if found["state"] in states:
-                    return found
+                    job = self.job(name)
+                    while job["state"] not in states and next(events, None) is not None:
+                        job = self.job(name)
+                if job["state"] in states:
+                    return job
                 given_up = time.monotonic() + GONE_S
             except ClientError as error:
                 # A server may be starting again; one that answers knows what it says.

@@ -121,8 +121,8 @@ class Wire:
 def _why_not(url: str, error: str) -> str:
     """Why there was no answer, and what to do where the two ends speak different languages, or do not trust each
     other."""
-    if (found := _UNTRUSTED.search(error)) is not None:
-        return f"the certificate of {url} is not trusted: {found[1]} (give those to trust with --ca FILE, or CEDE_CA)"
+    if (match := _UNTRUSTED.search(error)) is not None:
+        return f"the certificate of {url} is not trusted: {match[1]} (give those to trust with --ca FILE, or CEDE_CA)"
     if _NO_TLS in error:
         return f"{url} speaks no TLS: http:// instead of https://?"
     if _CLOSED in error and url.startswith("http:"):

@@ -80,8 +80,8 @@ def check(connection: Connection) -> Chain:
     for *values, own in _records(connection):
         if number == last and values[0] > last:
             return Chain(right, head, values[0], f"record {values[0]} was put in: record {last} was written last")
-        if (found := _fault(connection, values, own, number, before)) is not None:
-            return Chain(right, head, *found)
+        if (fault := _fault(connection, values, own, number, before)) is not None:
+            return Chain(right, head, *fault)
         number, before = values[0], own
         if number == last and before != head:
             return Chain(right, head, number, f"record {number} is another than the one that was written last")

@@ -154,8 +154,8 @@ def dump_facts(facts: Iterable[Fact]) -> str:
 
 def parse_facts(text: str) -> list[Fact]:
     with clamping():
-        found = [_FACTS[kind].parse(data) for kind, data in plain_of(text)]
-    return [replace(fact, terms=within(fact.terms)) if isinstance(fact, Submit | SetTerms) else fact for fact in found]
+        facts = [_FACTS[kind].parse(data) for kind, data in plain_of(text)]
+    return [replace(fact, terms=within(fact.terms)) if isinstance(fact, Submit | SetTerms) else fact for fact in facts]
 
 
 def within(terms: Terms) -> Terms:

@@ -80,8 +80,8 @@ def _decision(row: Row[*tuple[Any, ...]]) -> DecisionRecord:
 
 
 def cluster(connection: Connection, digest: str) -> bytes | None:
-    found: bytes | None = connection.execute(select(CLUSTERS.c.body).where(CLUSTERS.c.hash == column(digest))).scalar()
-    return found
+    body: bytes | None = connection.execute(select(CLUSTERS.c.body).where(CLUSTERS.c.hash == column(digest))).scalar()
+    return body
 
 
 def story(connection: Connection, name: str) -> Story:

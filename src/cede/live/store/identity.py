@@ -70,16 +70,16 @@ def acknowledge(connection: Connection) -> None:
     connection.execute(update(STATE).values(loss=""))
 
 
-def _loss(found: Stamp, seen: Stamp) -> str:
-    if found.identity != seen.identity:
-        return f"the store is another one: this folder had {seen.identity[:8]}, and now has {found.identity[:8]}"
-    if found.generation == seen.generation:
-        missing = seen.version - found.version
+def _loss(now: Stamp, seen: Stamp) -> str:
+    if now.identity != seen.identity:
+        return f"the store is another one: this folder had {seen.identity[:8]}, and now has {now.identity[:8]}"
+    if now.generation == seen.generation:
+        missing = seen.version - now.version
         return (
-            f"the store was set back: it is at step {found.version} and was at {seen.version}, so that the last "
+            f"the store was set back: it is at step {now.version} and was at {seen.version}, so that the last "
             f"{missing} steps are missing"
         )
-    return f"the store was set back: it is at step {found.version}, from before it was set back the last time"
+    return f"the store was set back: it is at step {now.version}, from before it was set back the last time"
 
 
 def _lineage(row: Row[*tuple[Any, ...]]) -> Lineage:

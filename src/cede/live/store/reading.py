@@ -122,18 +122,18 @@ def named(connection: Connection, names: Collection[str] | None) -> tuple[Named,
     wanted = select(columns.name, columns.owner, columns.called, columns.project)
     if names is None:
         return tuple(Named(*row) for row in connection.execute(wanted.where(columns.phase.in_(_LIVE))))
-    rest, found = sorted({column(name) for name in names}), []
+    rest, rows = sorted({column(name) for name in names}), []
     while rest:
         chosen, rest = rest[:_AT_ONCE], rest[_AT_ONCE:]
-        found += [Named(*row) for row in connection.execute(wanted.where(columns.name.in_(chosen)))]
-    return tuple(found)
+        rows += [Named(*row) for row in connection.execute(wanted.where(columns.name.in_(chosen)))]
+    return tuple(rows)
 
 
 def accounts(connection: Connection, phases: Collection[Phase]) -> frozenset[str]:
     """Whose rights the workloads in these phases have, as far as they are not the server's own."""
     there = select(WORKLOADS.c.task).where(WORKLOADS.c.phase.in_([str(phase) for phase in phases]))
-    found = (codec.parse_task(task).account for task in connection.execute(there).scalars())
-    return frozenset(account for account in found if account is not None)
+    accounts = (codec.parse_task(task).account for task in connection.execute(there).scalars())
+    return frozenset(account for account in accounts if account is not None)
 
 
 def workloads(
@@ -181,10 +181,10 @@ def _readable(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterator[Record]:
 def counts(connection: Connection) -> Mapping[str, Mapping[Phase, int]]:
     """How many workloads of each queue are in each phase; those without a queue are under the empty name."""
     phase, queue = WORKLOADS.c.phase, WORKLOADS.c.queue
-    found: dict[str, dict[Phase, int]] = {}
+    counts: dict[str, dict[Phase, int]] = {}
     for row in connection.execute(select(phase, queue, func.count().label("number")).group_by(phase, queue)):
-        found.setdefault(row.queue or "", {})[Phase(row.phase)] = row.number
-    return found
+        counts.setdefault(row.queue or "", {})[Phase(row.phase)] = row.number
+    return counts
 
 
 def visible(viewer: Viewer) -> ColumnElement[bool]:

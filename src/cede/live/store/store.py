@@ -121,10 +121,10 @@ class Store:
     def trouble(self) -> str:
         """What is wrong with the file, though it may not have been noticed in writing; empty if nothing is."""
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return f"{self.path} was moved or deleted while it is in use"
-        if self._inode not in (0, found.st_ino):
+        if self._inode not in (0, status.st_ino):
             return f"{self.path} was replaced while it is in use: what is written goes to the former one"
         return ""
 
@@ -292,10 +292,10 @@ class Store:
     def check_audit(self) -> Chain:
         """Whether the audit trail and the decisions are as they were written, from the first to the last."""
         with self._reads() as connection:
-            found = chain.check(connection)
+            trail = chain.check(connection)
             count, head, broken, why = decisions.check(connection)
-        known = replace(found, decisions=count, decision_head=head)
-        if found.broken is not None or broken is None:
+        known = replace(trail, decisions=count, decision_head=head)
+        if trail.broken is not None or broken is None:
             return known
         return replace(known, broken=broken, why=why, what="decision")
 
@@ -349,10 +349,10 @@ class Store:
         events = steps = clusters = 0
         while ended_before is not None:
             with self._writes() as connection:
-                found, gone = retention.prune_workloads(connection, ended_before, now)
-            names += found
+                pruned, gone = retention.prune_workloads(connection, ended_before, now)
+            names += pruned
             events += gone
-            if not found:
+            if not pruned:
                 break
         if events_before is not None:
             with self._writes() as connection:

@@ -49,32 +49,32 @@ def _supervisor(folder: str) -> procfs.Process | None:
     if not supervised(folder):
         return None
     pid, start = (int(word) for word in (Path(folder) / "lock").read_text().split() or ["0", "0"])
-    found = procfs.look(pid)
-    return found if found is not None and found.start == start and found.state not in "ZX" else None
+    process = procfs.look(pid)
+    return process if process is not None and process.start == start and process.state not in "ZX" else None
 
 
 def let_go_on(folder: str) -> None:
     """A supervisor that somebody stopped goes on."""
     try:
-        found = _supervisor(folder)
+        process = _supervisor(folder)
     except OSError:  # the folder was deleted
         return
-    if found is not None and found.state in "Tt":
+    if process is not None and process.state in "Tt":
         log.warning("%s: its supervisor was stopped, and goes on", folder)
-        procfs.send(found, signal.SIGCONT)
+        procfs.send(process, signal.SIGCONT)
 
 
 def strike(folder: str) -> list[str]:
     """SIGKILL to every process of the member, below its supervisor or not; what is there all the same, in words."""
     spec, began = files.get(folder, "spec.json") or {}, files.get(folder, "began.json") or {}
     try:
-        found = _supervisor(folder)
+        holder = _supervisor(folder)
     except OSError:
         return []
     ending.kill_cgroup(spec.get("cgroups", []))
     deadline = time.monotonic() + STRUCK_S
     while True:
-        left = [] if found is None else procfs.below(found.pid)
+        left = [] if holder is None else procfs.below(holder.pid)
         left += remains(spec, began) if began.get("boot") == procfs.boot() else []
         for process in left:
             procfs.send(process, signal.SIGKILL)
@@ -113,9 +113,9 @@ def conclude(
         with _lock(folder, wait=wait) as ours:
             if not ours:
                 return None
-            found = files.get(folder, "exit.json")
-            if found:
-                return found
+            end = files.get(folder, "exit.json")
+            if end:
+                return end
             spec = files.get(folder, "spec.json") or {}
             began = files.get(folder, "began.json")
             if began is not None:

@@ -172,12 +172,12 @@ class Underway:
 
     def forked(self, folder: str, pidfd: int | None) -> None:
         """The zygote has forked a supervisor for this folder."""
-        found = self._members.get(folder)
-        if found is None:
+        entry = self._members.get(folder)
+        if entry is None:
             if pidfd is not None:
                 os.close(pidfd)
             return
-        tracked, member = found
+        tracked, member = entry
         if pidfd is None:
             self._gone(folder)
         else:

@@ -174,7 +174,7 @@ class LocalExecutor:
             return [self._trace(key) for key in sorted(keys)]
 
     def past(self, name: str, after: int) -> Sequence[Past]:
-        found = []
+        attempts = []
         for attempt in range(after + 1, self._folders.newest(name) + 1 if NAME.fullmatch(name) else 0):
             with self._lock:
                 facts = self._underway.story(name, attempt)
@@ -182,8 +182,8 @@ class LocalExecutor:
             if end is not None:
                 began = next((fact.at for fact in facts if isinstance(fact, Began)), None)
                 saved = [fact.at or end.at for fact in facts if isinstance(fact, Checkpointed)]
-                found.append(Past(self._trace((name, attempt)), began, saved[-1] if saved else None, end))
-        return found
+                attempts.append(Past(self._trace((name, attempt)), began, saved[-1] if saved else None, end))
+        return attempts
 
     def _look_after(self, key: tuple[str, int]) -> None:
         """One that nobody watches has its devices to itself until it has ended, and then its mark is removed."""
@@ -191,8 +191,8 @@ class LocalExecutor:
             self._gpus.free(key)
             with suppress(OSError):
                 self._folders.settle(*key)
-        elif (found := get_attempt(self._folders.attempt(*key))) is not None:
-            self._gpus.take(key, found.nodes, found.gpus)
+        elif (attempt := get_attempt(self._folders.attempt(*key))) is not None:
+            self._gpus.take(key, attempt.nodes, attempt.gpus)
 
     def _trace(self, key: tuple[str, int]) -> Trace:
         attempt = get_attempt(self._folders.attempt(*key))
@@ -214,8 +214,8 @@ class LocalExecutor:
         return bool(NAME.fullmatch(name)) and self._folders.job(name).exists()
 
     def troubles(self) -> Sequence[str]:
-        found = lacks(self._folders.data) or self._no_room
-        return [found] if found else []
+        trouble = lacks(self._folders.data) or self._no_room
+        return [trouble] if trouble else []
 
     def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
         folder = self._folders.member(name, attempt, member)
@@ -229,16 +229,16 @@ class LocalExecutor:
         return read_output(folder, offset, limit, ended)
 
     def failure(self, name: str, attempt: int) -> Failure | None:
-        found = get_attempt(self._folders.attempt(name, attempt))
-        if found is None:
+        record = get_attempt(self._folders.attempt(name, attempt))
+        if record is None:
             return None
-        folders = [self._folders.member(name, attempt, member) for member in range(len(found.nodes))]
+        folders = [self._folders.member(name, attempt, member) for member in range(len(record.nodes))]
         members = [Member(exit=files.get(str(folder), "exit.json") or None) for folder in folders]
         first = first_failed(members)
         end = None if first is None else members[first].exit
         if first is None or end is None:
             return None
-        return Failure(first, found.nodes[first], end["code"], end["signal"], end["told"], end["lost"], end["error"])
+        return Failure(first, record.nodes[first], end["code"], end["signal"], end["told"], end["lost"], end["error"])
 
     def forget(self, name: str) -> None:
         with self._lock:
@@ -248,10 +248,10 @@ class LocalExecutor:
             self._folders.remove(name)
 
     def notices(self) -> Sequence[str]:
-        found = list(self._limits.notices())
+        notices = list(self._limits.notices())
         if os.getuid() != 0:
-            found.append(f"every job runs as {rights_of(None).account}, the account of this server")
-        return found
+            notices.append(f"every job runs as {rights_of(None).account}, the account of this server")
+        return notices
 
     def _begin(self, order: Launch, task: Task, rights: Rights) -> Tracked:
         key = order.name, order.attempt
@@ -322,9 +322,9 @@ class LocalExecutor:
 
     def _recall(self, name: str, attempt: int) -> None:
         key = name, attempt
-        found = get_attempt(self._folders.attempt(*key)) if self._underway.get(key) is None else None
-        if found is not None:
-            self._gpus.take(key, found.nodes, found.gpus)
+        record = get_attempt(self._folders.attempt(*key)) if self._underway.get(key) is None else None
+        if record is not None:
+            self._gpus.take(key, record.nodes, record.gpus)
             self._underway.recall(key)
 
     def _say(self, fact: Fact) -> None:

@@ -73,16 +73,16 @@ class Folders:
 
     def names(self) -> Iterator[str]:
         """Workloads that have a folder."""
-        with os.scandir(self.data / "jobs") as found:
-            yield from (entry.name for entry in found if NAME.fullmatch(entry.name))
+        with os.scandir(self.data / "jobs") as entries:
+            yield from (entry.name for entry in entries if NAME.fullmatch(entry.name))
 
     def newest(self, name: str) -> int:
         """The newest attempt of which there is a folder, 0 if there is none."""
         try:
-            found = [path.name for path in (self.job(name) / "attempts").iterdir()]
+            names = [path.name for path in (self.job(name) / "attempts").iterdir()]
         except FileNotFoundError:
             return 0
-        return max((int(each) for each in found if each.isdigit()), default=0)
+        return max((int(each) for each in names if each.isdigit()), default=0)
 
     def remove(self, name: str) -> None:
         """The job's folder is gone at once, and its bytes soon."""

@@ -31,11 +31,11 @@ class Gpus:
         """The devices of each member in turn, now in use by the attempt; none where nothing is known of the node."""
         taken = {pair for pairs in self._used.values() for pair in pairs}
         given: list[tuple[str, str]] = []
-        found: list[list[str] | None] = []
+        assignment: list[list[str] | None] = []
         for node in nodes:
             devices = self._devices.get(node)
             if devices is None:
-                found.append(None)
+                assignment.append(None)
                 continue
             free = [device for device in devices if (node, device) not in taken]
             if len(free) < each:
@@ -43,9 +43,9 @@ class Gpus:
             chosen = free[:each]
             taken.update((node, device) for device in chosen)
             given += [(node, device) for device in chosen]
-            found.append(chosen)
+            assignment.append(chosen)
         self._used[key] = given
-        return found
+        return assignment
 
     def take(self, key: tuple[str, int], nodes: Sequence[str], devices: Sequence[Sequence[str] | None]) -> None:
         """These devices are in use, as they were before a restart."""

@@ -20,8 +20,8 @@ class AnswerFiles:
 
     def size(self, name: str, attempt: int) -> int | None:
         """How many members the attempt has; none if it left no trace."""
-        found = get_attempt(self._folders.attempt(name, attempt))
-        return None if found is None else len(found.nodes)
+        record = get_attempt(self._folders.attempt(name, attempt))
+        return None if record is None else len(record.nodes)
 
     def keep_answer(self, name: str, attempt: int, member: int, hint: int) -> None:
         """The member has answered this hint, which asked it to leave; UnavailableError if that cannot be kept now."""

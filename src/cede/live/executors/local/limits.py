@@ -62,11 +62,14 @@ class Limits:
     def notices(self) -> list[str]:
         lacking = [controller for controller in CONTROLLERS if controller not in self.groups]
         if lacking == list(CONTROLLERS):
-            made = "no controller of control groups of version 2 can be had here"
-            found = [f"jobs are not kept to what they asked for: {made}"]
+            notices = [
+                "jobs are not kept to what they asked for: no controller of control groups of version 2 can be had here"
+            ]
             if self.parent is None:
-                found.append("a job that kills its supervisor may leave processes behind: no control group can be made")
-            return found
+                notices.append(
+                    "a job that kills its supervisor may leave processes behind: no control group can be made"
+                )
+            return notices
         return [f"{LACKS[name]}: no control group with the controller {name} can be made here" for name in lacking]
 
     def close(self) -> None:
@@ -179,20 +182,20 @@ def _give(parent: Path, switch: str) -> None:
 
 def _own_groups() -> dict[str, str]:
     """The group of this process in each hierarchy, by controller; "" is the one of version 2."""
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
-        found |= dict.fromkeys(controllers.split(","), path)
-    return found
+        groups |= dict.fromkeys(controllers.split(","), path)
+    return groups
 
 
 def _mounts() -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    mounts: dict[str, Path] = {}
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, point, kind, *_ = line.split(" ")
         if kind == "cgroup2":
-            found.setdefault("", Path(point))
-    return found
+            mounts.setdefault("", Path(point))
+    return mounts
 
 
 def _below(mount: Path, own: str) -> Path:

@@ -67,10 +67,10 @@ def open_file(path: Path, stack: ExitStack) -> int | None:
 
 def is_still(path: Path, fd: int | None) -> bool:
     try:
-        found = path.stat(follow_symlinks=False)
+        status = path.stat(follow_symlinks=False)
     except FileNotFoundError:
         return fd is None
-    return fd is not None and os.path.samestat(found, os.fstat(fd))
+    return fd is not None and os.path.samestat(status, os.fstat(fd))
 
 
 def _note(path: Path) -> tuple[int | None, int]:

@@ -33,8 +33,8 @@ def read_output(folder: Path, offset: int, limit: int, ended: bool) -> OutputPag
     with ExitStack() as stack:
         # Before the order: of every byte that is counted here there is a mark then.
         files = [file_parts(folder, stream, stack) for stream in STREAMS]
-        first = [min((start for start, _, _ in found), default=0) for found in files]
-        ends = [max((start + size for start, size, _ in found), default=0) for found in files]
+        first = [min((start for start, _, _ in parts), default=0) for parts in files]
+        ends = [max((start + size for start, size, _ in parts), default=0) for parts in files]
         at = start = min(max(0, offset), sum(ends))
         pieces: list[Piece] = []
         for mark, stream, begins, reaches, position in _stretches(_marks(folder, at, stack), ends, ended):
@@ -82,9 +82,9 @@ def _marks(folder: Path, offset: int, stack: ExitStack) -> Iterator[Mark]:
     paths = [folder / f"{ORDER}.log.1", folder / f"{ORDER}.log"]
     fds: list[int] = []
     for _ in range(TRIES):
-        found = [open_file(path, stack) for path in paths]
-        fds = [fd for fd in found if fd is not None]
-        if all(is_still(path, fd) for path, fd in zip(paths, found, strict=True)):
+        opened = [open_file(path, stack) for path in paths]
+        fds = [fd for fd in opened if fd is not None]
+        if all(is_still(path, fd) for path, fd in zip(paths, opened, strict=True)):
             break
     counts = [os.fstat(fd).st_size // RECORD.size for fd in fds]
 
@@ -114,9 +114,9 @@ def _marks(folder: Path, offset: int, stack: ExitStack) -> Iterator[Mark]:
         index += len(marks)
 
 
-def _bytes(found: list[tuple[int, int, int]], begins: int, count: int) -> bytes:
+def _bytes(parts: list[tuple[int, int, int]], begins: int, count: int) -> bytes:
     data = b""
-    for start, size, fd in found:
+    for start, size, fd in parts:
         at = begins + len(data)
         if start <= at < start + size and len(data) < count:
             data += os.pread(fd, min(count - len(data), start + size - at), at - start)

@@ -31,25 +31,25 @@ def rights_of(account: str | None) -> Rights:
             raise RightsError("the server runs as root and the task names no account: root's rights are not given away")
         return _unchanged(uid)
     try:
-        found = pwd.getpwnam(account)
+        entry = pwd.getpwnam(account)
     except (KeyError, ValueError):
         raise RightsError(f"there is no account {account!r} on this machine") from None
-    if found.pw_uid == uid:
+    if entry.pw_uid == uid:
         return _unchanged(uid)
     if uid != 0:
         raise RightsError(f"the server runs as {_name(uid)} and cannot start processes as {account}")
-    if found.pw_uid == 0 and account != "root":
+    if entry.pw_uid == 0 and account != "root":
         raise RightsError(f"the account {account} has root's rights; only the name root itself may mean that")
-    groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
-    return Rights(found.pw_name, found.pw_uid, found.pw_gid, groups, found.pw_dir, found.pw_shell)
+    groups = tuple(os.getgrouplist(entry.pw_name, entry.pw_gid))
+    return Rights(entry.pw_name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir, entry.pw_shell)
 
 
 def _unchanged(uid: int) -> Rights:
     try:
-        found = pwd.getpwuid(uid)
+        entry = pwd.getpwuid(uid)
     except KeyError:
         return Rights(str(uid), uid, os.getgid(), None, "/", "/bin/sh")
-    return Rights(found.pw_name, uid, os.getgid(), None, found.pw_dir, found.pw_shell)
+    return Rights(entry.pw_name, uid, os.getgid(), None, entry.pw_dir, entry.pw_shell)
 
 
 def _name(uid: int) -> str:

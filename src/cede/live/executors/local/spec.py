@@ -74,12 +74,13 @@ def put_attempt(folder: Path, attempt: Attempt) -> None:
 
 def get_attempt(folder: Path) -> Attempt | None:
     """The attempt whose folder this is; none if it was never begun, or its record was cut short."""
-    found = files.get(str(folder), "launch.json")
-    if not found:
+    fields = files.get(str(folder), "launch.json")
+    if not fields:
         return None
-    gpus = tuple(None if some is None else tuple(some) for some in found.pop("gpus"))
-    stamp = found.pop("stamp", None)
-    return Attempt(nodes=tuple(found.pop("nodes")), gpus=gpus, stamp=None if stamp is None else Stamp(*stamp), **found)
+    gpus = tuple(None if some is None else tuple(some) for some in fields.pop("gpus"))
+    stamp = fields.pop("stamp", None)
+    stamped = None if stamp is None else Stamp(*stamp)
+    return Attempt(nodes=tuple(fields.pop("nodes")), gpus=gpus, stamp=stamped, **fields)
 
 
 def member_spec(

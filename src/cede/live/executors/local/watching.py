@@ -108,11 +108,11 @@ class Mailbox:
             while True:
                 self._rest += os.read(self._fd, ROOM)
         *lines, self._rest = self._rest.split(b"\n")
-        found = []
+        notes = []
         for line in lines:
             name, attempt, member, kind = line.decode().split(" ")
-            found.append((name, int(attempt), int(member), kind))
-        return found
+            notes.append((name, int(attempt), int(member), kind))
+        return notes
 
     def close(self) -> None:
         self._path.unlink(missing_ok=True)

@@ -62,20 +62,20 @@ class Zygote:
     def receive(self) -> tuple[list[tuple[str, int | None]], bool]:
         """The supervisors forked since the last call, each as its folder and, if it has not ended yet, its pidfd;
         and whether the zygote still lives."""
-        found: list[tuple[str, int | None]] = []
+        answers: list[tuple[str, int | None]] = []
         while True:
             try:
                 message, fds, _, _ = socket.recv_fds(self._reading, LARGEST, 1)
             except BlockingIOError:
-                return found, True
+                return answers, True
             except OSError:
-                return found, False
+                return answers, False
             if not message:
-                return found, False
+                return answers, False
             if message == READY:
                 self.ready = True
             else:
-                found.append((message.decode(), fds[0] if fds else None))
+                answers.append((message.decode(), fds[0] if fds else None))
 
     def kill(self) -> None:
         """It is dead, which whoever watches it is about to see."""

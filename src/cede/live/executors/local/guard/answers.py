@@ -91,17 +91,17 @@ class SignalFiles:
             os.rename(".hint", "hint", src_dir_fd=self._folder, dst_dir_fd=self._folder)
 
     def look(self) -> None:
-        found = kernel.names(self.fd) if self.fd >= 0 else self._changed()
+        changed = kernel.names(self.fd) if self.fd >= 0 else self._changed()
         for name in NAMES:
-            if name in found or "" in found:
+            if name in changed or "" in changed:
                 self._read(name)
 
     def _changed(self) -> set[str]:
         before, self._seen = self._seen, {}
         for name in NAMES:
             with suppress(OSError):
-                found = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
-                self._seen[name] = found.st_ino, found.st_mtime_ns
+                status = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
+                self._seen[name] = status.st_ino, status.st_mtime_ns
         return {name for name, seen in self._seen.items() if before.get(name) != seen}
 
     def _read(self, name: str) -> None:
@@ -125,8 +125,8 @@ class SignalFiles:
         except OSError:
             return ""
         try:
-            found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != self._uid or found.st_nlink > 1:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != self._uid or status.st_nlink > 1:
                 return ""
             return os.read(fd, MOST).decode(errors="replace").strip()
         except OSError:

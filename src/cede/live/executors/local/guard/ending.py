@@ -26,9 +26,9 @@ def hold(pid: int) -> bool:
     os.kill(pid, signal.SIGSTOP)
     deadline = time.monotonic() + HELD_AT_MOST
     while time.monotonic() < deadline:
-        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
-        if found is not None:
-            return found.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED)
+        status = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        if status is not None:
+            return status.si_code in (os.CLD_STOPPED, os.CLD_TRAPPED)
         time.sleep(0.0002)
     return not ended(pid)
 
@@ -66,8 +66,8 @@ def kill_cgroup(cgroups: list[str]) -> None:
 def members(cgroups: list[str]) -> list[procfs.Process]:
     """The processes in these groups."""
     pids = {int(pid) for cgroup in cgroups for pid in (procfs.read(f"{cgroup}/cgroup.procs") or b"").split()}
-    found = (procfs.look(pid) for pid in sorted(pids))
-    return [process for process in found if process is not None and process.state not in "ZX"]
+    processes = (procfs.look(pid) for pid in sorted(pids))
+    return [process for process in processes if process is not None and process.state not in "ZX"]
 
 
 def remove_cgroups(cgroups: list[str]) -> None:
@@ -89,11 +89,11 @@ def remove_cgroups(cgroups: list[str]) -> None:
 
 def reap(kept: int) -> list[tuple[int, int]]:
     """Pid and status of ended children, which are reaped: all but the one to be kept."""
-    found = []
+    reaped = []
     for child in procfs.children(os.getpid()):
         if child != kept:
             with suppress(ChildProcessError):
                 pid, status = os.waitpid(child, os.WNOHANG)
                 if pid:
-                    found.append((pid, status))
-    return found
+                    reaped.append((pid, status))
+    return reaped

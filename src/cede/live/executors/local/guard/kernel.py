@@ -40,14 +40,14 @@ def watch(folder: str) -> int:
 
 def names(fd: int) -> set[str]:
     """The files that were put or closed since the last call. After an overflow that is any: then {""}."""
-    found: set[str] = set()
+    changed: set[str] = set()
     while True:
         try:
             events = os.read(fd, 1 << 16)
         except BlockingIOError:
-            return found
+            return changed
         at = 0
         while at < len(events):
             length = int.from_bytes(events[at + 12 : at + _HEAD], "little")
-            found.add(os.fsdecode(events[at + _HEAD : at + _HEAD + length].rstrip(b"\0")))
+            changed.add(os.fsdecode(events[at + _HEAD : at + _HEAD + length].rstrip(b"\0")))
             at += _HEAD + length

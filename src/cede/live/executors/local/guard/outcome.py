@@ -37,16 +37,16 @@ def moment() -> dict[str, Any]:
 def remains(spec: dict[str, Any], began: dict[str, Any]) -> list[procfs.Process]:
     """What is left of a member, as far as it can be told for its own."""
     mark = began.get("mark") or spec.get("mark")
-    found = procfs.marked(f"CEDE_MARK={mark}") if mark else []
-    found += ending.members(spec.get("cgroups", []))
+    processes = procfs.marked(f"CEDE_MARK={mark}") if mark else []
+    processes += ending.members(spec.get("cgroups", []))
     pid, start = began.get("pid", 0), began.get("start", 0)
     main = procfs.look(pid)
     if main is not None and main.start == start and main.state not in "ZX":
-        found += [main, *procfs.below(main.pid)]
+        processes += [main, *procfs.below(main.pid)]
     if pid and (main is None or main.start == start):
         # While anybody is in a session its number is given to no other process: so these are of the command's.
-        found += procfs.session(pid, start)
-    return list({process.pid: process for process in found}.values())
+        processes += procfs.session(pid, start)
+    return list({process.pid: process for process in processes}.values())
 
 
 def gave_way(hint: int) -> dict[str, Any]:
@@ -66,11 +66,11 @@ def end_remains(spec: dict[str, Any], began: dict[str, Any]) -> None:
     pause = 0.001
     while True:
         ending.kill_cgroup(spec.get("cgroups", []))
-        found = remains(spec, began)
-        if not found:
+        processes = remains(spec, began)
+        if not processes:
             ending.remove_cgroups(spec.get("cgroups", []))
             return
-        for process in found:
+        for process in processes:
             procfs.send(process, signal.SIGKILL)
         time.sleep(pause)
         pause = min(1.0, pause * 2)

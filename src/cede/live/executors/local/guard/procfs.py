@@ -45,8 +45,8 @@ def look(pid: int) -> Process | None:
 
 def lives(pid: int, start: int) -> bool:
     """Whether this very process is there and has not ended."""
-    found = look(pid)
-    return found is not None and found.start == start and found.state not in "ZX"
+    process = look(pid)
+    return process is not None and process.start == start and process.state not in "ZX"
 
 
 def boot() -> str:
@@ -59,22 +59,22 @@ def pids() -> Iterator[int]:
 
 
 def children(pid: int) -> list[int]:
-    found: list[int] = []
+    child_pids: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return found
+        return child_pids
     for thread in threads:
         text = read(f"/proc/{pid}/task/{thread}/children")
         if text is None and not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # an unusual kernel
             return [other.pid for other in map(look, pids()) if other is not None and other.parent == pid]
-        found += map(int, (text or b"").split())
-    return found
+        child_pids += map(int, (text or b"").split())
+    return child_pids
 
 
 def below(pid: int) -> list[Process]:
     """Every process that descends from this one and has not ended, as far as one look can tell."""
-    found: list[Process] = []
+    descendants: list[Process] = []
     seen = {pid}
     front = [pid]
     while front:
@@ -84,27 +84,27 @@ def below(pid: int) -> list[Process]:
                 seen.add(child)
                 front.append(child)
                 if process.state not in "ZX":
-                    found.append(process)
-    return found
+                    descendants.append(process)
+    return descendants
 
 
 def marked(mark: str) -> list[Process]:
     """Every process whose environment holds this variable, written NAME=VALUE."""
     wanted = mark.encode()
-    found = []
+    processes = []
     for pid in pids():
         environment = read(f"/proc/{pid}/environ")
         if environment is not None and wanted in environment.split(b"\0"):
             process = look(pid)
             if process is not None and process.state not in "ZX":
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 def session(number: int, since: int) -> list[Process]:
     """Every process in this session that began no earlier and has not ended."""
-    found = (look(pid) for pid in pids())
-    return [one for one in found if one and one.session == number and one.start >= since and one.state not in "ZX"]
+    processes = (look(pid) for pid in pids())
+    return [one for one in processes if one and one.session == number and one.start >= since and one.state not in "ZX"]
 
 
 def name(pid: int) -> str:
@@ -119,8 +119,8 @@ def send(process: Process, number: int) -> bool:
     except OSError:
         return False
     try:
-        found = look(process.pid)
-        if found is None or found.start != process.start:
+        current = look(process.pid)
+        if current is None or current.start != process.start:
             return False
         signal.pidfd_send_signal(fd, number)
     except OSError:
