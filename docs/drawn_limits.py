@@ -8,21 +8,21 @@ from cede.engine.drive.leaving import KILL_AGAIN
 from cede.engine.drive.terms import Terms
 from cede.live.api import (
     bodies,
+    body_limits,
     connections,
+    deadlines,
+    event_streams,
     events,
-    hub,
-    limits,
     logs,
     paging,
     stories,
     submission_checks,
     submissions,
     values,
-    waiting,
     whatif,
     wrong_tokens,
 )
-from cede.live.broker import calls, entrance, service
+from cede.live.broker import calls, listener, service
 from cede.live.config import ServerConfig
 from cede.model.quantities import format_quantity
 from cede.model.times import LONGEST, SECOND, format_duration, show_duration
@@ -145,15 +145,15 @@ def _edge() -> Iterable[tuple[str, str, str]]:
     yield _row("bytes of what came over TLS that a connection holds", connections.TLS_BUFFER)
     yield _row("until a peer that takes nothing is dropped", _seconds(connections.UNREAD_FOR_MS / 1000))
     yield _row("bytes of a body", config.max_body, "max_body")
-    yield _row("for a body to arrive", _seconds(limits.ARRIVES_WITHIN_S))
-    yield _row("bodies in hand at once", limits.MOST_BODIES)
-    yield _row("bodies in hand at once, of one token", limits.MOST_OF_ONE)
-    yield _row("until a question that the scheduler has not answered is given up", _seconds(waiting.ANSWERS_WITHIN_S))
-    yield _row("plans, diffs and certificates under way at once", waiting.MOST_AT_ONCE)
-    yield _row("plans, diffs and certificates that wait for that", waiting.MOST_WAITING)
-    yield _row("event streams at once", hub.MOST_READERS)
-    yield _row("event streams at once, of one user", hub.MOST_OF_ONE)
-    yield _row("events that wait for one reader", hub.MOST_UNREAD)
+    yield _row("for a body to arrive", _seconds(body_limits.ARRIVES_WITHIN_S))
+    yield _row("bodies in hand at once", body_limits.MOST_BODIES)
+    yield _row("bodies in hand at once, of one token", body_limits.MOST_OF_ONE)
+    yield _row("until a question that the scheduler has not answered is given up", _seconds(deadlines.ANSWERS_WITHIN_S))
+    yield _row("plans, diffs and certificates under way at once", deadlines.MOST_AT_ONCE)
+    yield _row("plans, diffs and certificates that wait for that", deadlines.MOST_WAITING)
+    yield _row("event streams at once", event_streams.MOST_READERS)
+    yield _row("event streams at once, of one user", event_streams.MOST_OF_ONE)
+    yield _row("events that wait for one reader", event_streams.MOST_UNREAD)
     yield _row("for one event stream; readers come back by themselves", _seconds(events.LONGEST_S))
     yield from _configured("token_lifetime")
     yield _row(
@@ -192,7 +192,7 @@ def _submissions() -> Iterable[tuple[str, str, str]]:
 
 def _applications() -> Iterable[tuple[str, str, str]]:
     config = ServerConfig()
-    yield _row("connections of applications to the broker at once", entrance.MOST)
+    yield _row("connections of applications to the broker at once", listener.MOST)
     yield _row("streams and calls at once, of one of these", service.MOST_STREAMS)
     yield _row("bytes of one message of an application", service.MOST_BYTES)
     yield _row("characters of the reason that an application gives", calls.MOST_WHY)

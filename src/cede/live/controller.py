@@ -24,12 +24,12 @@ from cede.engine.drive.options import LIVE, DriverOptions
 from cede.engine.drive.orders import Order
 from cede.engine.drive.restart_memory import Kept
 from cede.engine.drive.step import Refusal, Step
-from cede.live.blame import find_culprit, in_words, name_of
 from cede.live.dispatch import Dispatch
 from cede.live.errors import UnavailableError
 from cede.live.executors.executor import Executor, Report
+from cede.live.fault_isolation import find_culprit, in_words, name_of
 from cede.live.metrics import Metrics
-from cede.live.reconcile import Reconciler, UnderWay
+from cede.live.reconcile import PresentWorkload, Reconciler
 from cede.live.sensitive import Sensitive
 from cede.live.store.errors import StaleError, StoreError, TakenError, UnwritableError
 from cede.live.store.records import Asked, Entry, Event, Saved
@@ -86,7 +86,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class _Ask:
+class _Request:
     fact: Fact
     asked: Asked | None = None
     task: Task | None = None
@@ -96,7 +96,7 @@ class _Ask:
 
 
 @dataclass(slots=True)
-class _Question:
+class _Query:
     """Something to look up between two steps."""
 
     look: Callable[[], Any]
@@ -112,18 +112,18 @@ class _Question:
 
 
 @dataclass(slots=True)
-class _Why:
+class _ReasonsQuery:
     """Somebody wants to know why those wait that do."""
 
     future: Future[Reasons]
 
 
-Item = _Ask | _Question | _Why
+Item = _Request | _Query | _ReasonsQuery
 
 
 def _awaited(item: Item) -> Future[Any] | None:
     """Where whoever gave this to the controller looks for an answer."""
-    return item.future or item.stored if isinstance(item, _Ask) else item.future
+    return item.future or item.stored if isinstance(item, _Request) else item.future
 
 
 def _turn_away(future: Future[Any] | None) -> None:
@@ -149,7 +149,7 @@ class Controller:
         granted: Granted | None = None,
         reporting: Report | None = None,
         assumed_age: int | None = None,
-        ways: DriverOptions = LIVE,
+        options: DriverOptions = LIVE,
         compare_s: float = 30.0,
     ) -> None:
         self._store = store
@@ -162,7 +162,7 @@ class Controller:
         self._metrics = metrics
         self._granted = granted
         self._assumed_age = assumed_age
-        self._ways = ways
+        self._options = options
         self._reporting = reporting or self.report
         self.reconciler = Reconciler(store, executor, self._reporting)
         self._settings = settings_hash(document)
@@ -206,20 +206,20 @@ class Controller:
     # -- from any thread ---------------------------------------------------------------------------------------
 
     @property
-    def ground(self) -> ClusterFile:
+    def cluster_file(self) -> ClusterFile:
         """The cluster without its workloads, as it was configured."""
         return self._document
 
     def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]:
         """The answer comes when what follows is durable."""
         future: Future[Answer] = Future()
-        self._put(_Ask(fact, asked, task, future))
+        self._put(_Request(fact, asked, task, future))
         return future
 
     def report(self, fact: Fact) -> Future[None]:
         """An executor or a broker saw this; done when it is in the store, however long that takes."""
         stored: Future[None] = Future()
-        self._put(_Ask(fact, stored=stored))
+        self._put(_Request(fact, stored=stored))
         return stored
 
     def problems(self) -> tuple[str, ...]:
@@ -246,7 +246,7 @@ class Controller:
 
     def reasons(self) -> Future[Reasons]:
         """Why those wait that do, by name, as it stands now or soon after. They are in the events from then on."""
-        why = _Why(Future())
+        why = _ReasonsQuery(Future())
         if self._untold or self._telling:
             self._put(why)
         else:
@@ -338,7 +338,7 @@ class Controller:
             next_decision=saved.next_decision,
             node_states=dict(saved.node_states),
             kept=saved.kept,
-            ways=self._ways,
+            ways=self._options,
         )
 
     def _alarm(self, changed: Iterable[Job]) -> None:
@@ -369,7 +369,7 @@ class Controller:
         _turn_away(_awaited(item))  # nobody takes it in any more; what was seen is found again by the next server
 
     def _call(self, look: Callable[[], Any]) -> Future[Any]:
-        question = _Question(look, Future())
+        question = _Query(look, Future())
         self._put(question)
         return question.future
 
@@ -410,7 +410,7 @@ class Controller:
             if items is None:
                 return
             self._in_hand = items
-            asks = [item for item in items if isinstance(item, _Ask)]
+            asks = [item for item in items if isinstance(item, _Request)]
             try:
                 if self._doubtful:
                     self._reload()
@@ -424,12 +424,12 @@ class Controller:
                 if not self._set_aside_for(asks, error):
                     self.problem = "a step failed; the log says how"
                     self._recover(asks, UnavailableError("it could not be stored; nothing of it happened"))
-            self._in_hand = [item for item in items if isinstance(item, _Question)]
+            self._in_hand = [item for item in items if isinstance(item, _Query)]
             for item in items:
-                if isinstance(item, _Question):
+                if isinstance(item, _Query):
                     item.answer()
             self._in_hand = []
-            self._want_reasons += [item.future for item in items if isinstance(item, _Why)]
+            self._want_reasons += [item.future for item in items if isinstance(item, _ReasonsQuery)]
             self._tell()
 
     def _impaired(self, error: UnwritableError) -> None:
@@ -461,7 +461,7 @@ class Controller:
             began, deciding = time.monotonic(), self._deciding_s
             self._telling = True
             try:
-                self._take([_Ask(AskWhy())])
+                self._take([_Request(AskWhy())])
                 self._reasons = self._driver.reasons()
             except UnwritableError as error:
                 self._impaired(error)
@@ -494,13 +494,13 @@ class Controller:
         with self._ready:
             return [self._inbox.popleft() for _ in range(min(len(self._inbox), MOST_AT_ONCE))]
 
-    def _take(self, asks: list[_Ask]) -> None:
+    def _take(self, asks: list[_Request]) -> None:
         """One step: feed, commit, answer, act."""
         for _ in range(ATTEMPTS):
-            aside = [_Ask(SetAside(name, why)) for name, why in sorted(self._aside.items())]
-            filled = [_Ask(fills) for _, fills in sorted(self.reconciler.occupied.items())]
-            filled += [_Ask(runs) for _, runs in sorted(self.reconciler.recoverable.items())]
-            taken = [_Ask(Restarted()), *filled, *aside, *asks] if self._rebuilt else asks
+            aside = [_Request(SetAside(name, why)) for name, why in sorted(self._aside.items())]
+            filled = [_Request(fills) for _, fills in sorted(self.reconciler.occupied.items())]
+            filled += [_Request(runs) for _, runs in sorted(self.reconciler.recoverable.items())]
+            taken = [_Request(Restarted()), *filled, *aside, *asks] if self._rebuilt else asks
             facts = [ask.fact for ask in taken]
             began = time.perf_counter()
             mark = self._clock.mark()
@@ -547,7 +547,7 @@ class Controller:
         if entry.shifts:
             self._dispatch.give(self._driver.outstanding(), {})
 
-    def _turn_away(self, asks: list[_Ask]) -> list[_Ask]:
+    def _turn_away(self, asks: list[_Request]) -> list[_Request]:
         """Those that are left when submissions whose names were used before are answered: only the store knows them."""
         left = []
         for ask in asks:
@@ -567,7 +567,7 @@ class Controller:
             return True
         return task is not None and self._store.called(task.owner, task.called or name) is not None
 
-    def _entry(self, step: Step, asks: Sequence[_Ask], mark: Mark | None) -> Entry:
+    def _entry(self, step: Step, asks: Sequence[_Request], mark: Mark | None) -> Entry:
         refused = {refusal.fact for refusal in step.refusals}
         tasks = {
             ask.fact.workload.name: ask.task
@@ -588,7 +588,7 @@ class Controller:
             shifts=self._clock.shifts[self._shifts :],
         )
 
-    def _after(self, step: Step, asks: Sequence[_Ask], tasks: Mapping[str, Task]) -> None:
+    def _after(self, step: Step, asks: Sequence[_Request], tasks: Mapping[str, Task]) -> None:
         """What follows a commit: answers, orders, and word to those who listen."""
         self.problem = f"a plan was not carried out: {step.problems[0]}" if step.problems else ""
         for problem in step.problems:
@@ -611,7 +611,7 @@ class Controller:
             for callback in self._subscribers:
                 callback(events)
 
-    def _set_aside_for(self, asks: list[_Ask], error: Exception) -> bool:
+    def _set_aside_for(self, asks: list[_Request], error: Exception) -> bool:
         """Whether it is known because of whom the step failed, and the rest goes on at once without that one."""
         if isinstance(error, StoreError | UnavailableError):
             return False
@@ -621,14 +621,14 @@ class Controller:
             log.exception("nobody knows because of whom it failed")
             return False
 
-    def _set_aside_culprit(self, asks: list[_Ask]) -> bool:
+    def _set_aside_culprit(self, asks: list[_Request]) -> bool:
         saved = self._store.load()
         jobs = [replace(job, aside=self._aside.get(job.name, job.aside)) for job in saved.jobs]
         self._version = saved.version
 
         def rehearse(step: Step, count: int) -> None:
             with suppress(TakenError):  # which is told to who asked
-                self._store.rehearse(self._entry(step, [_Ask(Restarted()), *asks[:count]], None))
+                self._store.rehearse(self._entry(step, [_Request(Restarted()), *asks[:count]], None))
 
         culprit = find_culprit(
             jobs,
@@ -658,7 +658,7 @@ class Controller:
         self._wakes_at = self._clock.now()
         return True
 
-    def _refuse(self, ask: _Ask, why: str) -> None:
+    def _refuse(self, ask: _Request, why: str) -> None:
         if ask.future is not None:
             if ask.asked is not None:
                 asked = replace(ask.asked, allowed=False, rule=rules.FAULT.id)
@@ -668,7 +668,7 @@ class Controller:
             log.error("not taken in: %r", ask.fact)
             ask.stored.set_result(None)
 
-    def _recover(self, asks: Sequence[_Ask], why: UnavailableError) -> None:
+    def _recover(self, asks: Sequence[_Request], why: UnavailableError) -> None:
         """The step is not in the store: forget it, tell who asked, and take in again what was seen, for ever."""
         self._doubtful = True
         for ask in asks:
@@ -700,9 +700,11 @@ class Controller:
         self._metrics.compared(len(self.reconciler.orphans), self.reconciler.repaired)
         self._dispatch.give(orders, {})
 
-    def _in_force(self) -> tuple[dict[str, UnderWay], list[Order]]:
+    def _in_force(self) -> tuple[dict[str, PresentWorkload], list[Order]]:
         jobs = self._driver.jobs.values()
-        present = {job.name: UnderWay(job.attempt, job.began is not None) for job in jobs if job.phase in PRESENT}
+        present = {
+            job.name: PresentWorkload(job.attempt, job.began is not None) for job in jobs if job.phase in PRESENT
+        }
         return present, self._driver.outstanding()
 
     # -- answers -----------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class Note:
     """That of a server that speaks https: from here it is known by it, whatever name is on it."""
 
 
-class Place:
+class DataDirectory:
     """A data directory that this process has for itself."""
 
     def __init__(self, path: Path, lock: TextIO) -> None:
@@ -52,7 +52,7 @@ class Place:
         self._lock = lock
 
     @classmethod
-    def take(cls, path: Path) -> Place:
+    def take(cls, path: Path) -> DataDirectory:
         """The directory, made if need be; an error if another server has it."""
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)

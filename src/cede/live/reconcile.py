@@ -25,7 +25,7 @@ log = logging.getLogger("cede.reconcile")
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class PresentWorkload:
     """What the driver knows of a workload that has its room."""
 
     attempt: int
@@ -52,7 +52,7 @@ class Reconciler:
         self._executor = executor
         self._report = report
         self._lock = threading.Lock()
-        self._present: Mapping[str, UnderWay] = {}
+        self._present: Mapping[str, PresentWorkload] = {}
         self.orphans: tuple[Orphan, ...] = ()
         self.occupied: Mapping[str, Occupied] = {}
         """By node, what orphans fill of it that no record takes over."""
@@ -61,7 +61,7 @@ class Reconciler:
         self.repaired = 0
         """How often a record differed from what was found, and was put right."""
 
-    def compare(self, present: Mapping[str, UnderWay], under_way: Mapping[str, int] | None = None) -> None:
+    def compare(self, present: Mapping[str, PresentWorkload], under_way: Mapping[str, int] | None = None) -> None:
         """Whatever is under way by these records is watched, or its end is reported; whatever else runs is judged.
 
         `under_way`: workloads that may have had later attempts than these, as when the store was just opened.

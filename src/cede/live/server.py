@@ -31,25 +31,32 @@ from cede.engine.dated import undated
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.job import Job
 from cede.live.api.app import close_app, create_app
-from cede.live.api.connections import KEPT_FOR_S, MOST_HEAD, Gate, Line, connection_limit, tls_context
+from cede.live.api.connections import (
+    KEPT_FOR_S,
+    MOST_HEAD,
+    ConnectionLimits,
+    HttpConnection,
+    connection_limit,
+    tls_context,
+)
 from cede.live.api.rules import INVALID
 from cede.live.api.server import Server
 from cede.live.api.tokens import first_token, hash_of, new_token
 from cede.live.api.wrong_tokens import LOOPBACK, address_of
 from cede.live.broker import criu
-from cede.live.broker.secret import kept_secret
+from cede.live.broker.attempt_tokens import load_secret
 from cede.live.broker.service import Broker
 from cede.live.config import ServerConfig, reloaded
 from cede.live.controller import Controller
-from cede.live.data_directory import Note, Place, data_directory
+from cede.live.data_directory import DataDirectory, Note, data_directory
 from cede.live.executors.local.executor import LocalExecutor
-from cede.live.executors.local.kept_answers import AnswerFiles
-from cede.live.limits import check_limits, check_tenants, exceeding
+from cede.live.executors.local.spec import LocalAttemptFiles
 from cede.live.machine import gpu_ids, node_facts, this_machine
 from cede.live.metrics import Metrics
+from cede.live.owner_limits import check_limits, check_tenants, exceeding
 from cede.live.store.records import Asked
 from cede.live.store.store import Store
-from cede.live.terms import ways_of
+from cede.live.terms import driver_options
 from cede.model.cluster import ClusterFile
 from cede.model.errors import CedeError, InputError, Problem, shown
 from cede.model.lifecycle import PRESENT
@@ -203,7 +210,7 @@ class LiveServer:
     def _serve(self, told: Callable[[Ready], None]) -> None:
         check_exposure(self.config)
         self._tls()
-        place = Place.take(self.config.data or data_directory())
+        place = DataDirectory.take(self.config.data or data_directory())
         try:
             store = Store.open(f"sqlite:///{place.path / 'cede.db'}")
             try:
@@ -213,14 +220,14 @@ class LiveServer:
         finally:
             place.leave()
 
-    def _with_store(self, place: Place, store: Store, told: Callable[[Ready], None]) -> None:
+    def _with_store(self, place: DataDirectory, store: Store, told: Callable[[Ready], None]) -> None:
         saved = store.load_clock()
         clock = SchedulerClock(self._machine, saved.mark, saved.shifts, saved.last)
         document = self._document(store)
         store.compare(clock.wall_now())
         listener = _listener(self.config)
         first = first_token(store, os.environ, clock.wall_now())
-        secret = kept_secret(place.path)
+        secret = load_secret(place.path)
         metrics = Metrics(__version__)
 
         made = threading.Event()
@@ -232,7 +239,7 @@ class LiveServer:
                 broker.forget(fact.name, fact.attempt)
             return stored
 
-        broker = Broker(report, secret, partial(_owners_of_jobs, store), AnswerFiles(place.path))
+        broker = Broker(report, secret, partial(_owners_of_jobs, store), LocalAttemptFiles(place.path))
         address = broker.open(place.path, shared=os.geteuid() == 0)
         executor = LocalExecutor(
             place.path,
@@ -251,7 +258,7 @@ class LiveServer:
             clock=clock,
             metrics=metrics,
             assumed_age=self.config.assumed_checkpoint_age,
-            ways=ways_of(self.config),
+            options=driver_options(self.config),
             granted=lambda name, attempt, hint, us: broker.granted(name, attempt, hint, us / 1e6),
             reporting=report,
             compare_s=self.config.compare_every / 1e6,
@@ -284,7 +291,7 @@ class LiveServer:
             listener.close()
 
     async def _answer(
-        self, server: Server, listener: socket.socket, place: Place, told: Callable[[Ready], None]
+        self, server: Server, listener: socket.socket, place: DataDirectory, told: Callable[[Ready], None]
     ) -> None:
         app = create_app(server)
         asked, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -292,11 +299,11 @@ class LiveServer:
         if self._reloads.is_set() or self._stopped.is_set():  # it came while nobody could be woken
             asked.set()
         tls = self._tls()
-        gate = Gate(connection_limit(self.config.connections))
+        limits = ConnectionLimits(connection_limit(self.config.connections))
         config = uvicorn.Config(
             app,
             # Typed as a class; whatever makes a protocol will do.
-            http=cast(type[asyncio.Protocol], partial(Line, gate, tls)),
+            http=cast(type[asyncio.Protocol], partial(HttpConnection, limits, tls)),
             log_config=None,
             log_level="error",  # it warns of every request that is none, and so strangers could fill the disk
             access_log=False,
@@ -344,8 +351,8 @@ class LiveServer:
         asked = Asked(0, _user(), "admin", "reload", "configuration", "SIGHUP")
         try:
             fresh = self._reread()
-            check_tenants(server.controller.ground, fresh.users)
-            check_limits(server.controller.ground, fresh)
+            check_tenants(server.controller.cluster_file, fresh.users)
+            check_limits(server.controller.cluster_file, fresh)
         except (CedeError, OSError) as error:
             log.error("SIGHUP: the configuration stays as it was, for it cannot be used: %s", error)
             server.note(replace(asked, allowed=False, rule=INVALID.id))
@@ -402,7 +409,7 @@ class LiveServer:
 
 def _clamp(controller: Controller, store: Store, config: ServerConfig) -> tuple[str, ...]:
     """Workloads of the store that have more time than the limits allow have no more than that; which, in sentences."""
-    changes = list(exceeding(config, controller.ground, store.load().jobs))
+    changes = list(exceeding(config, controller.cluster_file, store.load().jobs))
     for fact in changes:
         controller.report(fact)
     changes = [fact for fact in changes if fact.why]

@@ -1,4 +1,4 @@
-"""What the configuration means for the driver: the ways of the server, and the terms of one workload."""
+"""What the configuration means for the driver: the options of the server, and the terms of one workload."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _given(times: Times) -> dict[str, Any]:
     return {key: value for key in _KEYS if (value := getattr(times, key)) is not None}
 
 
-def ways_of(config: ServerConfig) -> DriverOptions:
+def driver_options(config: ServerConfig) -> DriverOptions:
     """What this server wants of the driver."""
     return DriverOptions(
         backfill=config.backfill,

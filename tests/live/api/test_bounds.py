@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from cede.live.api import limits
+from cede.live.api import body_limits
+from cede.live.api.deadlines import WhatIfPool, in_time
 from cede.live.api.problems import RefusedError
-from cede.live.api.waiting import Trials, in_time
 from tests.live.api.serving import DEADLINE_S, Running, serving, until
 
 
@@ -41,7 +41,7 @@ def test_a_body_that_grows_too_large_on_its_way_is_refused(tmp_path: Path) -> No
 
 
 def test_a_body_that_never_arrives_is_given_up(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ARRIVES_WITHIN_S", 0.2)
+    monkeypatch.setattr(body_limits, "ARRIVES_WITHIN_S", 0.2)
     address = urlsplit(running.url)
     with socket.create_connection((address.hostname or "", address.port or 0), timeout=DEADLINE_S) as line:
         known = f"Authorization: Bearer {running.tokens['alice']}".encode()
@@ -114,11 +114,11 @@ def test_lists_come_in_pages(running: Running) -> None:
 
 
 def test_a_caller_asks_one_what_if_at_a_time(running: Running) -> None:
-    trials = running.server.trials
+    what_ifs = running.server.what_ifs
     blocked = threading.Event()
-    busy = threading.Thread(target=_occupy, args=(trials, "root-admin", blocked))
+    busy = threading.Thread(target=_occupy, args=(what_ifs, "root-admin", blocked))
     busy.start()
-    until(lambda: "root-admin" in trials.callers)
+    until(lambda: "root-admin" in what_ifs.callers)
 
     refused = running.ask("POST", "/plan", json={})
     other = running.ask("POST", "/plan", "alice", json={})
@@ -129,8 +129,8 @@ def test_a_caller_asks_one_what_if_at_a_time(running: Running) -> None:
     assert other.status_code == 200
 
 
-def _occupy(trials: Trials, caller: str, blocked: threading.Event) -> None:
-    asyncio.run(trials.run(caller, lambda: blocked.wait(DEADLINE_S)))
+def _occupy(what_ifs: WhatIfPool, caller: str, blocked: threading.Event) -> None:
+    asyncio.run(what_ifs.run(caller, lambda: blocked.wait(DEADLINE_S)))
 
 
 def test_a_what_if_cannot_ask_for_a_million_nodes(running: Running) -> None:

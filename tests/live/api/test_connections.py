@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from cede.live.api import connections, limits
-from cede.live.api.connections import Gate, Share, connection_limit
-from cede.live.api.limits import BoundedBodies
+from cede.live.api import body_limits, connections
+from cede.live.api.body_limits import BoundedBodies
+from cede.live.api.connections import ConnectionLimits, Share, connection_limit
 from cede.live.api.problems import RefusedError
 from cede.live.api.tokens import new_token
 from cede.live.api.wrong_tokens import LOOPBACK, WrongTokens, address_of
@@ -161,7 +161,7 @@ def until_closed(line: socket.socket) -> bytes:
 
 
 class Place:
-    """A connection for the gate: it knows whether it was closed."""
+    """A connection to be counted: it knows whether it was closed."""
 
     def __init__(self, *, idle: bool = True) -> None:
         self.idle = idle
@@ -214,9 +214,9 @@ def test_one_token_has_a_part_of_the_known_and_loses_what_is_idle_first() -> Non
 
 
 def test_this_machine_has_the_larger_share_of_its_own() -> None:
-    gate = Gate(100)
-    others = entered(gate.share("10.0.0.1"), "10.0.0.1", 1000)
-    here = entered(gate.share(LOOPBACK), LOOPBACK, 30)
+    limits = ConnectionLimits(100)
+    others = entered(limits.share("10.0.0.1"), "10.0.0.1", 1000)
+    here = entered(limits.share(LOOPBACK), LOOPBACK, 30)
 
     assert sum(not place.dropped for place in others) == 5
     assert not any(place.dropped for place in here)
@@ -247,8 +247,8 @@ def test_what_counts_as_one_address(host: str, address: str) -> None:
 
 def test_bodies_in_hand_are_counted_for_each_token_and_in_all() -> None:
     bodies = BoundedBodies(None, 1000)  # type: ignore[arg-type]  # nothing is passed on
-    for token in range(limits.MOST_BODIES // limits.MOST_OF_ONE):
-        for _ in range(limits.MOST_OF_ONE):
+    for token in range(body_limits.MOST_BODIES // body_limits.MOST_OF_ONE):
+        for _ in range(body_limits.MOST_OF_ONE):
             bodies._take_up(token)
         with pytest.raises(RefusedError) as one:
             bodies._take_up(token)
@@ -315,8 +315,8 @@ def streams(running: Running, *users: str) -> Iterator[list[Any]]:
 
 
 def test_idle_streams_of_some_lock_out_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cede.live.api.hub.MOST_READERS", 6)
-    monkeypatch.setattr("cede.live.api.hub.MOST_OF_ONE", 4)
+    monkeypatch.setattr("cede.live.api.event_streams.MOST_READERS", 6)
+    monkeypatch.setattr("cede.live.api.event_streams.MOST_OF_ONE", 4)
     with serving(tmp_path) as made, streams(made, *["alice"] * 4, *["bob"] * 2, "eve") as opened:
         assert [response.status_code for response in opened] == [200] * 7
         assert "live.crowded-out" in opened[0].read().decode()
@@ -328,7 +328,7 @@ def test_a_token_that_was_shown_before_it_was_revoked_opens_no_stream_after_that
         number = next(token.id for token in made.server.store.tokens() if token.name == "alice")
         made.client().revoke_token(number)
 
-        with pytest.raises(RefusedError) as caught, made.app.state.hub.reading("alice", number):
+        with pytest.raises(RefusedError) as caught, made.app.state.event_streams.reading("alice", number):
             pass
         assert (caught.value.status, caught.value.rule) == (401, "live.wrong-token")
 

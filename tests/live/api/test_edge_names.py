@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cede.live.api.names import keys_of
+from cede.live.api.workload_names import keys_of
 from tests.live.api.serving import CLUSTER, Running, serving
 
 ASLEEP = CLUSTER | {"nodes": [node | {"state": "cordoned"} for node in CLUSTER["nodes"]]}

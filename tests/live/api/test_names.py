@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from cede.live.api.names import Names
+from cede.live.api.workload_names import GeneratedNames
 from cede.live.client import Client, ClientError
-from cede.live.client.finding import find
+from cede.live.client.discovery import find
 
 
 def test_numbers_count_up_and_skip_what_is_taken() -> None:
-    names = Names({"a-1", "a-3"}.__contains__)
+    names = GeneratedNames({"a-1", "a-3"}.__contains__)
 
     assert [names.fresh("a") for _ in range(3)] == ["a-2", "a-4", "a-5"]
     assert names.fresh("b") == "b-1"
@@ -24,7 +24,7 @@ def test_after_a_restart_a_free_number_is_found_without_trying_all() -> None:
         asked.append(name)
         return int(name.partition("-")[2]) <= 100_000
 
-    assert Names(taken).fresh("a") == "a-100001"
+    assert GeneratedNames(taken).fresh("a") == "a-100001"
     assert len(asked) < 50
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from cede.engine.drive.step import Transition
-from cede.live.api.hub import MOST_UNREAD, Reader
+from cede.live.api.event_streams import MOST_UNREAD, Reader
 from cede.live.client import ClientError
 from cede.live.store.records import Event
 from cede.model.lifecycle import Phase

@@ -109,11 +109,11 @@ def test_a_priority_that_the_doctrine_does_not_have_names_the_range(running: Run
 
 
 def test_a_class_outside_those_of_lattice_is_a_bad_request(running: Running) -> None:
-    ground = SubmissionChecks(parse_document(CLUSTER | {"doctrine": "lattice", "queues": [], "policies": []}))
+    checks = SubmissionChecks(parse_document(CLUSTER | {"doctrine": "lattice", "queues": [], "policies": []}))
     body = Submission(command=["true"], cwd="/tmp", priority=11)
 
     with pytest.raises(RefusedError) as caught:
-        ordered(running.server, ground, Caller("root-admin", "admin", account=ACCOUNT), body, "any")
+        ordered(running.server, checks, Caller("root-admin", "admin", account=ACCOUNT), body, "any")
 
     assert caught.value.status == 400
     assert caught.value.detail == (

@@ -7,7 +7,7 @@ import pytest
 
 from cede.live.api.tokens import KnownTokens, first_token, hash_of
 from cede.live.client import Client, ClientError
-from cede.live.client.finding import find
+from cede.live.client.discovery import find
 from cede.live.store.store import Store
 from cede.model.times import SECOND, parse_time
 from tests.live.api.serving import Running, serving

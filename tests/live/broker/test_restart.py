@@ -8,7 +8,7 @@ import pytest
 
 from cede.engine.drive.facts import Checkpointed, Deferral
 from cede.engine.drive.orders import Hint
-from cede.live.broker.secret import kept_secret, token
+from cede.live.broker.attempt_tokens import load_secret, token
 from cede.live.broker.service import Broker
 from tests.live.broker.client import connected
 from tests.live.broker.peers import SECRET, ByGrpc, eventually, running
@@ -97,12 +97,12 @@ def test_a_program_with_a_wrong_token_goes_on_unasked(tmp_path: Path) -> None:
 
 
 def test_the_secret_stays_and_is_nobody_else_s(tmp_path: Path) -> None:
-    first = kept_secret(tmp_path)
+    first = load_secret(tmp_path)
 
-    assert kept_secret(tmp_path) == first
+    assert load_secret(tmp_path) == first
     assert len(first) == 32
     assert stat.S_IMODE((tmp_path / "broker.key").stat().st_mode) == 0o600
-    assert token(first, "job", 1) != token(first, "job", 11) != token(kept_secret(tmp_path), "job1", 1)
+    assert token(first, "job", 1) != token(first, "job", 11) != token(load_secret(tmp_path), "job1", 1)
 
 
 @pytest.mark.parametrize(("shared", "mode"), [(False, 0o600), (True, 0o666)])

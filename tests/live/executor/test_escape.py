@@ -10,8 +10,8 @@ import pytest
 
 from cede.engine.drive.facts import Exited, Stuck
 from cede.engine.drive.orders import Kill
+from cede.live.executors.local.cgroups import Cgroups
 from cede.live.executors.local.guard import procfs
-from cede.live.executors.local.limits import Limits
 from tests.live.executor.stand import Stand, shell, until
 
 FREEZER = Path("/sys/fs/cgroup/freezer")
@@ -38,8 +38,8 @@ def escaping(mark: float) -> str:
 @pytest.mark.parametrize("cgroups", [True, False])
 def test_what_left_a_job_that_killed_its_supervisor_is_found_and_ended(stand: Stand, cgroups: bool) -> None:
     if not cgroups:
-        stand.executor._limits = Limits()
-    elif stand.executor._limits.parent is None:
+        stand.executor._cgroups = Cgroups()
+    elif stand.executor._cgroups.parent is None:
         pytest.skip("no control group can be made here")
     mark = 4001.25 + cgroups
     stand.launch("job", shell(f"{escaping(mark)} sleep 0.5; kill -KILL $PPID; exec sleep {mark}"))
@@ -50,7 +50,7 @@ def test_what_left_a_job_that_killed_its_supervisor_is_found_and_ended(stand: St
 
 
 def test_what_escapes_while_the_server_is_away_is_ended_too(stand: Stand) -> None:
-    stand.executor._limits = Limits()
+    stand.executor._cgroups = Cgroups()
     mark = 4003.25
     stand.run("job", shell(f"{escaping(mark)} exec sleep {mark}"))
     until(lambda: len(strays(mark)) >= 3)

@@ -10,7 +10,7 @@ import pytest
 
 from cede.live.executors.executor import Failure
 from cede.live.executors.local.guard.logs import Log
-from cede.live.executors.local.guard.order import Order
+from cede.live.executors.local.guard.output_order import OutputOrder
 from cede.live.executors.local.output import read_output
 from tests.live.executor.stand import Stand, shell, until
 
@@ -20,7 +20,7 @@ class Writer:
 
     def __init__(self, limit: int = 1 << 20) -> None:
         self.logs = [Log(name, limit) for name in ("out", "err")]
-        self.order = Order(limit)
+        self.order = OutputOrder(limit)
         self.whole = b""
 
     def write(self, stream: int, data: bytes) -> None:
@@ -66,7 +66,7 @@ def test_both_streams_come_in_the_order_in_which_they_were_written(folder: Path,
 
 def test_pieces_say_which_stream_they_are_of_and_when(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter(range(1_000_000_000, 2**62, 10_000_000))
-    monkeypatch.setattr("cede.live.executors.local.guard.order.time.monotonic_ns", lambda: next(moments))
+    monkeypatch.setattr("cede.live.executors.local.guard.output_order.time.monotonic_ns", lambda: next(moments))
     writer = Writer()
     for stream, data in ((0, b"a"), (0, b"b"), (1, b"c"), (0, b"d")):
         writer.write(stream, data)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cede.live.stamp import Fork, Stamp, remembers
+from cede.live.lineage import Fork, Stamp, remembers
 from cede.live.store.errors import UnwritableError
 from cede.live.store.store import Store
 from tests.live.store.entries import START, job, submitted

@@ -91,13 +91,13 @@ def serve(
 def _saying_what_lacks(settings: ServerConfig) -> Iterator[None]:
     """A server that ends because nothing can be written to its data directory says so, whatever failed by that."""
     from cede.live.data_directory import data_directory
-    from cede.live.space import lacks
+    from cede.live.disk import why_unwritable
     from cede.live.store.errors import StoreError
 
     try:
         yield
     except (OSError, StoreError) as error:
-        if not isinstance(error, BrokenPipeError) and (reason := lacks(settings.data or data_directory())):
+        if not isinstance(error, BrokenPipeError) and (reason := why_unwritable(settings.data or data_directory())):
             raise CedeError(reason) from error
         raise
 

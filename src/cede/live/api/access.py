@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.live.api.problems import refusal
 from cede.live.api.rules import NO_RECORD, NOT_VISIBLE, NOT_YOURS, ROLE
-from cede.live.api.server import Here, Server
+from cede.live.api.server import Server, ServerDep
 from cede.live.store.errors import UnreadableError
 from cede.live.store.records import Asked, Record, Token
 from cede.live.store.store import Store
@@ -48,7 +48,7 @@ class Caller:
         return self.admin or (self.role == "viewer" and not self.projects)
 
     @property
-    def sight(self) -> tuple[str, tuple[str, ...]] | None:
+    def visibility(self) -> tuple[str, tuple[str, ...]] | None:
         """What the store shall show: all, or what belongs to this user or to these projects."""
         if self.sees_all:
             return None
@@ -75,7 +75,7 @@ class Caller:
         needed = "an admin" if role == "admin" else "a user or an admin"
         raise refusal(403, ROLE, name=self.name, role=self.role, what=what, needed=needed)
 
-    def needs_sight(self, what: str) -> None:
+    def needs_full_view(self, what: str) -> None:
         """Refuse a viewer of some projects what concerns all of them."""
         if self.role == "viewer" and self.projects:
             raise refusal(403, ROLE, name=self.name, role="viewer of some projects", what=what, needed="one of all")
@@ -94,12 +94,12 @@ def caller_of(server: Server, token: Token) -> Caller:
     return Caller(user.name, user.role, user.projects, user.account, user.tenant, *known)
 
 
-async def authenticated(server: Here, request: Request, _given: Annotated[Any, Depends(BEARER)]) -> Caller:
+async def authenticated(server: ServerDep, request: Request, _given: Annotated[Any, Depends(BEARER)]) -> Caller:
     """The caller, whose token was looked at where the request came in."""
     return caller_of(server, request.state.token)
 
 
-Whoever = Annotated[Caller, Depends(authenticated)]
+CallerDep = Annotated[Caller, Depends(authenticated)]
 
 
 async def visible(server: Server, caller: Caller, name: str) -> Record:

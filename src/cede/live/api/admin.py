@@ -11,13 +11,13 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from cede.live import documents
-from cede.live.api.access import Whoever
+from cede.live.api.access import CallerDep
 from cede.live.api.bodies import RenewBody, TokenBody
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import declared, invalid, refusal
 from cede.live.api.rules import ABOVE_LIMIT, CLOSED_REVOKED, NEVER_EXPIRES, NOTHING
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_audit, shown_moment, shown_token
+from cede.live.api.serializers import audit_document, timestamp, token_document
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.tokens import hash_of, new_token
 from cede.live.api.values import Label, parse_lifetime
 from cede.live.store.records import Token
@@ -29,7 +29,7 @@ router = APIRouter(tags=["admin"])
 Number = Annotated[int, Path(ge=1, le=MOST_NUMBER)]
 
 
-class Wanted(Numbered):
+class AuditQuery(Numbered):
     """Which entries of the audit trail."""
 
     by: Label | None = Field(None, description="Only of this user.")
@@ -37,17 +37,17 @@ class Wanted(Numbered):
 
 
 @router.get("/audit", responses=declared(401, 403, 422), summary="Who asked for what")
-async def audit(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> documents.AuditList:
+async def audit(server: ServerDep, caller: CallerDep, query: Annotated[AuditQuery, Query()]) -> documents.AuditList:
     """Every change that was asked for, allowed or refused, oldest first."""
     caller.needs("admin", "reading the audit trail")
-    read = partial(server.store.audit, after=wanted.after, limit=wanted.limit + 1, by=wanted.by, about=wanted.about)
+    read = partial(server.store.audit, after=query.after, limit=query.limit + 1, by=query.by, about=query.about)
     records = await run_in_threadpool(read)
-    entries = [shown_audit(entry) for entry in records[: wanted.limit]]
-    return documents.AuditList(entries=entries, next=entries[-1]["number"] if len(records) > wanted.limit else None)
+    entries = [audit_document(entry) for entry in records[: query.limit]]
+    return documents.AuditList(entries=entries, next=entries[-1]["number"] if len(records) > query.limit else None)
 
 
 @router.get("/audit/chain", responses=declared(401, 403), summary="Whether the audit trail is as it was written")
-async def chain(server: Here, caller: Whoever) -> documents.AuditChain:
+async def chain(server: ServerDep, caller: CallerDep) -> documents.AuditChain:
     """Walks all of it, and all decisions: each has the hash of the one before it, and the store knows the last."""
     caller.needs("admin", "checking the audit trail")
     trail = await run_in_threadpool(server.store.check_audit)
@@ -64,16 +64,16 @@ async def chain(server: Here, caller: Whoever) -> documents.AuditChain:
 
 
 @router.get("/tokens", responses=declared(401, 403), summary="List tokens")
-async def tokens(server: Here, caller: Whoever) -> documents.TokenList:
+async def tokens(server: ServerDep, caller: CallerDep) -> documents.TokenList:
     caller.needs("admin", "listing tokens")
     records = await run_in_threadpool(server.store.tokens)
-    return documents.TokenList(tokens=[shown_token(token) for token in records])
+    return documents.TokenList(tokens=[token_document(token) for token in records])
 
 
 @router.post(
     "/tokens", status_code=201, responses=declared(400, 401, 403, 408, 413, 422), summary="Make a token for a user"
 )
-async def make(server: Here, caller: Whoever, body: TokenBody) -> documents.Token:
+async def make(server: ServerDep, caller: CallerDep, body: TokenBody) -> documents.Token:
     """The token is shown in this answer and never again. What the configuration says of the user counts more."""
     asked = caller.asks("make token", body.user)
     async with server.asked_for(asked):
@@ -84,15 +84,15 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> documents.Toke
     expires = now + _lifetime(server, body.expires_in)
     add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now, expires)
     number = await run_in_threadpool(add)
-    await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
+    await run_in_threadpool(server.note, replace(asked, detail=f"until {timestamp(expires)[:10]}"))
     return documents.Token(
         id=number,
         user=body.user,
         role=role,
         projects=body.projects,
-        at=shown_moment(now),
+        at=timestamp(now),
         revoked=False,
-        expires=shown_moment(expires),
+        expires=timestamp(expires),
         token=token,
     )
 
@@ -102,7 +102,7 @@ async def make(server: Here, caller: Whoever, body: TokenBody) -> documents.Toke
     responses=declared(400, 401, 403, 404, 408, 409, 413, 422),
     summary="Let a token stand for longer",
 )
-async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody | None = None) -> documents.Token:
+async def renew(server: ServerDep, caller: CallerDep, number: Number, body: RenewBody | None = None) -> documents.Token:
     """For admins, and for whoever asks with that very token, for `token_lifetime` at most. One that expired is renewed
     too; a revoked one is not."""
     asked = caller.asks("renew token", str(number))
@@ -120,8 +120,8 @@ async def renew(server: Here, caller: Whoever, number: Number, body: RenewBody |
         expires = server.clock.wall_now() + stands
         await run_in_threadpool(server.store.renew, number, expires)
         server.tokens.clear()
-    await run_in_threadpool(server.note, replace(asked, detail=f"until {shown_moment(expires)[:10]}"))
-    return shown_token(replace(token, expires=expires))
+    await run_in_threadpool(server.note, replace(asked, detail=f"until {timestamp(expires)[:10]}"))
+    return token_document(replace(token, expires=expires))
 
 
 def _in_force(server: Server, number: int) -> Token:
@@ -131,13 +131,13 @@ def _in_force(server: Server, number: int) -> Token:
     return token
 
 
-def _lifetime(server: Server, wanted: Any) -> int:
+def _lifetime(server: Server, duration: Any) -> int:
     """For how long a token stands, in microseconds."""
-    return server.config.token_lifetime if wanted is None else parse_lifetime(wanted)
+    return server.config.token_lifetime if duration is None else parse_lifetime(duration)
 
 
 @router.delete("/tokens/{number}", responses=declared(401, 403, 404, 422), summary="Revoke a token")
-async def revoke(server: Here, caller: Whoever, number: Number) -> documents.Token:
+async def revoke(server: ServerDep, caller: CallerDep, number: Number) -> documents.Token:
     """From now on it stands for nobody, and event streams that were opened with it end."""
     asked = caller.asks("revoke token", str(number))
     async with server.asked_for(asked):
@@ -148,4 +148,4 @@ async def revoke(server: Here, caller: Whoever, number: Number) -> documents.Tok
         server.closes_streams_of(number, CLOSED_REVOKED)
     await run_in_threadpool(server.note, asked)
     records = await run_in_threadpool(server.store.tokens)
-    return next(shown_token(token) for token in records if token.id == number)
+    return next(token_document(token) for token in records if token.id == number)

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 
 from cede import __version__
 from cede.live.api import admin, cluster, decisions, events, logs, orphans, stories, system, whatif, workloads
-from cede.live.api.door import Door
-from cede.live.api.hub import Hub
-from cede.live.api.limits import BoundedBodies
+from cede.live.api.authentication import Authentication
+from cede.live.api.body_limits import BoundedBodies
+from cede.live.api.event_streams import EventStreams
 from cede.live.api.problems import ProblemDocument, RefusedError, invalid, refusal, response, unusable
 from cede.live.api.rules import BUSY, FAILED, IMPAIRED, NO_METHOD, NO_PATH, UNREADABLE
 from cede.live.api.server import Server
@@ -43,14 +43,14 @@ def create_app(server: Server) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.server = server
-    app.state.hub = Hub(server.controller)
-    app.state.pulse = system.Pulse(server)
+    app.state.event_streams = EventStreams(server.controller)
+    app.state.probe = system.ControllerProbe(server)
     for part in _PARTS:
         app.include_router(part.router, prefix=PREFIX)
     app.include_router(system.router, include_in_schema=False)
     app.add_middleware(BoundedBodies, limit=server.config.max_body)
-    app.add_middleware(Door, server=server)
-    server.closes_streams_of = app.state.hub.revoke
+    app.add_middleware(Authentication, server=server)
+    server.closes_streams_of = app.state.event_streams.revoke
     _refuse_in_our_words(app)
     _describe(app)
     return app
@@ -58,8 +58,8 @@ def create_app(server: Server) -> FastAPI:
 
 def close_app(app: FastAPI) -> None:
     """End open streams and begin no more questions; called from the event loop."""
-    app.state.hub.close()
-    app.state.server.trials.close()
+    app.state.event_streams.close()
+    app.state.server.what_ifs.close()
 
 
 def _refuse_in_our_words(app: FastAPI) -> None:

@@ -9,14 +9,14 @@ from starlette.concurrency import run_in_threadpool
 
 from cede.engine.drive.facts import SetNode
 from cede.live import documents
-from cede.live.api.access import Caller, Whoever, authenticated
+from cede.live.api.access import Caller, CallerDep, authenticated
 from cede.live.api.bodies import DrainBody
+from cede.live.api.deadlines import in_time
 from cede.live.api.problems import declared
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_moment
+from cede.live.api.redaction import Redactor
+from cede.live.api.serializers import timestamp
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.values import amounts
-from cede.live.api.visibility import Sight
-from cede.live.api.waiting import in_time
 from cede.live.view import NodeView, QueueView
 from cede.model.document import dump_document
 
@@ -27,10 +27,10 @@ Named = Annotated[str, Path(min_length=1, max_length=253, description="The node'
 
 
 @router.get("/queues", responses=declared(401), summary="List queues", dependencies=[Depends(authenticated)])
-async def queues(server: Here) -> documents.QueueList:
+async def queues(server: ServerDep) -> documents.QueueList:
     state = await in_time(server.controller.describe())
     shown = [_queue(queue) for queue in state.queues]
-    now = shown_moment(server.clock.wall(state.now))
+    now = timestamp(server.clock.wall(state.now))
     return documents.QueueList(doctrine=state.doctrine, edition=state.edition, now=now, queues=shown)
 
 
@@ -48,16 +48,16 @@ def _queue(queue: QueueView) -> documents.Queue:
 
 
 @router.get("/nodes", responses=declared(401), summary="List nodes")
-async def nodes(server: Here, caller: Whoever) -> documents.NodeList:
+async def nodes(server: ServerDep, caller: CallerDep) -> documents.NodeList:
     """`workloads` names those that the caller may see; `others` counts the rest."""
     state = await in_time(server.controller.describe())
-    sight = Sight(server, caller)
-    shown = await run_in_threadpool(lambda: [_node(node, sight) for node in state.nodes])
-    return documents.NodeList(now=shown_moment(server.clock.wall(state.now)), nodes=shown)
+    redactor = Redactor(server, caller)
+    shown = await run_in_threadpool(lambda: [_node(node, redactor) for node in state.nodes])
+    return documents.NodeList(now=timestamp(server.clock.wall(state.now)), nodes=shown)
 
 
-def _node(node: NodeView, sight: Sight) -> documents.Node:
-    shown = [sight.name(name) for name in node.workloads if sight.sees(name)]
+def _node(node: NodeView, redactor: Redactor) -> documents.Node:
+    shown = [redactor.name(name) for name in node.workloads if redactor.sees(name)]
     return documents.Node(
         name=node.name,
         state=node.state,
@@ -76,7 +76,7 @@ _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
 
 
 @router.post("/nodes/{name:path}/drain", responses=_CHANGES, summary="Take a node out of service")
-async def drain(server: Here, caller: Whoever, name: Named, body: DrainBody | None = None) -> documents.Node:
+async def drain(server: ServerDep, caller: CallerDep, name: Named, body: DrainBody | None = None) -> documents.Node:
     """Nothing new starts there. What runs there may end, unless `evict` sends it away."""
     evict = body is not None and body.evict
     fact = SetNode(name, "cordoned", caller.name, evict=evict)
@@ -84,7 +84,7 @@ async def drain(server: Here, caller: Whoever, name: Named, body: DrainBody | No
 
 
 @router.post("/nodes/{name:path}/undrain", responses=_CHANGES, summary="Bring a node back into service")
-async def undrain(server: Here, caller: Whoever, name: Named) -> documents.Node:
+async def undrain(server: ServerDep, caller: CallerDep, name: Named) -> documents.Node:
     return await _set(server, caller, SetNode(name, "ready", caller.name), "undrain")
 
 
@@ -94,11 +94,11 @@ async def _set(server: Server, caller: Caller, fact: SetNode, what: str, detail:
         caller.needs("admin", f"to {what} a node")
         await server.ask(fact, asked)
     state = await in_time(server.controller.describe())
-    return next(_node(node, Sight(server, caller)) for node in state.nodes if node.name == fact.node)
+    return next(_node(node, Redactor(server, caller)) for node in state.nodes if node.name == fact.node)
 
 
 @router.get("/snapshot", responses=declared(401, 403), summary="The live state as a cluster file")
-async def snapshot(server: Here, caller: Whoever) -> dict[str, Any]:
+async def snapshot(server: ServerDep, caller: CallerDep) -> dict[str, Any]:
     """For admins, and viewers of everything: it names all workloads and whose they are."""
     if not caller.sees_all:
         caller.needs("admin", "a snapshot of everything")

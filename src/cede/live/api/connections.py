@@ -49,8 +49,8 @@ def connection_limit(wanted: int | None) -> int:
     return max(LEAST, min(wanted or MOST, allowed))
 
 
-class Place(Protocol):
-    """A connection as the gate sees it."""
+class Connection(Protocol):
+    """A connection as `ConnectionLimits` sees it."""
 
     @property
     def idle(self) -> bool:
@@ -68,58 +68,60 @@ class Share:
         self.most_known = max(1, most - self.most_strangers)
         self.most_of_address = max(2, int(self.most_strangers * of_address))
         self.most_of_token = max(2, self.most_known // 2)
-        self._strangers: dict[Place, str] = {}
-        self._known: dict[Place, int] = {}
+        self._strangers: dict[Connection, str] = {}
+        self._known: dict[Connection, int] = {}
         self._addresses: Counter[str] = Counter()
         self._tokens: Counter[int] = Counter()
 
-    def enter(self, place: Place, address: str) -> None:
+    def enter(self, connection: Connection, address: str) -> None:
         """A stranger, whoever must go for it."""
         if self._addresses[address] >= self.most_of_address:
             self._drop_oldest(address)
         elif len(self._strangers) >= self.most_strangers:
             self._drop_oldest(max(self._addresses.items(), key=lambda one: (one[1], one[0]))[0])
-        self._strangers[place] = address
+        self._strangers[connection] = address
         self._addresses[address] += 1
 
-    def know(self, place: Place, token: int) -> None:
+    def know(self, connection: Connection, token: int) -> None:
         """It is no stranger any more; a refusal if there are too many with this token, or in all, and none is idle."""
-        if self._known.get(place) == token:
+        if self._known.get(connection) == token:
             return
-        self.leave(place)
+        self.leave(connection)
         if self._tokens[token] >= self.most_of_token and not self._drop_idle(token):
             raise refusal(429, MANY_LINES, most=self.most_of_token)
         if len(self._known) >= self.most_known:
             crowd = max(self._tokens.items(), key=lambda one: (one[1], one[0]))[0]
             if not self._drop_idle(crowd) and not any(self._drop_idle(other) for other in list(self._tokens)):
                 raise refusal(503, FULL, most=self.most_known)
-        self._known[place] = token
+        self._known[connection] = token
         self._tokens[token] += 1
 
-    def leave(self, place: Place) -> None:
-        if (address := self._strangers.pop(place, None)) is not None:
+    def leave(self, connection: Connection) -> None:
+        if (address := self._strangers.pop(connection, None)) is not None:
             self._addresses[address] -= 1
             self._addresses += Counter()  # those who have none are forgotten
-        if (token := self._known.pop(place, None)) is not None:
+        if (token := self._known.pop(connection, None)) is not None:
             self._tokens[token] -= 1
             self._tokens += Counter()
 
     def _drop_oldest(self, address: str) -> None:
-        oldest = next(place for place, other in self._strangers.items() if other == address)
+        oldest = next(connection for connection, other in self._strangers.items() if other == address)
         self._drop(oldest)
 
     def _drop_idle(self, token: int) -> bool:
-        idle = next((place for place, other in self._known.items() if other == token and place.idle), None)
+        idle = next(
+            (connection for connection, other in self._known.items() if other == token and connection.idle), None
+        )
         if idle is not None:
             self._drop(idle)
         return idle is not None
 
-    def _drop(self, place: Place) -> None:
-        self.leave(place)
-        place.drop()
+    def _drop(self, connection: Connection) -> None:
+        self.leave(connection)
+        connection.drop()
 
 
-class Gate:
+class ConnectionLimits:
     """All connections of one server. Only the event loop touches it."""
 
     def __init__(self, most: int) -> None:
@@ -131,20 +133,20 @@ class Gate:
         return self._here if address == LOOPBACK else self._others
 
 
-class Line(H11Protocol):
+class HttpConnection(H11Protocol):
     """One connection: counted from the moment it is accepted, and with little time for its headers, each time anew."""
 
     def __init__(
         self,
-        gate: Gate,
+        limits: ConnectionLimits,
         tls: ssl.SSLContext | None,
         config: Config,
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        super().__init__(config, server_state, app_state | {"line": self}, _loop)
-        self._gate = gate
+        super().__init__(config, server_state, app_state | {"connection": self}, _loop)
+        self._limits = limits
         self._tls = tls
         self._raw: asyncio.Transport | None = None
         self._share: Share | None = None
@@ -154,7 +156,7 @@ class Line(H11Protocol):
         self._early = b""
         """What came with the end of the handshake, before anybody could take it."""
 
-    # -- what the gate asks --------------------------------------------------------------------------------------
+    # -- what the limits ask -------------------------------------------------------------------------------------
 
     @property
     def idle(self) -> bool:
@@ -177,7 +179,7 @@ class Line(H11Protocol):
         self._raw = transport
         peer = transport.get_extra_info("peername")
         address = address_of(peer[0] if peer else None)
-        self._share = self._gate.share(address)
+        self._share = self._limits.share(address)
         self._share.enter(self, address)
         _notice_the_dead(transport.get_extra_info("socket"))
         if self._tls is None:

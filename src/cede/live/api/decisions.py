@@ -17,15 +17,15 @@ from starlette.concurrency import run_in_threadpool
 from cede.doctrines.document import parse_document
 from cede.engine.cluster import Cluster
 from cede.live import documents
-from cede.live.api.access import Whoever, visible
+from cede.live.api.access import CallerDep, visible
 from cede.live.api.certificates import Seconds, decided
 from cede.live.api.paging import MOST_NUMBER, Numbered
 from cede.live.api.problems import Responses, declared, refusal
+from cede.live.api.redaction import Redactor
 from cede.live.api.rules import NOTHING, NOTHING_TO_CERTIFY
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_decision
+from cede.live.api.serializers import decision_document
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.values import Label
-from cede.live.api.visibility import Sight
 from cede.live.store.records import DecisionRecord
 from cede.model.plan import Decision
 
@@ -38,61 +38,67 @@ _FILE: Responses = {200: {"content": {"application/json": {"schema": {"type": "o
 Number = Annotated[int, Path(ge=1, le=MOST_NUMBER)]
 
 
-class Wanted(Numbered):
+class DecisionQuery(Numbered):
     """Which decisions to list."""
 
     workload: Label | None = Field(None, description="Only those with this claimant or victim.")
 
 
 @router.get("/decisions", responses=declared(401, 404, 409, 422), summary="List decisions")
-async def decisions(server: Here, caller: Whoever, wanted: Annotated[Wanted, Query()]) -> documents.DecisionList:
+async def decisions(
+    server: ServerDep, caller: CallerDep, query: Annotated[DecisionQuery, Query()]
+) -> documents.DecisionList:
     """Oldest first. A caller sees those about workloads it may see; others that they name are hidden in them."""
-    about = None if wanted.workload is None else (await visible(server, caller, wanted.workload)).job.name
-    sight = Sight(server, caller)
+    about = None if query.workload is None else (await visible(server, caller, query.workload)).job.name
+    redactor = Redactor(server, caller)
 
     def work() -> documents.DecisionList:
-        records, following = _page(server, sight, wanted, about)
-        return documents.DecisionList(decisions=[shown_decision(record, sight) for record in records], next=following)
+        records, following = _page(server, redactor, query, about)
+        return documents.DecisionList(
+            decisions=[decision_document(record, redactor) for record in records], next=following
+        )
 
     return await run_in_threadpool(work)
 
 
-def _page(server: Server, sight: Sight, wanted: Wanted, about: str | None) -> tuple[list[DecisionRecord], int | None]:
+def _page(
+    server: Server, redactor: Redactor, query: DecisionQuery, about: str | None
+) -> tuple[list[DecisionRecord], int | None]:
     """The page, and where the next begins."""
     page: list[DecisionRecord] = []
-    after, looked_at = wanted.after, 0
+    after, looked_at = query.after, 0
     while looked_at < MOST_LOOKED_AT:
         read = partial(server.store.decisions, after=after, workload=about)
-        batch = read(limit=wanted.limit + 1)
-        for record in batch[: wanted.limit]:
-            if len(page) == wanted.limit:
+        batch = read(limit=query.limit + 1)
+        for record in batch[: query.limit]:
+            if len(page) == query.limit:
                 return page, after
             after = record.number
             looked_at += 1
-            if about is not None or _concerns(sight, record):
+            if about is not None or _concerns(redactor, record):
                 page.append(record)
-        if len(batch) <= wanted.limit:
+        if len(batch) <= query.limit:
             return page, None
-        if len(page) == wanted.limit:
+        if len(page) == query.limit:
             break
     return page, after
 
 
-def _concerns(sight: Sight, record: DecisionRecord) -> bool:
+def _concerns(redactor: Redactor, record: DecisionRecord) -> bool:
     names = (*record.victims, *(() if record.claimant is None else (record.claimant,)))
-    return sight.caller.sees_all or any(sight.sees(name) for name in names)
+    return redactor.caller.sees_all or any(redactor.sees(name) for name in names)
 
 
 @router.get("/decisions/{number}", responses=declared(401, 403, 404, 422, 429), summary="Look at a decision")
-async def decision(server: Here, caller: Whoever, number: Number, certify: Seconds = None) -> documents.Decision:
+async def decision(server: ServerDep, caller: CallerDep, number: Number, certify: Seconds = None) -> documents.Decision:
     """With `certify` its victims are compared with all that could have gone; so it is for those who may plan."""
-    sight = Sight(server, caller)
+    redactor = Redactor(server, caller)
     record = await run_in_threadpool(server.store.decision, number)
-    if record is None or not await run_in_threadpool(_concerns, sight, record):
+    if record is None or not await run_in_threadpool(_concerns, redactor, record):
         raise refusal(404, NOTHING, what="decision", name=number)
     if certify is None:
-        return await run_in_threadpool(shown_decision, record, sight)
-    caller.needs_sight("planning")
+        return await run_in_threadpool(decision_document, record, redactor)
+    caller.needs_full_view("planning")
     if not record.victims:
         raise refusal(422, NOTHING_TO_CERTIFY, number=number)
     kept = await run_in_threadpool(_kept, server, record)
@@ -101,8 +107,8 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     def work() -> Decision:
         return decided(Cluster(parse_document(json.loads(_unpacked(kept)))), made, record.kept, certify)
 
-    proven = replace(record, decision=await server.trials.run(caller.name, work))
-    return await run_in_threadpool(shown_decision, proven, sight)
+    proven = replace(record, decision=await server.what_ifs.run(caller.name, work))
+    return await run_in_threadpool(decision_document, proven, redactor)
 
 
 @router.get(
@@ -111,7 +117,7 @@ async def decision(server: Here, caller: Whoever, number: Number, certify: Secon
     responses=_FILE | declared(401, 403, 404, 422),
     summary="The cluster file a decision was made from",
 )
-async def cluster(server: Here, caller: Whoever, number: Number) -> Response:
+async def cluster(server: ServerDep, caller: CallerDep, number: Number) -> Response:
     """For admins. `cede plan` on this file decides the same again."""
     caller.needs("admin", "the cluster file of a decision")
     record = await run_in_threadpool(server.store.decision, number)

@@ -16,15 +16,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from cede.live import documents
-from cede.live.api.access import Caller, Whoever, caller_of, visible
-from cede.live.api.hub import Hub, Reader
+from cede.live.api.access import Caller, CallerDep, caller_of, visible
+from cede.live.api.event_streams import EventStreams, Reader
 from cede.live.api.paging import MOST_NUMBER, Paging
 from cede.live.api.problems import declared
+from cede.live.api.redaction import Redactor
 from cede.live.api.rules import CLOSED_CHANGED
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_event
+from cede.live.api.serializers import event_document
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.values import Label
-from cede.live.api.visibility import Sight
 from cede.live.store.records import Event, Token
 from cede.model.times import SECOND
 
@@ -37,7 +37,7 @@ STREAM = "text/event-stream"
 _PAGE = 500
 
 
-class Wanted(Paging):
+class EventQuery(Paging):
     """Which events, and how."""
 
     after: int | None = Field(
@@ -66,41 +66,41 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
     summary="Read events, or follow them",
 )
 async def events(
-    server: Here,
-    caller: Whoever,
+    server: ServerDep,
+    caller: CallerDep,
     request: Request,
-    wanted: Annotated[Wanted, Query()],
+    query: Annotated[EventQuery, Query()],
     last_event_id: Annotated[str | None, Header(max_length=100)] = None,
 ) -> Response:
     """A stream goes on after the event that the header Last-Event-ID names, or after `after`."""
-    about = None if wanted.workload is None else (await visible(server, caller, wanted.workload)).job.name
-    follow = wanted.follow
+    about = None if query.workload is None else (await visible(server, caller, query.workload)).job.name
+    follow = query.follow
     if follow if follow is not None else STREAM in request.headers.get("accept", ""):
         resumed = last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit()
-        after = min(int(last_event_id[:19]), MOST_NUMBER) if resumed and last_event_id else wanted.after
-        hub: Hub = request.app.state.hub
+        after = min(int(last_event_id[:19]), MOST_NUMBER) if resumed and last_event_id else query.after
+        streams: EventStreams = request.app.state.event_streams
         # Entered here, so that a refusal is still an answer of its own.
         stack = ExitStack()
-        reader = stack.enter_context(hub.reading(caller.name, caller.token))
+        reader = stack.enter_context(streams.reading(caller.name, caller.token))
         return _Streamed(stack, _Stream(server, caller, request.state.token, reader, about).frames(after))
     await server.reasons()
     page = await run_in_threadpool(
         partial(
             server.store.events,
-            after=wanted.after or 0,
-            limit=wanted.limit + 1,
+            after=query.after or 0,
+            limit=query.limit + 1,
             name=about,
-            visible_to=caller.sight,
+            visible_to=caller.visibility,
         )
     )
-    sight = Sight(server, caller)
-    shown = await run_in_threadpool(lambda: [shown_event(event, sight) for event in page[: wanted.limit]])
-    following = shown[-1]["number"] if len(page) > wanted.limit else None
+    redactor = Redactor(server, caller)
+    shown = await run_in_threadpool(lambda: [event_document(event, redactor) for event in page[: query.limit]])
+    following = shown[-1]["number"] if len(page) > query.limit else None
     return JSONResponse(documents.EventList(events=shown, next=following))
 
 
 class _Streamed(StreamingResponse):
-    """A stream whose reader leaves the hub with it, even if not one message was sent."""
+    """A stream whose reader is unsubscribed with it, even if not one message was sent."""
 
     def __init__(self, stack: ExitStack, frames: AsyncIterator[str]) -> None:
         super().__init__(frames, media_type=STREAM, headers={"Cache-Control": "no-store"})
@@ -120,7 +120,7 @@ class _Stream:
         self._token = token
         self._reader = reader
         self._workload = workload
-        self._sight = Sight(server, caller)
+        self._redactor = Redactor(server, caller)
 
     async def frames(self, after: int | None) -> AsyncIterator[str]:
         yield "retry: 1000\n\n"
@@ -144,7 +144,7 @@ class _Stream:
                 continue
             if caller_of(self._server, self._token) != self._caller:
                 self._reader.close(CLOSED_CHANGED)
-            self._sight.forget()
+            self._redactor.forget()
             for event in events:
                 if self._reader.closed:
                     break
@@ -164,7 +164,7 @@ class _Stream:
                     after=after,
                     limit=_PAGE,
                     name=self._workload,
-                    visible_to=self._caller.sight,
+                    visible_to=self._caller.visibility,
                 )
             )
             for event in page:
@@ -177,11 +177,11 @@ class _Stream:
         name = event.transition.name
         if self._workload is not None:
             return name == self._workload
-        return self._caller.sees_all or await run_in_threadpool(self._sight.sees, name)
+        return self._caller.sees_all or await run_in_threadpool(self._redactor.sees, name)
 
     async def _frame(self, event: Event) -> str:
         if self._caller.sees_all:
-            shown = shown_event(event, self._sight)
+            shown = event_document(event, self._redactor)
         else:
-            shown = await run_in_threadpool(shown_event, event, self._sight)
+            shown = await run_in_threadpool(event_document, event, self._redactor)
         return f"id: {event.sequence}\ndata: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}\n\n"

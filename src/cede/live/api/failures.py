@@ -27,7 +27,7 @@ async def with_failure(
     if failure is None or (failure.told and job.phase != Phase.FAILED):
         return workload
     stderr = None
-    if record.task.owner == caller.name or not server.ground.sensitive(job.workload):
+    if record.task.owner == caller.name or not server.checks.sensitive(job.workload):
         stderr = await run_in_threadpool(_last_lines, server, job.name, job.attempt, failure.member)
     shown = documents.Failure(
         member=failure.member,

@@ -11,12 +11,12 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from cede.live.api.access import Caller, Whoever, find_record, visible
+from cede.live.api.access import Caller, CallerDep, find_record, visible
 from cede.live.api.bodies import MOST_MEMBERS
 from cede.live.api.paging import MOST_NUMBER, Parameters
 from cede.live.api.problems import declared, invalid, refusal
 from cede.live.api.rules import SENSITIVE_OUTPUT
-from cede.live.api.server import Here, Server
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.workloads import Named
 from cede.live.executors.executor import LogPage, Piece
 from cede.live.store.errors import UnreadableError
@@ -32,7 +32,7 @@ _LOOK_AGAIN_S = 0.1
 START, NEXT, ENDED = "Cede-Log-Start", "Cede-Log-Next", "Cede-Log-Ended"
 
 
-class Wanted(Parameters):
+class LogQuery(Parameters):
     """Which part of which log."""
 
     attempt: int | None = Field(None, ge=1, le=2**31, description="Default: the present or last one.")
@@ -73,26 +73,26 @@ _PAGE: dict[int | str, dict[str, Any]] = {
     responses=_PAGE | declared(401, 403, 404, 409, 422),
     summary="Read what a workload wrote",
 )
-async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wanted, Query()]) -> Response:
+async def logs(server: ServerDep, caller: CallerDep, name: Named, query: Annotated[LogQuery, Query()]) -> Response:
     """One page of one stream of one member of one attempt. Of sensitive work only its owner's and admins'."""
-    record = await _readable(server, caller, name, wanted)
-    attempt = record.job.attempt if wanted.attempt is None else wanted.attempt
-    if wanted.attempt is not None and wanted.attempt > record.job.attempt:
+    record = await _readable(server, caller, name, query)
+    attempt = record.job.attempt if query.attempt is None else query.attempt
+    if query.attempt is not None and query.attempt > record.job.attempt:
         made = f"it had {record.job.attempt} so far" if record.job.attempt else "it has not begun yet"
-        raise invalid([Problem("attempt", f"there is no attempt {wanted.attempt}; {made}")])
-    if wanted.framed and wanted.stream != "both":
+        raise invalid([Problem("attempt", f"there is no attempt {query.attempt}; {made}")])
+    if query.framed and query.stream != "both":
         raise invalid([Problem("framed", "says which stream a piece is of, and one alone was asked for")])
-    if wanted.member >= record.job.workload.size:
+    if query.member >= record.job.workload.size:
         raise invalid([Problem("member", f"it has {record.job.workload.size} members, counted from 0")])
-    ends = asyncio.get_running_loop().time() + wanted.wait
+    ends = asyncio.get_running_loop().time() + query.wait
     while True:
         page = LogPage(b"", 0, 0, ended=record.job.phase in FINAL)
         if attempt:
-            page = await run_in_threadpool(_page, server, record.job.name, attempt, wanted)
+            page = await run_in_threadpool(_page, server, record.job.name, attempt, query)
         if page.data or page.ended or asyncio.get_running_loop().time() >= ends:
             break
         await asyncio.sleep(_LOOK_AGAIN_S)
-        if not attempt and wanted.attempt is None:
+        if not attempt and query.attempt is None:
             record = await visible(server, caller, name)
             attempt = record.job.attempt
     headers = {START: str(page.start), NEXT: str(page.next), ENDED: "true" if page.ended else "false"}
@@ -100,11 +100,11 @@ async def logs(server: Here, caller: Whoever, name: Named, wanted: Annotated[Wan
     return Response(page.data, media_type="application/octet-stream", headers=headers)
 
 
-def _page(server: Server, name: str, attempt: int, wanted: Wanted) -> LogPage:
-    if wanted.stream != "both":
-        return server.executor.logs(name, attempt, wanted.member, wanted.stream, wanted.offset, wanted.limit)
-    output = server.executor.output(name, attempt, wanted.member, wanted.offset, wanted.limit)
-    data = b"".join(_framed(piece) if wanted.framed else piece.data for piece in output.pieces)
+def _page(server: Server, name: str, attempt: int, query: LogQuery) -> LogPage:
+    if query.stream != "both":
+        return server.executor.logs(name, attempt, query.member, query.stream, query.offset, query.limit)
+    output = server.executor.output(name, attempt, query.member, query.offset, query.limit)
+    data = b"".join(_framed(piece) if query.framed else piece.data for piece in output.pieces)
     return LogPage(data, output.start, output.next, output.ended)
 
 
@@ -112,16 +112,16 @@ def _framed(piece: Piece) -> bytes:
     return b"%s %d %d\n%s" % (piece.stream.encode(), piece.at, len(piece.data), piece.data)
 
 
-async def _readable(server: Server, caller: Caller, name: str, wanted: Wanted) -> Record:
+async def _readable(server: Server, caller: Caller, name: str, query: LogQuery) -> Record:
     """The workload, if the caller may read what it wrote; who else wants to read of sensitive work is on record."""
     record = await run_in_threadpool(find_record, server, caller, name)
     if record is None:
         with suppress(UnreadableError):  # whoever may see it was told so above
             record = await run_in_threadpool(server.store.workload, name)
-    if record is None or record.task.owner == caller.name or not server.ground.sensitive(record.job.workload):
+    if record is None or record.task.owner == caller.name or not server.checks.sensitive(record.job.workload):
         return await visible(server, caller, name)
-    place = f"attempt {wanted.attempt or record.job.attempt}, member {wanted.member}, {wanted.stream}"
-    asked = caller.asks("read output", record.job.name, f"{place}, from byte {wanted.offset}")
+    place = f"attempt {query.attempt or record.job.attempt}, member {query.member}, {query.stream}"
+    asked = caller.asks("read output", record.job.name, f"{place}, from byte {query.offset}")
     async with server.asked_for(asked):
         await visible(server, caller, name)
         if not caller.admin:

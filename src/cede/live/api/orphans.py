@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 
 from cede.live import documents
-from cede.live.api.access import Caller, Whoever
+from cede.live.api.access import Caller, CallerDep
 from cede.live.api.problems import declared, refusal
 from cede.live.api.rules import NOTHING, ORPHAN_RECORDED, ORPHAN_RUNS
-from cede.live.api.server import Here, Server
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.values import moment
 from cede.live.api.workloads import Named
 from cede.live.reconcile import Orphan
@@ -20,7 +20,7 @@ router = APIRouter(tags=["admin"])
 
 
 @router.get("/orphans", responses=declared(401, 403), summary="List work without a record")
-async def orphans(server: Here, caller: Whoever) -> documents.OrphanList:
+async def orphans(server: ServerDep, caller: CallerDep) -> documents.OrphanList:
     """What runs, or ran, and is not in the store: of a store that was restored, cut or swapped."""
     caller.needs("admin", "looking at work without a record")
     await run_in_threadpool(server.controller.reconciler.look)
@@ -28,7 +28,7 @@ async def orphans(server: Here, caller: Whoever) -> documents.OrphanList:
 
 
 @router.post("/orphans/{name}/end", responses=declared(401, 403, 404, 422), summary="End work without a record")
-async def end_orphan(server: Here, caller: Whoever, name: Named) -> documents.OrphanList:
+async def end_orphan(server: ServerDep, caller: CallerDep, name: Named) -> documents.OrphanList:
     """All its processes are killed; its files stay until it is forgotten."""
     asked = caller.asks("end orphan", name)
     async with server.asked_for(asked):
@@ -41,7 +41,7 @@ async def end_orphan(server: Here, caller: Whoever, name: Named) -> documents.Or
 @router.delete(
     "/orphans/{name}", responses=declared(401, 403, 404, 409, 422), summary="Delete the files of work without a record"
 )
-async def forget_orphan(server: Here, caller: Whoever, name: Named) -> documents.OrphanList:
+async def forget_orphan(server: ServerDep, caller: CallerDep, name: Named) -> documents.OrphanList:
     """Its logs and checkpoints are gone, and its name is free."""
     asked = caller.asks("forget orphan", name)
     async with server.asked_for(asked):
@@ -56,7 +56,7 @@ async def forget_orphan(server: Here, caller: Whoever, name: Named) -> documents
 
 
 @router.post("/store/acknowledge", responses=declared(401, 403), summary="Acknowledge what the store has lost")
-async def acknowledge(server: Here, caller: Whoever) -> documents.OrphanList:
+async def acknowledge(server: ServerDep, caller: CallerDep) -> documents.OrphanList:
     """Health does not tell of it any more; the audit trail does."""
     asked = caller.asks("acknowledge loss", "store", server.store.lineage.loss)
     async with server.asked_for(asked):

@@ -17,11 +17,11 @@ from cede.engine.drive.driver import Reasons
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.losses import Stake
 from cede.engine.drive.restart_memory import Kept
-from cede.live.api.names import Names
+from cede.live.api.deadlines import WhatIfPool, in_time
 from cede.live.api.problems import RefusedError
 from cede.live.api.submission_checks import SubmissionChecks
 from cede.live.api.tokens import KnownTokens
-from cede.live.api.waiting import Trials, in_time
+from cede.live.api.workload_names import GeneratedNames
 from cede.live.api.wrong_tokens import WrongTokens
 from cede.live.config import ServerConfig
 from cede.live.controller import Answer
@@ -44,7 +44,7 @@ class Scheduler(Protocol):
     """What the API asks of the controller, which answers from its own thread."""
 
     @property
-    def ground(self) -> ClusterFile:
+    def cluster_file(self) -> ClusterFile:
         """The cluster without its workloads: doctrine, nodes, queues and policies, as they stand."""
 
     def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]: ...
@@ -97,7 +97,7 @@ class Server:
     """Whether this machine has any."""
     notices: tuple[str, ...] = ()
     """What the machine does not allow, beside what the executor says."""
-    trials: Trials = field(default_factory=Trials)
+    what_ifs: WhatIfPool = field(default_factory=WhatIfPool)
     mask: bytes = field(default_factory=lambda: os.urandom(16))
     """What names that may not be seen are replaced with follows from it."""
     strange: set[str] = field(default_factory=set)
@@ -106,26 +106,26 @@ class Server:
     wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
     closes_streams_of: Callable[[int, Rule], None] = lambda _token, _why: None
     """Ends the event streams of a token, for this reason; called from the event loop."""
-    _ground: SubmissionChecks | None = None
-    _names: dict[str, Names] = field(default_factory=dict)
+    _checks: SubmissionChecks | None = None
+    _names: dict[str, GeneratedNames] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tokens = KnownTokens(self.store)
 
     @property
-    def ground(self) -> SubmissionChecks:
+    def checks(self) -> SubmissionChecks:
         """What submissions are checked against, made ready anew when the cluster changed."""
-        document = self.controller.ground
-        if self._ground is None or self._ground.document is not document:
-            self._ground = SubmissionChecks(document)
-        return self._ground
+        document = self.controller.cluster_file
+        if self._checks is None or self._checks.document is not document:
+            self._checks = SubmissionChecks(document)
+        return self._checks
 
-    def names_of(self, owner: str) -> Names:
+    def names_of(self, owner: str) -> GeneratedNames:
         """The names that this owner's workloads get by themselves: nobody else's count."""
         if owner not in self._names:
             if len(self._names) >= MOST_OWNERS:
                 self._names.clear()
-            self._names[owner] = Names(lambda name: self.store.called(owner, name) is not None)
+            self._names[owner] = GeneratedNames(lambda name: self.store.called(owner, name) is not None)
         return self._names[owner]
 
     def expired(self, token: Token) -> bool:
@@ -188,4 +188,4 @@ async def server_of(request: Request) -> Server:
     return server
 
 
-Here = Annotated[Server, Depends(server_of)]
+ServerDep = Annotated[Server, Depends(server_of)]

@@ -13,13 +13,13 @@ from cede.engine.cluster import Cluster
 from cede.engine.costs import DIGITS
 from cede.engine.cycle import plan
 from cede.live import documents
-from cede.live.api.access import Whoever, visible
+from cede.live.api.access import CallerDep, visible
+from cede.live.api.deadlines import in_time
 from cede.live.api.failures import with_failure
 from cede.live.api.problems import RefusedError, declared
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_decision, shown_event, shown_workload
-from cede.live.api.visibility import Sight
-from cede.live.api.waiting import in_time
+from cede.live.api.redaction import Redactor
+from cede.live.api.serializers import decision_document, event_document, workload_document
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.workloads import Named, with_stake
 from cede.live.store.records import DecisionRecord, Event, Record
 from cede.model.costs import cost_of, gpu_hours_in_words
@@ -34,20 +34,20 @@ _SHOWN = 5
 
 
 @router.get("/workloads/{name}/why", responses=declared(401, 404, 409, 422), summary="Tell a workload's story")
-async def why(server: Here, caller: Whoever, name: Named) -> documents.Story:
+async def why(server: ServerDep, caller: CallerDep, name: Named) -> documents.Story:
     key = (await visible(server, caller, name)).job.name
-    sight = Sight(server, caller)
+    redactor = Redactor(server, caller)
     await server.reasons()
     story = await run_in_threadpool(server.store.story, key)
     if (record := story.record) is None:
         record = await visible(server, caller, name)  # or it is gone by now
     (record,) = await server.up_to_date([record])
     told = sorted(story.told, key=_place)
-    workload = await run_in_threadpool(shown_workload, record, sight)
-    decision, not_asked = await _in_its_way(server, sight, record)
+    workload = await run_in_threadpool(workload_document, record, redactor)
+    decision, not_asked = await _in_its_way(server, redactor, record)
     return documents.Story(
         workload=await with_stake(server, record, await with_failure(server, caller, record, workload)),
-        story=await run_in_threadpool(lambda: [_told(key, one, sight) for one in told[-MOST_TOLD:]]),
+        story=await run_in_threadpool(lambda: [_told(key, one, redactor) for one in told[-MOST_TOLD:]]),
         left_out=max(0, len(told) - MOST_TOLD),
         lost_gpu_hours=round(sum(one.transition.lost_gpu_hours for one in told if isinstance(one, Event)), DIGITS),
         stands_in_its_way=None if decision is None else decision.to_dict(),
@@ -56,7 +56,7 @@ async def why(server: Here, caller: Whoever, name: Named) -> documents.Story:
 
 
 async def _in_its_way(
-    server: Server, sight: Sight, record: Record
+    server: Server, redactor: Redactor, record: Record
 ) -> tuple[Decision | None, Literal["", "busy", "parked", "set aside"]]:
     if record.job.phase not in WAITING:
         return None, ""
@@ -67,8 +67,8 @@ async def _in_its_way(
     if record.job.retry_at is not None:  # its story says until when; a plan knows nothing of that
         return None, ""
     document, kept = await in_time(server.controller.moment())
-    document, kept = await run_in_threadpool(sight.moment, document, kept)
-    name = await run_in_threadpool(sight.name, record.job.name)
+    document, kept = await run_in_threadpool(redactor.moment, document, kept)
+    name = await run_in_threadpool(redactor.name, record.job.name)
 
     def work() -> Decision | None:
         try:
@@ -78,7 +78,7 @@ async def _in_its_way(
             return None  # it waits no more
 
     try:
-        return await server.trials.run(sight.caller.name, work), ""
+        return await server.what_ifs.run(redactor.caller.name, work), ""
     except RefusedError:
         return None, "busy"
 
@@ -88,13 +88,13 @@ def _place(one: Event | DecisionRecord) -> tuple[int, bool]:
     return one.version, not (isinstance(one, Event) and one.transition.before is None)
 
 
-def _told(name: str, one: Event | DecisionRecord, sight: Sight) -> documents.StoryLine:
+def _told(name: str, one: Event | DecisionRecord, redactor: Redactor) -> documents.StoryLine:
     if isinstance(one, Event):
-        event = shown_event(one, sight)
+        event = event_document(one, redactor)
         sentence = _happened(one, event["why"])
         return {"at": event["at"], "sentence": sentence, "rule": event["rule"], "event": event, "decision": None}
-    rule, sentence = _decided(name, one, sight)
-    decision = shown_decision(one, sight)
+    rule, sentence = _decided(name, one, redactor)
+    decision = decision_document(one, redactor)
     return {"at": decision["at"], "sentence": sentence, "rule": rule, "event": None, "decision": decision}
 
 
@@ -106,21 +106,21 @@ def _happened(event: Event, why: str) -> str:
     return f"{move}: {why or words}{lost}"
 
 
-def _decided(name: str, record: DecisionRecord, sight: Sight) -> tuple[str, str]:
+def _decided(name: str, record: DecisionRecord, redactor: Redactor) -> tuple[str, str]:
     """The rule that concerned this workload, and the decision as seen from its side."""
-    why = sight.text(record.why, record.rule)
+    why = redactor.text(record.why, record.rule)
     if record.claimant != name:
         victim = next((one for one in record.decision.victims if one.workload == name), None)
         rule = record.rule if victim is None else victim.rule or record.rule
         cost = "" if victim is None else _at_the_cost_of([victim])
         return (
             rule,
-            f"decision {record.number}: it gives way to {sight.maybe(record.claimant) or 'nobody'}{cost}: {why}",
+            f"decision {record.number}: it gives way to {redactor.maybe(record.claimant) or 'nobody'}{cost}: {why}",
         )
     parts = [f"decision {record.number}: {record.action}"]
     if record.victims:
         more = f" and {len(record.victims) - _SHOWN} more" if len(record.victims) > _SHOWN else ""
-        shown = ", ".join(sight.names(record.victims[:_SHOWN]))
+        shown = ", ".join(redactor.names(record.victims[:_SHOWN]))
         parts.append(f"evicting {shown}{more}{_at_the_cost_of(record.decision.victims)}")
     if record.decision.nodes:
         nodes = list(dict.fromkeys(record.decision.nodes))

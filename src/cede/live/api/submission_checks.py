@@ -12,7 +12,7 @@ from cede.engine.cluster import Cluster
 from cede.engine.lint import lint, requested
 from cede.live.api.problems import RefusedError, refusal
 from cede.live.api.rules import FIXED_PRIORITY, NO_GPU_HERE, NO_SUCH_RESOURCE, PRIORITY_RANGE
-from cede.live.limits import no_tenant
+from cede.live.owner_limits import no_tenant
 from cede.live.sensitive import Sensitive
 from cede.model.checks import Known, workload_findings
 from cede.model.cluster import ClusterFile, Queue, Workload

@@ -34,7 +34,7 @@ from cede.live.api.server import Server
 from cede.live.api.submission_checks import SubmissionChecks
 from cede.live.api.values import INTERVAL
 from cede.live.config import Defaults, Grant, Times
-from cede.live.limits import OF_TERMS, Bound, OwnerLimits, caps_of, path_of
+from cede.live.owner_limits import OF_TERMS, Bound, OwnerLimits, caps_of, path_of
 from cede.live.task import Protocol, Task
 from cede.live.terms import terms_of
 from cede.model.cluster import Workload
@@ -66,7 +66,7 @@ class CheckedSubmission:
 
 
 def ordered(
-    server: Server, ground: SubmissionChecks, caller: Caller, body: Submission, key: str, name: str = ""
+    server: Server, checks: SubmissionChecks, caller: Caller, body: Submission, key: str, name: str = ""
 ) -> CheckedSubmission:
     """What is to be submitted as `key`, and what its owner calls it; whatever stands against it is a refusal."""
     caller.needs("user", "submitting")
@@ -74,28 +74,28 @@ def ordered(
         caller.needs("admin", "submitting system work")
     account = _account(server, caller)
     _check_environment(body.env or {})
-    workload = _workload(ground, caller, body, key, server.config.defaults)
-    limits = OwnerLimits(server.config, caller.name, caller.role, path_of(ground.document, workload.queue))
-    _check_grants(ground, caller, limits, workload)
-    if (breach := ground.breach(workload)) is not None:
+    workload = _workload(checks, caller, body, key, server.config.defaults)
+    limits = OwnerLimits(server.config, caller.name, caller.role, path_of(checks.document, workload.queue))
+    _check_grants(checks, caller, limits, workload)
+    if (breach := checks.breach(workload)) is not None:
         raise breach
     protocol, answers, warnings = _protocol(server, body.checkpoint)
-    workload, terms = _within(server, ground, limits, workload, body, answers, warnings)
+    workload, terms = _within(server, checks, limits, workload, body, answers, warnings)
     task = _task(server, caller, body, workload, terms, protocol, account, name)
     caps = caps_of(server.config, caller.name, workload.project)
-    _note_strange(server, ground, workload)
+    _note_strange(server, checks, workload)
     return CheckedSubmission(
         Submit(workload, replace(terms, running=running_of(caps)), caps),
         task,
-        (*warnings, *ground.warnings(workload, gpus=server.gpus)),
-        ground.meant(workload),
+        (*warnings, *checks.warnings(workload, gpus=server.gpus)),
+        checks.meant(workload),
     )
 
 
-def _check_grants(ground: SubmissionChecks, caller: Caller, limits: OwnerLimits, workload: Workload) -> None:
+def _check_grants(checks: SubmissionChecks, caller: Caller, limits: OwnerLimits, workload: Workload) -> None:
     """Refuse what takes a grant that the caller does not have."""
-    highest = workload.sensitive and ground.sensitive.priority is not None
-    chosen = highest or workload.priority != ground.own_priority(caller.name, workload.project)
+    highest = workload.sensitive and checks.sensitive.priority is not None
+    chosen = highest or workload.priority != checks.own_priority(caller.name, workload.project)
     wanted: tuple[tuple[Grant, bool, str], ...] = (
         ("unpreemptible", not workload.preemptible, "submit work that is not preemptible"),
         ("exclusive", workload.exclusive, "submit work that takes whole nodes"),
@@ -106,18 +106,18 @@ def _check_grants(ground: SubmissionChecks, caller: Caller, limits: OwnerLimits,
             raise refusal(403, NO_GRANT, caller=caller.name, what=what, grant=grant)
 
 
-def _note_strange(server: Server, ground: SubmissionChecks, workload: Workload) -> None:
+def _note_strange(server: Server, checks: SubmissionChecks, workload: Workload) -> None:
     """Refuse one more resource that nothing here has where there were many: the scheduler keeps a column for each name
     that it ever heard, beside everything it knows, for as long as it runs."""
-    new = ground.strange(workload) - server.strange
+    new = checks.strange(workload) - server.strange
     if len(server.strange) + len(new) > MOST_STRANGE:
-        raise refusal(409, STRANGE_RESOURCE, resource=min(new), hint=ground.meant(workload), most=MOST_STRANGE)
+        raise refusal(409, STRANGE_RESOURCE, resource=min(new), hint=checks.meant(workload), most=MOST_STRANGE)
     server.strange |= new
 
 
 def _within(
     server: Server,
-    ground: SubmissionChecks,
+    checks: SubmissionChecks,
     limits: OwnerLimits,
     workload: Workload,
     body: Submission,
@@ -132,12 +132,12 @@ def _within(
     def terms_for(times: Times) -> Terms:
         return terms_of(
             server.config,
-            ground.document,
+            checks.document,
             workload.queue,
             times,
             app=workload.app or workload.name,
             answers=answers,
-            sensitive=ground.sensitive(workload),
+            sensitive=checks.sensitive(workload),
         )
 
     terms, usual = terms_for(_times(body)), terms_for(Times())
@@ -205,22 +205,22 @@ def _tenant(caller: Caller, wanted: str | None) -> str | None:
     return wanted
 
 
-def _queue(ground: SubmissionChecks, asked: str | None, default: str | None) -> str | None:
+def _queue(checks: SubmissionChecks, asked: str | None, default: str | None) -> str | None:
     """Its queue: nothing is outside of them where there are any, for limits hold for all work."""
-    queue = asked or default or ground.default_queue
-    if queue is None and ground.leaves:
+    queue = asked or default or checks.default_queue
+    if queue is None and checks.leaves:
         what = "it names no queue, and this server has no default (defaults.queue of its configuration)"
-        raise invalid([Problem("queue", what, f"name one of {', '.join(ground.leaves)}")], rule=NO_QUEUE)
+        raise invalid([Problem("queue", what, f"name one of {', '.join(checks.leaves)}")], rule=NO_QUEUE)
     return queue
 
 
-def _workload(ground: SubmissionChecks, caller: Caller, body: Submission, name: str, defaults: Defaults) -> Workload:
+def _workload(checks: SubmissionChecks, caller: Caller, body: Submission, name: str, defaults: Defaults) -> Workload:
     """The entry of the cluster file that the submission stands for."""
     project = _project(caller, body.project)
     entry: dict[str, Any] = {"name": name, "user": caller.name}
     entry |= {key: value for key in _KEYS if (value := getattr(body, key)) is not None}
-    entry.setdefault("priority", ground.own_priority(caller.name, project))
-    queue = _queue(ground, body.queue, defaults.queue)
+    entry.setdefault("priority", checks.own_priority(caller.name, project))
+    queue = _queue(checks, body.queue, defaults.queue)
     entry |= {"queue": queue} if queue is not None else {}
     entry |= {"project": project} if project is not None else {}
     tenant = _tenant(caller, body.tenant)
@@ -230,10 +230,10 @@ def _workload(ground: SubmissionChecks, caller: Caller, body: Submission, name: 
             raise invalid([Problem("pod_sets", f"come to {members} members; the most is {MOST_MEMBERS}")])
         parts = [part.model_dump(exclude_none=True) for part in body.pod_sets]
         entry["pod_sets"] = [
-            part | {"requests": ground.filled(part["requests"], defaults.requests, queue)} for part in parts
+            part | {"requests": checks.filled(part["requests"], defaults.requests, queue)} for part in parts
         ]
     else:
-        entry["requests"] = ground.filled(body.requests or {}, defaults.requests, queue)
+        entry["requests"] = checks.filled(body.requests or {}, defaults.requests, queue)
     if body.constraints is not None:
         entry["constraints"] = body.constraints.model_dump(exclude_none=True)
     if body.checkpoint is not None:
@@ -242,7 +242,7 @@ def _workload(ground: SubmissionChecks, caller: Caller, body: Submission, name: 
         workload = Workload.model_validate(entry)
     except ValidationError as error:
         raise invalid(one.problem() for one in findings_of(error, Workload, Hints())) from None
-    if findings := ground.findings(workload):
+    if findings := checks.findings(workload):
         _refuse(findings)
     return workload
 

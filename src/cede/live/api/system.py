@@ -12,12 +12,12 @@ from starlette.concurrency import run_in_threadpool
 
 from cede import __version__
 from cede.live import documents
-from cede.live.api.access import STRANGER, Whoever, authenticated
+from cede.live.api.access import STRANGER, CallerDep, authenticated
+from cede.live.api.deadlines import in_time
 from cede.live.api.problems import Responses, declared
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_moment
-from cede.live.api.visibility import Sight
-from cede.live.api.waiting import in_time
+from cede.live.api.redaction import Redactor
+from cede.live.api.serializers import timestamp
+from cede.live.api.server import Server, ServerDep
 
 router = APIRouter(tags=["server"])
 
@@ -26,7 +26,7 @@ _EXPOSITION: Responses = {200: {"content": {"text/plain": {"schema": {"type": "s
 _KEPT_S = 1.0
 
 
-class Pulse:
+class ControllerProbe:
     """Whether the controller answers, asked at most once a second however often somebody wants to know."""
 
     def __init__(self, server: Server) -> None:
@@ -44,30 +44,30 @@ class Pulse:
 
 
 @router.get("/health", responses=declared(), summary="Whether the server is well")
-async def health(server: Here, request: Request) -> documents.Health:
+async def health(server: ServerDep, request: Request) -> documents.Health:
     """Needs no token, and names no workload."""
-    pulse: Pulse = request.app.state.pulse
-    await pulse.check()
+    probe: ControllerProbe = request.app.state.probe
+    await probe.check()
     alarms = len(server.controller.alarms)
-    problems = await run_in_threadpool(Sight(server, STRANGER).texts, server.controller.problems())
+    problems = await run_in_threadpool(Redactor(server, STRANGER).texts, server.controller.problems())
     status: Literal["ok", "impaired"] = "impaired" if problems or alarms else "ok"
     return documents.Health(status=status, version=__version__, alarms=alarms, problems=problems)
 
 
 @router.get("/server", responses=declared(401), summary="About the server, and you")
-async def about(server: Here, caller: Whoever) -> documents.Server:
+async def about(server: ServerDep, caller: CallerDep) -> documents.Server:
     state = await in_time(server.controller.describe())
     notices = await run_in_threadpool(server.executor.notices)
     problem = "; ".join((*server.controller.problems(), *server.controller.alarms))
-    sight = Sight(server, caller)
+    redactor = Redactor(server, caller)
     return documents.Server(
         version=__version__,
-        now=shown_moment(server.clock.wall_now()),
+        now=timestamp(server.clock.wall_now()),
         doctrine=state.doctrine,
         edition=state.edition,
         state_version=state.version,
-        problem=await run_in_threadpool(sight.text, problem),
-        notices=[*notices, *await run_in_threadpool(sight.texts, server.notices)],
+        problem=await run_in_threadpool(redactor.text, problem),
+        notices=[*notices, *await run_in_threadpool(redactor.texts, server.notices)],
         you=documents.You(name=caller.name, role=caller.role, projects=list(caller.projects), account=caller.account),
     )
 
@@ -79,7 +79,7 @@ async def about(server: Here, caller: Whoever) -> documents.Server:
     dependencies=[Depends(authenticated)],
     summary="Measurements for Prometheus",
 )
-async def metrics(server: Here) -> Response:
+async def metrics(server: ServerDep) -> Response:
     text = await run_in_threadpool(
         server.metrics.exposition, len(server.controller.problems()) + len(server.controller.alarms)
     )

@@ -20,14 +20,14 @@ from cede.engine.cycle import plan as decide
 from cede.engine.diff import diff as compare
 from cede.engine.drive.restart_memory import Kept
 from cede.engine.whatif import WhatIf, changed, cluster_if
-from cede.live.api.access import Caller, Whoever
+from cede.live.api.access import Caller, CallerDep
 from cede.live.api.bodies import PlanBody, WhatIfBody
 from cede.live.api.certificates import Seconds
+from cede.live.api.deadlines import in_time
 from cede.live.api.problems import RefusedError, declared, invalid
-from cede.live.api.server import Here, Server
+from cede.live.api.redaction import Redactor
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.submissions import MOST_STRANGE
-from cede.live.api.visibility import Sight
-from cede.live.api.waiting import in_time
 from cede.model.cluster import ClusterFile
 from cede.model.document import dump_document
 from cede.model.errors import CedeError, DoctrineError, InputError, Problem
@@ -43,7 +43,7 @@ _REFUSALS = declared(400, 401, 403, 408, 413, 422, 429)
 
 
 @router.post("/plan", responses=_REFUSALS, summary="What would be decided now")
-async def plan(server: Here, caller: Whoever, body: PlanBody, certify: Seconds = None) -> dict[str, Any]:
+async def plan(server: ServerDep, caller: CallerDep, body: PlanBody, certify: Seconds = None) -> dict[str, Any]:
     """One cycle on the live state, as `cede plan --json` shows it, with the changes if there are any."""
     document, kept = await _moment(server, caller)
 
@@ -57,7 +57,7 @@ async def plan(server: Here, caller: Whoever, body: PlanBody, certify: Seconds =
 
 
 @router.post("/diff", responses=_REFUSALS, summary="What changes would change")
-async def diff(server: Here, caller: Whoever, body: WhatIfBody, certify: Seconds = None) -> dict[str, Any]:
+async def diff(server: ServerDep, caller: CallerDep, body: WhatIfBody, certify: Seconds = None) -> dict[str, Any]:
     """The plan as it is beside the plan as it would be, as `cede diff --json` shows it."""
     if not _what_if(body):
         hint = "give at least one of set, add, without and doctrine"
@@ -72,14 +72,14 @@ async def diff(server: Here, caller: Whoever, body: WhatIfBody, certify: Seconds
 
 
 async def _moment(server: Server, caller: Caller) -> tuple[ClusterFile, Kept]:
-    caller.needs_sight("planning")
+    caller.needs_full_view("planning")
     document, kept = await in_time(server.controller.moment())
-    return await run_in_threadpool(Sight(server, caller).moment, document, kept)
+    return await run_in_threadpool(Redactor(server, caller).moment, document, kept)
 
 
 async def _tried(server: Server, caller: Caller, work: Any) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = await server.trials.run(caller.name, work)
+        answer: dict[str, Any] = await server.what_ifs.run(caller.name, work)
     except InputError as error:
         raise invalid(Problem(_place(one.path), one.message, one.hint) for one in error.problems) from None
     except (RefusedError, DoctrineError):

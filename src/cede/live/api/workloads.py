@@ -13,19 +13,19 @@ from starlette.concurrency import run_in_threadpool
 from cede.engine.drive.facts import AskCheckpoint, Cancel, Fact, Resume, Suspend
 from cede.engine.drive.rules import NAME_TAKEN
 from cede.live import documents
-from cede.live.api.access import Caller, Whoever, find_record, touchable, visible
+from cede.live.api.access import Caller, CallerDep, find_record, touchable, visible
 from cede.live.api.bodies import CancelBody, Submission, SuspendBody
+from cede.live.api.deadlines import in_time
 from cede.live.api.failures import with_failure
-from cede.live.api.names import keys_of
 from cede.live.api.paging import Paging
 from cede.live.api.problems import RefusedError, declared, invalid, refusal
+from cede.live.api.redaction import Redactor
 from cede.live.api.rules import ENDED, ORPHANED, RULES
-from cede.live.api.server import Here, Server
-from cede.live.api.shown import shown_stake, shown_workload
+from cede.live.api.serializers import stake_document, workload_document
+from cede.live.api.server import Server, ServerDep
 from cede.live.api.submissions import ordered, stem_of
 from cede.live.api.values import Label
-from cede.live.api.visibility import Sight
-from cede.live.api.waiting import in_time
+from cede.live.api.workload_names import keys_of
 from cede.live.store.records import Record
 from cede.model.errors import Problem, shown
 from cede.model.lifecycle import FINAL, PRESENT, Phase
@@ -37,7 +37,7 @@ _TRIES = 5
 Named = Annotated[str, Path(min_length=1, max_length=253, description="The workload's name.")]
 
 
-class Filters(Paging):
+class WorkloadQuery(Paging):
     """Which workloads to list."""
 
     state: list[Phase] = Field(default_factory=list, max_length=20, description="Only these states.")
@@ -54,7 +54,7 @@ class Filters(Paging):
     responses=declared(400, 401, 403, 408, 409, 413, 422),
     summary="Submit a workload",
 )
-async def submit(server: Here, caller: Whoever, body: Submission, response: Response) -> documents.Workload:
+async def submit(server: ServerDep, caller: CallerDep, body: Submission, response: Response) -> documents.Workload:
     """Answered when the submission is durable. `warnings` says what will not go as it seems to be meant.
 
     A name is the owner's own: whether somebody else uses it makes no difference.
@@ -90,7 +90,7 @@ async def _submit(server: Server, caller: Caller, body: Submission, name: str) -
             if body.name and caller.sees_all:
                 raise refusal(409, ORPHANED, name=key)
             continue
-        order = ordered(server, server.ground, caller, body, key, name)
+        order = ordered(server, server.checks, caller, body, key, name)
         try:
             answer = await server.ask(order.submit, caller.asks("submit", key), order.task)
         except RefusedError as refused:
@@ -106,36 +106,38 @@ async def _submit(server: Server, caller: Caller, body: Submission, name: str) -
 
 
 @router.get("/workloads", responses=declared(401, 422), summary="List workloads")
-async def listed(server: Here, caller: Whoever, wanted: Annotated[Filters, Query()]) -> documents.WorkloadList:
+async def listed(
+    server: ServerDep, caller: CallerDep, query: Annotated[WorkloadQuery, Query()]
+) -> documents.WorkloadList:
     """By submission. A caller sees what its role and its projects allow."""
     place = None
-    if wanted.after is not None:
-        place = await run_in_threadpool(find_record, server, caller, wanted.after)
+    if query.after is not None:
+        place = await run_in_threadpool(find_record, server, caller, query.after)
         if place is None:
-            raise invalid([Problem("after", f"there is no workload {shown(wanted.after)} to go on after")])
+            raise invalid([Problem("after", f"there is no workload {shown(query.after)} to go on after")])
     records = await run_in_threadpool(
         partial(
             server.store.workloads,
-            phases=wanted.state,
-            queue=wanted.queue,
-            users=wanted.user or None,
-            projects=wanted.project or None,
-            visible_to=caller.sight,
+            phases=query.state,
+            queue=query.queue,
+            users=query.user or None,
+            projects=query.project or None,
+            visible_to=caller.visibility,
             after=None if place is None else place.job.name,
-            limit=wanted.limit + 1,
-            newest_first=wanted.order == "newest",
+            limit=query.limit + 1,
+            newest_first=query.order == "newest",
         )
     )
-    sight = Sight(server, caller)
-    page = await server.up_to_date(records[: wanted.limit])
-    workloads = await run_in_threadpool(lambda: [shown_workload(record, sight) for record in page])
+    redactor = Redactor(server, caller)
+    page = await server.up_to_date(records[: query.limit])
+    workloads = await run_in_threadpool(lambda: [workload_document(record, redactor) for record in page])
     return documents.WorkloadList(
-        workloads=workloads, next=workloads[-1]["name"] if len(records) > wanted.limit else None
+        workloads=workloads, next=workloads[-1]["name"] if len(records) > query.limit else None
     )
 
 
 @router.get("/workloads/{name}", responses=declared(401, 404, 409, 422), summary="Look at a workload")
-async def one(server: Here, caller: Whoever, name: Named) -> documents.Workload:
+async def one(server: ServerDep, caller: CallerDep, name: Named) -> documents.Workload:
     record = await visible(server, caller, name)
     workload = await with_failure(server, caller, record, await _shown(server, caller, record))
     return await with_stake(server, record, workload)
@@ -144,7 +146,7 @@ async def one(server: Here, caller: Whoever, name: Named) -> documents.Workload:
 async def _shown(server: Server, caller: Caller, record: Record, warnings: tuple[str, ...] = ()) -> documents.Workload:
     """All that this caller may see of the workload."""
     (record,) = await server.up_to_date([record])
-    show = partial(shown_workload, record, Sight(server, caller), whole=True, warnings=warnings)
+    show = partial(workload_document, record, Redactor(server, caller), whole=True, warnings=warnings)
     return await run_in_threadpool(show)
 
 
@@ -155,21 +157,25 @@ async def with_stake(server: Server, record: Record, workload: documents.Workloa
         or (stake := await in_time(server.controller.at_stake(record.job.name))) is None
     ):
         return workload
-    return {**workload, "at_stake": shown_stake(stake)}
+    return {**workload, "at_stake": stake_document(stake)}
 
 
 _CHANGES = declared(400, 401, 403, 404, 408, 409, 413, 422)
 
 
 @router.post("/workloads/{name}/cancel", responses=_CHANGES, summary="End a workload for good")
-async def cancel(server: Here, caller: Whoever, name: Named, body: CancelBody | None = None) -> documents.Workload:
+async def cancel(
+    server: ServerDep, caller: CallerDep, name: Named, body: CancelBody | None = None
+) -> documents.Workload:
     """One that runs is told to go, and is killed if it has not gone when its grace period is over."""
     now = body is not None and body.now
     return await _change(server, caller, name, "cancel", partial(Cancel, now=now), "now" if now else "")
 
 
 @router.post("/workloads/{name}/suspend", responses=_CHANGES, summary="Keep a workload from running")
-async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody | None = None) -> documents.Workload:
+async def suspend(
+    server: ServerDep, caller: CallerDep, name: Named, body: SuspendBody | None = None
+) -> documents.Workload:
     """It leaves with a checkpoint if it can write one, and waits until it is resumed."""
     how = body or SuspendBody()
     detail = ", ".join(word for word, said in (("force", how.force), ("now", how.now)) if said)
@@ -177,12 +183,12 @@ async def suspend(server: Here, caller: Whoever, name: Named, body: SuspendBody 
 
 
 @router.post("/workloads/{name}/resume", responses=_CHANGES, summary="Let a suspended workload queue again")
-async def resume(server: Here, caller: Whoever, name: Named) -> documents.Workload:
+async def resume(server: ServerDep, caller: CallerDep, name: Named) -> documents.Workload:
     return await _change(server, caller, name, "resume", Resume)
 
 
 @router.post("/workloads/{name}/checkpoint", responses=_CHANGES, summary="Ask a workload for a checkpoint")
-async def checkpoint(server: Here, caller: Whoever, name: Named) -> documents.Workload:
+async def checkpoint(server: ServerDep, caller: CallerDep, name: Named) -> documents.Workload:
     """It goes on running; `checkpoint.last` tells when the checkpoint is written."""
     return await _change(server, caller, name, "checkpoint", AskCheckpoint)
 
@@ -201,7 +207,7 @@ async def _change(
             answer = await server.ask(fact(key, caller.name), caller.asks(what, key, detail))
         except RefusedError as refused:
             if not caller.sees_all:
-                sight = Sight(server, caller)
-                refused.detail = await run_in_threadpool(sight.text, refused.detail, refused.rule)
+                redactor = Redactor(server, caller)
+                refused.detail = await run_in_threadpool(redactor.text, refused.detail, refused.rule)
             raise
     return await _shown(server, caller, Record(answer.job or record.job, record.task))

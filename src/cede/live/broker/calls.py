@@ -13,8 +13,8 @@ import grpc
 from cede.checkpoint.wire import checkpoint_pb2 as pb
 from cede.checkpoint.wire.methods import Request
 from cede.engine.drive.facts import Estimated, Fact
+from cede.live.broker.attempt_tokens import proves
 from cede.live.broker.attempts import Attempts, Estimate, Sender
-from cede.live.broker.secret import proves
 from cede.model.times import SECOND
 
 MOST_NAME = 220
@@ -32,7 +32,7 @@ class RefusedError(Exception):
         self.why = why
 
 
-class Keeper(Protocol):
+class AttemptFiles(Protocol):
     """Whoever has the files of attempts."""
 
     def size(self, name: str, attempt: int) -> int | None:
@@ -45,12 +45,12 @@ class Keeper(Protocol):
 class Calls:
     """Each call says whose it is, and proves it. Facts are reported in the order in which they came to be."""
 
-    def __init__(self, secret: bytes, report: Callable[[Fact], object], keeper: Keeper | None = None) -> None:
+    def __init__(self, secret: bytes, report: Callable[[Fact], object], files: AttemptFiles | None = None) -> None:
         self.attempts = Attempts()
         self.lock = threading.Lock()
         self._secret = secret
         self._report = report
-        self._keeper = keeper
+        self._files = files
         self._sizes: dict[tuple[str, int], int] = {}
 
     def sender(self, said: pb.Member) -> Sender:
@@ -69,8 +69,8 @@ class Calls:
     def _size(self, name: str, attempt: int) -> int:
         """How many members the attempt has, or the most that any has, where that is not known."""
         size = self._sizes.get((name, attempt))
-        if size is None and self._keeper is not None:
-            size = self._keeper.size(name, attempt)
+        if size is None and self._files is not None:
+            size = self._files.size(name, attempt)
             if size is not None:
                 self._sizes[name, attempt] = size
         return MOST_MEMBERS if size is None else size
@@ -99,8 +99,8 @@ class Calls:
 
     def _keep_answer(self, sender: Sender, hint: int) -> None:
         """The attempt's files say that it left because it was asked to: a restored store may not know of it."""
-        if self._keeper is not None:
-            self._keeper.keep_answer(sender.name, sender.attempt, sender.member, hint)
+        if self._files is not None:
+            self._files.keep_answer(sender.name, sender.attempt, sender.member, hint)
 
     def _fact(self, sender: Sender, request: Request) -> Fact | None:
         attempts = self.attempts

@@ -14,11 +14,10 @@ import grpc
 from cede.checkpoint.wire import checkpoint_pb2 as pb
 from cede.checkpoint.wire.methods import REQUESTS, SERVICE, Request
 from cede.engine.drive.orders import Hint
-from cede.live.broker.address import behind, socket_in
+from cede.live.broker.attempt_tokens import token
 from cede.live.broker.attempts import Estimate
-from cede.live.broker.calls import Calls, Keeper, RefusedError
-from cede.live.broker.entrance import Entrance, Owners
-from cede.live.broker.secret import token
+from cede.live.broker.calls import AttemptFiles, Calls, RefusedError
+from cede.live.broker.listener import Listener, Owners, inner_socket, socket_in
 from cede.live.executors.executor import Report
 from cede.model.errors import CedeError
 
@@ -45,11 +44,13 @@ class Broker:
     Every method may be called from any thread.
     """
 
-    def __init__(self, report: Report, secret: bytes, owners: Owners = tuple, keeper: Keeper | None = None) -> None:
+    def __init__(
+        self, report: Report, secret: bytes, owners: Owners = tuple, files: AttemptFiles | None = None
+    ) -> None:
         """`owners` tells whose jobs are under way: none but those, and this account, may connect."""
         self._owners = owners
         self._secret = secret
-        self._calls = Calls(secret, report, keeper)
+        self._calls = Calls(secret, report, files)
         self._streams: dict[Key, dict[int, Stream]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -120,16 +121,16 @@ class Broker:
 
     async def _serve(self, folder: Path, shared: bool, ready: Future[str]) -> None:
         try:
-            own = behind(folder)
+            own = inner_socket(folder)
             own.unlink(missing_ok=True)
             server = grpc.aio.server(options=OPTIONS)
             server.add_generic_rpc_handlers((self._handler(),))
             server.add_insecure_port(f"unix:{own}")
             await server.start()
             own.chmod(0o600)
-            entrance = Entrance(own, self._owners)
+            listener = Listener(own, self._owners)
             path = socket_in(folder)
-            address = await (entrance.open_port(folder) if path is None else entrance.open_at(path, shared=shared))
+            address = await (listener.open_port(folder) if path is None else listener.open_at(path, shared=shared))
         except BaseException as error:
             ready.set_exception(error)
             return
@@ -139,7 +140,7 @@ class Broker:
         for streams in self._streams.values():
             for stream in streams.values():
                 stream.put_nowait(None)
-        await entrance.close()
+        await listener.close()
         await server.stop(STOP_S)
         own.unlink(missing_ok=True)
         if own.parent != folder.absolute():

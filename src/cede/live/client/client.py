@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, cast
 
 from cede.live import documents
+from cede.live.client.discovery import find, trusted
 from cede.live.client.errors import ClientError
-from cede.live.client.finding import find, trusted
-from cede.live.client.wire import Wire, given, quoted
+from cede.live.client.transport import Transport, given, quoted
 from cede.model.lifecycle import FINAL
 
 PAGE = 1000
@@ -54,11 +54,11 @@ class Client:
         timeout_s: float = 60.0,
     ) -> None:
         """`ca` is a PEM file with the certificates to trust in place of the system's; else $CEDE_CA."""
-        self._wire = Wire(*find(url, token, data), timeout_s, trusted(url, data, ca))
+        self._transport = Transport(*find(url, token, data), timeout_s, trusted(url, data, ca))
 
     @property
     def url(self) -> str:
-        return self._wire.url
+        return self._transport.url
 
     def __enter__(self) -> Client:
         return self
@@ -69,7 +69,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        self._wire.close()
+        self._transport.close()
 
     # -- workloads ---------------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Client:
             "env": None if env is None else dict(env),
             **more,
         }
-        return cast(documents.Workload, self._wire.send("POST", "/workloads", body))
+        return cast(documents.Workload, self._transport.send("POST", "/workloads", body))
 
     def jobs(
         self,
@@ -129,7 +129,7 @@ class Client:
         after: str | None = None
         while limit is None or len(jobs) < limit:
             most = PAGE if limit is None else min(PAGE, limit - len(jobs))
-            page = self._wire.get("/workloads", **wanted, after=after, limit=most)
+            page = self._transport.get("/workloads", **wanted, after=after, limit=most)
             jobs += page["workloads"]
             after = page["next"]
             if after is None:
@@ -137,7 +137,7 @@ class Client:
         return jobs
 
     def job(self, name: str) -> documents.Workload:
-        return cast(documents.Workload, self._wire.get(f"/workloads/{quoted(name)}"))
+        return cast(documents.Workload, self._transport.get(f"/workloads/{quoted(name)}"))
 
     def cancel(self, name: str, *, now: bool = False) -> documents.Workload:
         """`now` kills it at once, without any grace."""
@@ -156,7 +156,7 @@ class Client:
         return self._change(name, "checkpoint")
 
     def _change(self, name: str, what: str, body: Mapping[str, Any] | None = None) -> documents.Workload:
-        return cast(documents.Workload, self._wire.send("POST", f"/workloads/{quoted(name)}/{what}", body))
+        return cast(documents.Workload, self._transport.send("POST", f"/workloads/{quoted(name)}/{what}", body))
 
     def wait(
         self, name: str, timeout: float | None = None, *, states: Collection[str] = tuple(map(str, FINAL))
@@ -167,7 +167,7 @@ class Client:
         while True:
             try:
                 # Listening first, looking then: so nothing can happen unseen in between.
-                with self._wire.events(None, name, patience_s=max(0.05, ends - time.monotonic())) as events:
+                with self._transport.events(None, name, patience_s=max(0.05, ends - time.monotonic())) as events:
                     job = self.job(name)
                     while job["state"] not in states and next(events, None) is not None:
                         job = self.job(name)
@@ -232,33 +232,33 @@ class Client:
 
     def _log_page(self, name: str, wanted: Mapping[str, Any], offset: int, limit: int, wait_s: float | None) -> LogPage:
         path = f"/workloads/{quoted(name)}/logs"
-        page = self._wire.page(path, **wanted, offset=offset, limit=limit, wait=wait_s)
+        page = self._transport.page(path, **wanted, offset=offset, limit=limit, wait=wait_s)
         ended = page.headers["Cede-Log-Ended"] == "true"
         return LogPage(page.content, int(page.headers["Cede-Log-Next"]), ended)
 
     def why(self, name: str) -> documents.Story:
         """Its whole story, and what stands in its way."""
-        return cast(documents.Story, self._wire.get(f"/workloads/{quoted(name)}/why"))
+        return cast(documents.Story, self._transport.get(f"/workloads/{quoted(name)}/why"))
 
     # -- the cluster -------------------------------------------------------------------------------------------
 
     def queues(self) -> list[documents.Queue]:
-        return cast(list[documents.Queue], self._wire.get("/queues")["queues"])
+        return cast(list[documents.Queue], self._transport.get("/queues")["queues"])
 
     def nodes(self) -> list[documents.Node]:
-        return cast(list[documents.Node], self._wire.get("/nodes")["nodes"])
+        return cast(list[documents.Node], self._transport.get("/nodes")["nodes"])
 
     def drain(self, node: str, *, evict: bool = False) -> documents.Node:
         """Nothing new starts there; with `evict` what runs there is sent away."""
         path = f"/nodes/{quoted(node)}/drain"
-        return cast(documents.Node, self._wire.send("POST", path, {"evict": True} if evict else None))
+        return cast(documents.Node, self._transport.send("POST", path, {"evict": True} if evict else None))
 
     def undrain(self, node: str) -> documents.Node:
-        return cast(documents.Node, self._wire.send("POST", f"/nodes/{quoted(node)}/undrain"))
+        return cast(documents.Node, self._transport.send("POST", f"/nodes/{quoted(node)}/undrain"))
 
     def snapshot(self) -> dict[str, Any]:
         """The live state as a cluster file, for `cede.load`."""
-        return cast(dict[str, Any], self._wire.get("/snapshot"))
+        return cast(dict[str, Any], self._transport.get("/snapshot"))
 
     # -- questions ---------------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class Client:
         With `certify`, so many seconds are used to prove how near the victims are to the best.
         """
         body = _changes(doctrine, set, add, without) | {"only": only, "explain": explain, "shares": shares}
-        return cast(dict[str, Any], self._wire.send("POST", f"/plan{_certifying(certify)}", body))
+        return cast(dict[str, Any], self._transport.send("POST", f"/plan{_certifying(certify)}", body))
 
     def diff(
         self,
@@ -292,7 +292,7 @@ class Client:
     ) -> dict[str, Any]:
         """What these changes would change in the plan."""
         path = f"/diff{_certifying(certify)}"
-        return cast(dict[str, Any], self._wire.send("POST", path, _changes(doctrine, set, add, without)))
+        return cast(dict[str, Any], self._transport.send("POST", path, _changes(doctrine, set, add, without)))
 
     # -- history -----------------------------------------------------------------------------------------------
 
@@ -304,7 +304,7 @@ class Client:
             yield from self._followed(after, workload)
             return
         while True:
-            page = self._wire.get("/events", after=after, workload=workload, limit=PAGE, follow=False)
+            page = self._transport.get("/events", after=after, workload=workload, limit=PAGE, follow=False)
             yield from page["events"]
             after = page["next"]
             if after is None:
@@ -315,7 +315,7 @@ class Client:
         given_up = time.monotonic() + GONE_S
         while True:
             try:
-                with self._wire.events(after, workload) as events:
+                with self._transport.events(after, workload) as events:
                     for event in events:
                         after = event["number"]
                         yield cast(documents.Event, event)
@@ -329,17 +329,17 @@ class Client:
         """The decisions behind number `after`, oldest first."""
         following: int | None = after
         while following is not None:
-            page = self._wire.get("/decisions", after=following, workload=workload, limit=PAGE)
+            page = self._transport.get("/decisions", after=following, workload=workload, limit=PAGE)
             yield from page["decisions"]
             following = page["next"]
 
     def decision(self, number: int, *, certify: float | None = None) -> documents.Decision:
         """One decision; with `certify`, so many seconds are used to prove how near its victims are to the best."""
-        return cast(documents.Decision, self._wire.get(f"/decisions/{number}", certify=certify))
+        return cast(documents.Decision, self._transport.get(f"/decisions/{number}", certify=certify))
 
     def decision_cluster(self, number: int) -> dict[str, Any]:
         """The cluster file that the decision was made from, for admins."""
-        return cast(dict[str, Any], self._wire.get(f"/decisions/{number}/cluster"))
+        return cast(dict[str, Any], self._transport.get(f"/decisions/{number}/cluster"))
 
     def audit(
         self, *, after: int = 0, by: str | None = None, about: str | None = None
@@ -347,45 +347,45 @@ class Client:
         """Who asked for what, oldest first."""
         following: int | None = after
         while following is not None:
-            page = self._wire.get("/audit", after=following, by=by, about=about, limit=PAGE)
+            page = self._transport.get("/audit", after=following, by=by, about=about, limit=PAGE)
             yield from page["entries"]
             following = page["next"]
 
     def audit_chain(self) -> documents.AuditChain:
         """Whether the audit trail is as it was written, however long it takes to walk all of it."""
-        return cast(documents.AuditChain, self._wire.get_at_leisure("/audit/chain"))
+        return cast(documents.AuditChain, self._transport.get_at_leisure("/audit/chain"))
 
     # -- the server --------------------------------------------------------------------------------------------
 
     def health(self) -> documents.Health:
-        return cast(documents.Health, self._wire.get("/health"))
+        return cast(documents.Health, self._transport.get("/health"))
 
     def orphans(self) -> documents.OrphanList:
         """What runs, or ran, without a record, and what the store has lost."""
-        return cast(documents.OrphanList, self._wire.get("/orphans"))
+        return cast(documents.OrphanList, self._transport.get("/orphans"))
 
     def end_orphan(self, name: str) -> documents.OrphanList:
         """All processes of work without a record are killed."""
-        return cast(documents.OrphanList, self._wire.send("POST", f"/orphans/{quoted(name)}/end"))
+        return cast(documents.OrphanList, self._transport.send("POST", f"/orphans/{quoted(name)}/end"))
 
     def forget_orphan(self, name: str) -> documents.OrphanList:
         """The files of work without a record are deleted."""
-        return cast(documents.OrphanList, self._wire.send("DELETE", f"/orphans/{quoted(name)}"))
+        return cast(documents.OrphanList, self._transport.send("DELETE", f"/orphans/{quoted(name)}"))
 
     def acknowledge_loss(self) -> documents.OrphanList:
         """Health tells no more of what the store has lost."""
-        return cast(documents.OrphanList, self._wire.send("POST", "/store/acknowledge"))
+        return cast(documents.OrphanList, self._transport.send("POST", "/store/acknowledge"))
 
     def server(self) -> documents.Server:
         """What the server is, and whom it takes this client for."""
-        return cast(documents.Server, self._wire.get("/server"))
+        return cast(documents.Server, self._transport.get("/server"))
 
     def metrics(self) -> str:
         """Its measurements in Prometheus' text format."""
-        return self._wire.page("/metrics").text
+        return self._transport.page("/metrics").text
 
     def tokens(self) -> list[documents.Token]:
-        return cast(list[documents.Token], self._wire.get("/tokens")["tokens"])
+        return cast(list[documents.Token], self._transport.get("/tokens")["tokens"])
 
     def make_token(
         self,
@@ -397,15 +397,15 @@ class Client:
     ) -> documents.Token:
         """A new token, shown this once; `expires_in` is how long it stands, by default what the server says."""
         body = {"user": user, "role": role, "projects": list(projects), "expires_in": expires_in}
-        return cast(documents.Token, self._wire.send("POST", "/tokens", body))
+        return cast(documents.Token, self._transport.send("POST", "/tokens", body))
 
     def renew_token(self, number: int, *, expires_in: float | str | None = None) -> documents.Token:
         """Let a token stand for so long from now on; an admin any, everybody its own."""
         body = given({"expires_in": expires_in})
-        return cast(documents.Token, self._wire.send("POST", f"/tokens/{number}/renew", body))
+        return cast(documents.Token, self._transport.send("POST", f"/tokens/{number}/renew", body))
 
     def revoke_token(self, number: int) -> documents.Token:
-        return cast(documents.Token, self._wire.send("DELETE", f"/tokens/{number}"))
+        return cast(documents.Token, self._transport.send("DELETE", f"/tokens/{number}"))
 
 
 def pieces_of(framed: bytes) -> Iterator[Piece]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from cede.engine.drive.facts import Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
-from cede.live.stamp import Stamp
+from cede.live.lineage import Stamp
 from cede.live.task import Task
 
 Report = Callable[[Fact], object]
@@ -79,7 +79,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class EndedAttempt:
     """An attempt that is over, as its files tell it: when it began and last saved its work, by the scheduler's clock,
     and how it ended."""
 
@@ -110,7 +110,7 @@ class Executor(Protocol):
     def survey(self, known: Known) -> Sequence[Trace]:
         """Every attempt that is not settled, and the newest one of every workload that is not known."""
 
-    def past(self, name: str, after: int) -> Sequence[Past]:
+    def past(self, name: str, after: int) -> Sequence[EndedAttempt]:
         """The attempts of this workload after that one which are over, in order."""
 
     def holds(self, name: str) -> bool:

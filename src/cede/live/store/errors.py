@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from cede.live.space import lacks
+from cede.live.disk import why_unwritable
 from cede.model.errors import CedeError
 
 
@@ -63,7 +63,7 @@ def _in_the_way(code: int, path: Path) -> str:
     kind = code & 0xFF  # the rest says more of the same
     if kind == sqlite3.SQLITE_FULL:
         return f"no space left on {path.parent}"
-    if kind in _BROKEN and (reason := lacks(path.parent)):
+    if kind in _BROKEN and (reason := why_unwritable(path.parent)):
         return reason
     if kind in _READ_ONLY:
         return f"{path} is read-only"

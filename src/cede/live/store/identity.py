@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
-from cede.live.stamp import Fork, Stamp, remembers
-from cede.live.store.records import Asked, Lineage
+from cede.live.lineage import Fork, Lineage, Stamp, remembers
+from cede.live.store.records import Asked
 from cede.live.store.tables import STATE
 from cede.live.store.writing import note_audit
 
@@ -20,7 +20,7 @@ _WIDTH = 128
 _COLUMNS = select(STATE.c.identity, STATE.c.generation, STATE.c.version, STATE.c.forks, STATE.c.loss)
 
 
-class Seen:
+class HighWaterMark:
     """A small file beside the database: how far the store had come when it was last written to.
 
     It is written after each commit, and is never ahead of what is on disk: a store that is behind it has lost steps.
@@ -44,13 +44,13 @@ class Seen:
         os.close(self._fd)
 
 
-def lineage(connection: Connection) -> Lineage:
+def read_lineage(connection: Connection) -> Lineage:
     return _lineage(connection.execute(_COLUMNS).one())
 
 
 def compare(connection: Connection, seen: Stamp | None, at: int) -> Lineage:
     """The lineage of the store, which begins a new generation if it knows less than was seen here before."""
-    known = lineage(connection)
+    known = read_lineage(connection)
     if seen is None or remembers(known.stamp, known.forks, seen):
         return known
     loss = _loss(known.stamp, seen)
@@ -62,7 +62,7 @@ def compare(connection: Connection, seen: Stamp | None, at: int) -> Lineage:
     told = f"{known.loss}; {loss}" if known.loss else loss
     connection.execute(update(STATE).values(generation=generation, forks=json.dumps(forks), loss=told))
     note_audit(connection, Asked(0, by="cede", role="store", what="notice", about="store", detail=loss), at)
-    return lineage(connection)
+    return read_lineage(connection)
 
 
 def acknowledge(connection: Connection) -> None:

@@ -10,7 +10,6 @@ from cede.engine.clock import Mark, Shift
 from cede.engine.drive.facts import Fact
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Step, Transition
-from cede.live.stamp import Fork, Stamp, remembers
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile
 from cede.model.plan import Decision
@@ -96,20 +95,6 @@ class SavedClock:
     shifts: tuple[Shift, ...]
     last: int
     """The time of the last recorded step, 0 if there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """Which store this is, and how far it has come; where it was set back, and what is missing since."""
-
-    stamp: Stamp
-    forks: tuple[Fork, ...] = ()
-    loss: str = ""
-    """In a sentence, until an admin has acknowledged it."""
-
-    def remembers(self, then: Stamp | None) -> bool:
-        """Whether it knows all that it knew then; of what has no stamp that is taken for granted."""
-        return then is None or remembers(self.stamp, self.forks, then)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 
 from cede.engine.drive.facts import Fact
-from cede.live.stamp import Stamp
+from cede.live.lineage import Lineage, Stamp
 from cede.live.store import chain, decisions, history, identity, reading, retention, tokens, writing
 from cede.live.store.engines import migrate, open_engines
 from cede.live.store.errors import NewerError, StaleError, StoreError, TakenError, UnknownError, in_our_words
@@ -23,7 +23,6 @@ from cede.live.store.records import (
     DecisionRecord,
     Entry,
     Event,
-    Lineage,
     Named,
     Pruned,
     Record,
@@ -67,7 +66,7 @@ class Store:
         self._reader = reader
         self._turn = threading.Lock()
         self.path = Path(writer.url.database or "")
-        self._seen: identity.Seen | None = None
+        self._seen: identity.HighWaterMark | None = None
         self._inode = 0
 
     @classmethod
@@ -78,7 +77,7 @@ class Store:
         try:
             migrate(writer)
             with store._writes() as connection:
-                store.lineage = identity.lineage(connection)
+                store.lineage = identity.read_lineage(connection)
             store._inode = store.path.stat().st_ino
         except BaseException:
             store.close()
@@ -112,7 +111,7 @@ class Store:
     def compare(self, at: int) -> Lineage:
         """Look whether this is the store that was here before, as far as it had come, and remember from now on how far
         it comes; for the one process that writes."""
-        self._seen = self._seen or identity.Seen(self.path)
+        self._seen = self._seen or identity.HighWaterMark(self.path)
         with self._writes() as connection:
             self.lineage = identity.compare(connection, self._seen.read(), at)
         self._seen.write(self.lineage.stamp)
@@ -132,7 +131,7 @@ class Store:
         """What is missing is known to somebody, and is not told any more."""
         with self._writes() as connection:
             identity.acknowledge(connection)
-            self.lineage = identity.lineage(connection)
+            self.lineage = identity.read_lineage(connection)
 
     @property
     def stamp(self) -> Stamp:

@@ -14,11 +14,11 @@ from typing import Any
 
 from cede.engine.drive.facts import Fact, Stuck
 from cede.live.executors.local import adoption
+from cede.live.executors.local.event_loop import EventLoop, send_order
 from cede.live.executors.local.folders import Folders
 from cede.live.executors.local.gang import BROKEN, Gang, Member, When, by_the_wall
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.spec import Attempt, get_attempt
-from cede.live.executors.local.watching import Watch, send_order
 
 Key = tuple[str, int]
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ AGAIN_S = 1.0
 
 
 @dataclass(slots=True)
-class Tracked:
+class RunningAttempt:
     """One attempt: what it is, what is known of its members, and the supervisors that are watched."""
 
     attempt: Attempt
@@ -52,13 +52,13 @@ class Tracked:
                 yield member, folder
 
 
-class Underway:
+class RunningAttempts:
     """All of them. Every method is called with the lock held; what comes from elsewhere takes it first."""
 
     def __init__(
         self,
         folders: Folders,
-        watch: Watch,
+        watch: EventLoop,
         lock: threading.RLock,
         say: Callable[[Fact], None],
         settled: Callable[[Key], None],
@@ -67,25 +67,25 @@ class Underway:
     ) -> None:
         """`ended_well` hears of each member of a gang whose members answer a broker, before what follows from it."""
         self._folders = folders
-        self._watch = watch
+        self._loop = watch
         self._lock = lock
         self._say = say
         self._settled = settled
         self._when = when
         self._ended_well = ended_well
-        self._tracked: dict[Key, Tracked] = {}
-        self._members: dict[str, tuple[Tracked, int]] = {}
+        self._tracked: dict[Key, RunningAttempt] = {}
+        self._members: dict[str, tuple[RunningAttempt, int]] = {}
 
-    def get(self, key: Key) -> Tracked | None:
+    def get(self, key: Key) -> RunningAttempt | None:
         return self._tracked.get(key)
 
-    def all(self) -> list[Tracked]:
+    def all(self) -> list[RunningAttempt]:
         return list(self._tracked.values())
 
-    def track(self, attempt: Attempt) -> Tracked:
+    def track(self, attempt: Attempt) -> RunningAttempt:
         gang = self._gang_of(attempt)
         folders = [str(self._folders.member(*attempt.key, member)) for member in range(len(attempt.nodes))]
-        tracked = Tracked(attempt, gang, folders)
+        tracked = RunningAttempt(attempt, gang, folders)
         self._tracked[attempt.key] = tracked
         for member, folder in enumerate(tracked.folders):
             self._members[folder] = tracked, member
@@ -103,7 +103,7 @@ class Underway:
         size = len(attempt.nodes) if attempt else 1
         return all((folder / str(member) / "exit.json").exists() for member in range(size))
 
-    def recall(self, key: Key) -> Tracked | None:
+    def recall(self, key: Key) -> RunningAttempt | None:
         """The attempt as its files tell it, watched again; none if there is no trace of it, or nothing to watch.
 
         What happened while nobody looked is reported. Members that never began are left as they are.
@@ -122,7 +122,7 @@ class Underway:
         self.advance(tracked)
         return self._tracked.get(key)
 
-    def check(self, tracked: Tracked) -> None:
+    def check(self, tracked: RunningAttempt) -> None:
         """What its files tell is known, every member that began has its supervisor, and none of these stands still."""
         for member, folder in tracked.present():
             self._hear(tracked, member)
@@ -133,7 +133,7 @@ class Underway:
                 adoption.let_go_on(folder)
         self.advance(tracked)
 
-    def _supervised(self, tracked: Tracked, member: int) -> bool:
+    def _supervised(self, tracked: RunningAttempt, member: int) -> bool:
         if tracked.watched.get(member):
             return True
         return self._find(tracked, member)
@@ -157,7 +157,7 @@ class Underway:
             _read(str(self._folders.member(name, number, member)), state)
         return list(gang.news())
 
-    def insist(self, tracked: Tracked) -> None:
+    def insist(self, tracked: RunningAttempt) -> None:
         """It was killed before, and is still there. Who keeps its supervisor from its work is ended without it; what
         cannot be ended is named."""
         tracked.kills += 1
@@ -197,7 +197,7 @@ class Underway:
             self._hear(tracked, member)
         self.advance(tracked)
 
-    def order(self, tracked: Tracked, kind: str, order: dict[str, Any]) -> None:
+    def order(self, tracked: RunningAttempt, kind: str, order: dict[str, Any]) -> None:
         """Every present member has the order: it lies in its folder, and its supervisor was sent it too."""
         for _, folder in tracked.present():
             try:
@@ -206,7 +206,7 @@ class Underway:
                 log.error("%s: an order could not be written: %s", folder, error)
             send_order(folder, kind, order)
 
-    def end(self, tracked: Tracked, kind: str, order: dict[str, Any]) -> None:
+    def end(self, tracked: RunningAttempt, kind: str, order: dict[str, Any]) -> None:
         """Every present member ends: by its supervisor, or else as one that has none."""
         self.order(tracked, kind, order)
         for member, folder in tracked.present():
@@ -219,13 +219,13 @@ class Underway:
                 tracked.gang.members[member].exit = end
         self.advance(tracked)
 
-    def give_up(self, tracked: Tracked, members: list[int], why: str) -> None:
+    def give_up(self, tracked: RunningAttempt, members: list[int], why: str) -> None:
         """These members have no supervisor and will have none: that is their end, unless they have one after all."""
         for member in members:
             tracked.gang.members[member].exit = adoption.conclude(tracked.folders[member], error=why)
         self.advance(tracked)
 
-    def advance(self, tracked: Tracked) -> None:
+    def advance(self, tracked: RunningAttempt) -> None:
         """What is new of the attempt is reported, and then what follows from it is done."""
         self._tell_broker(tracked)
         for fact in list(tracked.gang.news()):
@@ -236,7 +236,7 @@ class Underway:
             tracked.breaking = True
             self.end(tracked, "end", {"cause": BROKEN, "grace": tracked.attempt.grace_us})
 
-    def _tell_broker(self, tracked: Tracked) -> None:
+    def _tell_broker(self, tracked: RunningAttempt) -> None:
         members = tracked.gang.members
         if self._ended_well is None or tracked.attempt.protocol != "grpc" or len(members) == 1:
             return
@@ -245,11 +245,11 @@ class Underway:
             self._ended_well(*tracked.attempt.key, number)
         tracked.ended_well = well
 
-    def settle(self, tracked: Tracked) -> None:
+    def settle(self, tracked: RunningAttempt) -> None:
         """The attempt is over: nothing of it is kept in mind."""
         for pidfds in tracked.watched.values():
             for pidfd in pidfds:
-                self._watch.forget(pidfd)
+                self._loop.forget(pidfd)
         for folder in tracked.folders:
             self._members.pop(folder, None)
         if self._tracked.pop(tracked.attempt.key, None) is not None:
@@ -259,19 +259,19 @@ class Underway:
             except OSError as error:  # it is found again, and tidied up, when records are compared with folders
                 log.warning("%s: its mark could not be removed: %s", tracked.attempt.name, error)
 
-    def _find(self, tracked: Tracked, member: int) -> bool:
+    def _find(self, tracked: RunningAttempt, member: int) -> bool:
         """Whether the member has a supervisor; it is watched then."""
         pidfd = adoption.supervisor(tracked.folders[member])
         if pidfd is not None:
             self._watch_over(tracked, member, pidfd)
         return pidfd is not None
 
-    def _watch_over(self, tracked: Tracked, member: int, pidfd: int) -> None:
+    def _watch_over(self, tracked: RunningAttempt, member: int, pidfd: int) -> None:
         tracked.asked.add(member)
         tracked.watched.setdefault(member, set()).add(pidfd)
-        self._watch.end_of(pidfd, partial(self._ended, tracked, member, pidfd))
+        self._loop.end_of(pidfd, partial(self._ended, tracked, member, pidfd))
 
-    def _ended(self, tracked: Tracked, member: int, pidfd: int) -> None:
+    def _ended(self, tracked: RunningAttempt, member: int, pidfd: int) -> None:
         with self._lock:
             tracked.watched.get(member, set()).discard(pidfd)
             if tracked.attempt.key in self._tracked:
@@ -286,11 +286,11 @@ class Underway:
                 self._bury(tracked, member)
             self.advance(tracked)
 
-    def _hear(self, tracked: Tracked, member: int) -> None:
+    def _hear(self, tracked: RunningAttempt, member: int) -> None:
         """All that the member's files tell is known."""
         _read(tracked.folders[member], tracked.gang.members[member])
 
-    def _bury(self, tracked: Tracked, member: int) -> None:
+    def _bury(self, tracked: RunningAttempt, member: int) -> None:
         """In a thread of its own, because it lasts until nothing of the member is left."""
 
         if member in tracked.burying:

@@ -13,14 +13,16 @@ from pathlib import Path
 
 from cede.engine.drive.facts import Began, Checkpointed, Exited, Fact
 from cede.engine.drive.orders import Hint, Kill, Launch, Terminate
-from cede.live.executors.executor import Failure, Known, LogPage, OutputPage, Past, Report, Trace
-from cede.live.executors.local.attempts import Tracked, Underway
+from cede.live.disk import why_unwritable
+from cede.live.executors.executor import EndedAttempt, Failure, Known, LogPage, OutputPage, Report, Trace
+from cede.live.executors.local.attempts import RunningAttempt, RunningAttempts
+from cede.live.executors.local.cgroups import Cgroups, find_cgroups
+from cede.live.executors.local.event_loop import EventLoop, NotificationPipe
 from cede.live.executors.local.folders import NAME, Folders
 from cede.live.executors.local.gang import Member, When, by_the_wall, first_failed
 from cede.live.executors.local.gpus import GpuError, Gpus, NodeFacts
 from cede.live.executors.local.guard import files
 from cede.live.executors.local.guard.outcome import outcome
-from cede.live.executors.local.limits import Limits, find_limits
 from cede.live.executors.local.logs import read_page
 from cede.live.executors.local.output import read_output
 from cede.live.executors.local.rights import Rights, RightsError, rights_of
@@ -32,10 +34,8 @@ from cede.live.executors.local.spec import (
     new_attempt,
     put_attempt,
 )
-from cede.live.executors.local.watching import Mailbox, Watch
 from cede.live.executors.local.zygote import Zygote
-from cede.live.space import lacks
-from cede.live.stamp import Stamp
+from cede.live.lineage import Stamp
 from cede.live.task import Task
 
 STILLBORN = 5
@@ -68,7 +68,7 @@ class LocalExecutor:
         self._stamp = stamp
         self._when = when
         self._no_room = ""
-        self._limits = Limits()
+        self._cgroups = Cgroups()
         self._lock = threading.RLock()
         self._report: Report | None = None
         self._stillborn = 0
@@ -77,31 +77,31 @@ class LocalExecutor:
     def open(self, report: Report) -> None:
         self._descriptors = _raise_descriptors()
         self._folders.prepare()
-        self._limits = find_limits(self._folders.data)
+        self._cgroups = find_cgroups(self._folders.data)
         self._report = report
-        self._watch = Watch()
-        self._underway = Underway(
-            self._folders, self._watch, self._lock, self._say, self._gpus.free, self._when, self._broker_ended
+        self._loop = EventLoop()
+        self._attempts = RunningAttempts(
+            self._folders, self._loop, self._lock, self._say, self._gpus.free, self._when, self._broker_ended
         )
-        self._mailbox = Mailbox(self._folders.data)
-        self._watch.readable(self._mailbox.fileno(), self._read_notes)
+        self._pipe = NotificationPipe(self._folders.data)
+        self._loop.readable(self._pipe.fileno(), self._read_notes)
         self._start_zygote()
-        self._watch.start()
+        self._loop.start()
 
     def close(self) -> None:
         with self._lock:
             self._report = None
-        self._watch.close()
-        self._mailbox.close()
+        self._loop.close()
+        self._pipe.close()
         self._zygote.close()
-        self._limits.close()
+        self._cgroups.close()
 
     def launch(self, order: Launch, task: Task) -> None:
         key = order.name, order.attempt
         with self._lock:
-            if self._underway.get(key) is None:
-                if self._underway.ended_before(key):
-                    self._underway.tell_end(key)
+            if self._attempts.get(key) is None:
+                if self._attempts.ended_before(key):
+                    self._attempts.tell_end(key)
                     return
                 self._recall(*key)
             if not order.nodes:  # a plan on quota alone places nobody
@@ -109,14 +109,14 @@ class LocalExecutor:
                 return
             try:
                 rights = rights_of(task.account)
-                tracked = self._underway.get(key) or self._begin(order, task, rights)
+                tracked = self._attempts.get(key) or self._begin(order, task, rights)
                 self._equip(tracked, task, rights)
                 self._no_room = ""
             except (RightsError, GpuError) as error:
                 self._refuse(order, str(error))
             except OSError as error:
                 if error.errno in files.NO_ROOM:  # the order comes again until there is room
-                    self._no_room = lacks(self._folders.data) or f"{self._folders.data}: {error}"
+                    self._no_room = why_unwritable(self._folders.data) or f"{self._folders.data}: {error}"
                     raise
                 self._refuse(order, f"its files could not be made: {error}")
             else:
@@ -124,12 +124,12 @@ class LocalExecutor:
 
     def hint(self, order: Hint) -> None:
         with self._lock:
-            tracked = self._underway.get((order.name, order.attempt))
+            tracked = self._attempts.get((order.name, order.attempt))
             if tracked is None:
                 return
             if tracked.attempt.protocol != "grpc":
                 wanted = {"hint": order.hint, "leaving": order.leaving, "deadline": order.deadline}
-                self._underway.order(tracked, "hint", wanted)
+                self._attempts.order(tracked, "hint", wanted)
             elif self._broker_hint is not None:
                 self._broker_hint(order)
 
@@ -140,19 +140,19 @@ class LocalExecutor:
         with self._lock:
             self._recall(order.name, order.attempt)
             self._end(order.name, order.attempt, "kill", {"cause": order.cause})
-            tracked = self._underway.get((order.name, order.attempt))
+            tracked = self._attempts.get((order.name, order.attempt))
             if tracked is not None:
-                self._underway.insist(tracked)
+                self._attempts.insist(tracked)
 
     def adopt(self, attempts: Mapping[str, int]) -> Sequence[str]:
         without = []
         with self._lock:
             for key in attempts.items():
-                tracked = self._underway.get(key)
+                tracked = self._attempts.get(key)
                 if tracked is not None:
-                    self._underway.check(tracked)
-                elif self._underway.ended_before(key):
-                    self._underway.tell_end(key)
+                    self._attempts.check(tracked)
+                elif self._attempts.ended_before(key):
+                    self._attempts.tell_end(key)
                 elif get_attempt(self._folders.attempt(*key)) is None:
                     without.append(key[0])
                 else:
@@ -168,26 +168,26 @@ class LocalExecutor:
         with self._lock:
             keys = set(self._folders.active())
             for key in keys:
-                if self._underway.get(key) is None:
+                if self._attempts.get(key) is None:
                     self._look_after(key)
             keys |= {(name, newest) for name in unknown if (newest := self._folders.newest(name))}
             return [self._trace(key) for key in sorted(keys)]
 
-    def past(self, name: str, after: int) -> Sequence[Past]:
+    def past(self, name: str, after: int) -> Sequence[EndedAttempt]:
         attempts = []
         for attempt in range(after + 1, self._folders.newest(name) + 1 if NAME.fullmatch(name) else 0):
             with self._lock:
-                facts = self._underway.story(name, attempt)
+                facts = self._attempts.story(name, attempt)
             end = next((fact for fact in facts if isinstance(fact, Exited)), None)
             if end is not None:
                 began = next((fact.at for fact in facts if isinstance(fact, Began)), None)
                 saved = [fact.at or end.at for fact in facts if isinstance(fact, Checkpointed)]
-                attempts.append(Past(self._trace((name, attempt)), began, saved[-1] if saved else None, end))
+                attempts.append(EndedAttempt(self._trace((name, attempt)), began, saved[-1] if saved else None, end))
         return attempts
 
     def _look_after(self, key: tuple[str, int]) -> None:
         """One that nobody watches has its devices to itself until it has ended, and then its mark is removed."""
-        if self._underway.ended_before(key):
+        if self._attempts.ended_before(key):
             self._gpus.free(key)
             with suppress(OSError):
                 self._folders.settle(*key)
@@ -200,7 +200,7 @@ class LocalExecutor:
         spec, began = files.get(folder, "spec.json") or {}, files.get(folder, "began.json") or {}
         return Trace(
             *key,
-            running=attempt is not None and not self._underway.ended_before(key),
+            running=attempt is not None and not self._attempts.ended_before(key),
             nodes=() if attempt is None else attempt.nodes,
             account=spec.get("account", ""),
             at=began.get("at"),
@@ -214,7 +214,7 @@ class LocalExecutor:
         return bool(NAME.fullmatch(name)) and self._folders.job(name).exists()
 
     def troubles(self) -> Sequence[str]:
-        trouble = lacks(self._folders.data) or self._no_room
+        trouble = why_unwritable(self._folders.data) or self._no_room
         return [trouble] if trouble else []
 
     def logs(self, name: str, attempt: int, member: int, stream: str, offset: int, limit: int) -> LogPage:
@@ -242,26 +242,26 @@ class LocalExecutor:
 
     def forget(self, name: str) -> None:
         with self._lock:
-            for tracked in self._underway.all():
+            for tracked in self._attempts.all():
                 if tracked.attempt.name == name:
                     self.kill(Kill(*tracked.attempt.key))
             self._folders.remove(name)
 
     def notices(self) -> Sequence[str]:
-        notices = list(self._limits.notices())
+        notices = list(self._cgroups.notices())
         if os.getuid() != 0:
             notices.append(f"every job runs as {rights_of(None).account}, the account of this server")
         return notices
 
-    def _begin(self, order: Launch, task: Task, rights: Rights) -> Tracked:
+    def _begin(self, order: Launch, task: Task, rights: Rights) -> RunningAttempt:
         key = order.name, order.attempt
         attempt = new_attempt(order, task, self._gpus.assign(key, order.nodes, task.gpus), self._stamp())
         # Its members' folders first: an attempt that is found again can then be ended, however little there is of it.
         self._folders.make(order.name, order.attempt, len(order.nodes), None)
         put_attempt(self._folders.attempt(*key), attempt)
-        return self._underway.track(attempt)
+        return self._attempts.track(attempt)
 
-    def _equip(self, tracked: Tracked, task: Task, rights: Rights) -> None:
+    def _equip(self, tracked: RunningAttempt, task: Task, rights: Rights) -> None:
         """Every member has its spec.json. One that is there stays: a supervisor may have read it."""
         attempt = tracked.attempt
         broker = {}
@@ -275,11 +275,11 @@ class LocalExecutor:
             shared = environment(self._folders, attempt, task, rights, self._nodes, broker)
             for member, folder in lacking:
                 env = shared | member_environment(attempt, member, folder)
-                groups = self._limits.make(f"{attempt.name}@{attempt.attempt}.{member}", task.cpu, task.memory)
+                groups = self._cgroups.make(f"{attempt.name}@{attempt.attempt}.{member}", task.cpu, task.memory)
                 spec = member_spec(self._folders, attempt, task, rights, env, groups)
                 files.put(folder, "spec.json", spec, durable=False)
 
-    def _fork(self, tracked: Tracked) -> None:
+    def _fork(self, tracked: RunningAttempt) -> None:
         """A supervisor is asked for, for every member that has not begun and for which none was."""
         begun = {member for member, state in enumerate(tracked.gang.members) if state.began}
         wanted = [member for member, _ in tracked.present() if member not in begun | tracked.asked]
@@ -298,55 +298,55 @@ class LocalExecutor:
     def _refuse(self, order: Launch, why: str) -> None:
         """The attempt is over before it began, and its folder says so."""
         key = order.name, order.attempt
-        tracked = self._underway.get(key)
+        tracked = self._attempts.get(key)
         with suppress(OSError):
             for member in range(len(order.nodes) if tracked else 1):
                 self._folders.make(*key, member + 1, None)
                 files.put(str(self._folders.member(*key, member)), "exit.json", outcome(error=why))
         if tracked is not None:
-            self._underway.settle(tracked)
+            self._attempts.settle(tracked)
         self._gpus.free(key)
         self._say(Exited(*key, error=why))
 
     def _end(self, name: str, attempt: int, kind: str, wanted: dict[str, object]) -> None:
         key = name, attempt
         with self._lock:
-            tracked = self._underway.get(key)
+            tracked = self._attempts.get(key)
             if tracked is not None:
-                self._underway.end(tracked, kind, wanted)
-            elif self._underway.ended_before(key):
-                self._underway.tell_end(key)
+                self._attempts.end(tracked, kind, wanted)
+            elif self._attempts.ended_before(key):
+                self._attempts.tell_end(key)
             else:
                 # It was ordered, or nobody would want its end; but of its start there is no trace.
                 self._say(Exited(name, attempt, told=True, lost=True))
 
     def _recall(self, name: str, attempt: int) -> None:
         key = name, attempt
-        record = get_attempt(self._folders.attempt(*key)) if self._underway.get(key) is None else None
+        record = get_attempt(self._folders.attempt(*key)) if self._attempts.get(key) is None else None
         if record is not None:
             self._gpus.take(key, record.nodes, record.gpus)
-            self._underway.recall(key)
+            self._attempts.recall(key)
 
     def _say(self, fact: Fact) -> None:
         if self._report is not None:
             self._report(fact)
 
     def _read_notes(self) -> None:
-        notes = self._mailbox.notes()
+        notes = self._pipe.notes()
         with self._lock:
             for note in notes:
-                self._underway.noted(*note)
+                self._attempts.noted(*note)
 
     def _start_zygote(self) -> None:
         self._zygote = zygote = Zygote(self._folders.data / "guard.log", self._descriptors)
-        self._watch.readable(zygote.fileno(), partial(self._read_zygote, zygote))
+        self._loop.readable(zygote.fileno(), partial(self._read_zygote, zygote))
 
     def _read_zygote(self, zygote: Zygote) -> None:
         with self._lock:
             if zygote is self._zygote and self._report is not None:
                 forked, lives = zygote.receive()
                 for folder, pidfd in forked:
-                    self._underway.forked(folder, pidfd)
+                    self._attempts.forked(folder, pidfd)
                 if not lives:
                     self._replace_zygote()
 
@@ -356,13 +356,13 @@ class LocalExecutor:
         If it did fork one after all, the second waits for the first to end, and then finds nothing to do.
         """
         self._stillborn = 0 if self._zygote.ready else self._stillborn + 1
-        self._watch.drop(self._zygote.fileno())
+        self._loop.drop(self._zygote.fileno())
         self._zygote.close()
         self._start_zygote()
-        for tracked in self._underway.all():
+        for tracked in self._attempts.all():
             unseen = [member for member, _ in tracked.present() if member in tracked.asked - set(tracked.watched)]
             if self._stillborn >= STILLBORN:
-                self._underway.give_up(tracked, unseen, "the process that starts jobs cannot be started: see guard.log")
+                self._attempts.give_up(tracked, unseen, "the process that starts jobs cannot be started: see guard.log")
             elif unseen:
                 try:
                     self._zygote.fork([tracked.folders[member] for member in unseen])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cede.live.executors.executor import OutputPage, Piece
-from cede.live.executors.local.guard.order import ORDER, RECORD
+from cede.live.executors.local.guard.output_order import ORDER, RECORD
 from cede.live.executors.local.logs import MOST, STREAMS, TRIES, file_parts, is_still, open_file
 
 AT_ONCE = 1024

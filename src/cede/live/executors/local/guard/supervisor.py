@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 
 from . import command, dumps, ending, files, kernel, procfs
-from .conversation import Conversation
+from .checkpoint_protocol import CheckpointProtocol
 from .logs import Log
-from .order import Order
+from .notifier import AGAIN, Notifier
 from .outcome import CANCEL, ENDINGS, end_remains, moment, ordered_cause, outcome
-from .post import AGAIN, Post
+from .output_order import OutputOrder
 
 CHUNK = 1 << 16
 LEFT = 16
@@ -52,7 +52,7 @@ def supervise(folder: str) -> None:
     spec = files.get(".", "spec.json")
     if not spec or files.get(".", "exit.json") is not None:
         return
-    post = Post(spec)
+    post = Notifier(spec)
     began = files.get(".", "began.json")
     if began is not None:
         end_remains(spec, began)
@@ -66,9 +66,9 @@ def supervise(folder: str) -> None:
 class Supervisor:
     """One member from its start to its end. Runs in the member's folder, with the lock held."""
 
-    def __init__(self, spec: dict[str, Any], post: Post) -> None:
+    def __init__(self, spec: dict[str, Any], post: Notifier) -> None:
         self._spec = spec
-        self._post = post
+        self._notifier = post
         self._grace: float = spec["grace_us"] / 1e6
         self._poll = select.poll()
         self._heard: dict[int, Callable[[], None]] = {}
@@ -138,13 +138,13 @@ class Supervisor:
         return True
 
     def _converse(self) -> None:
-        self._talk = Conversation(self._spec, self._post)
+        self._checkpoints = CheckpointProtocol(self._spec, self._notifier)
 
     def _open(self, name: str) -> None:
         self._outputs.append(Log(name, self._spec["log_limit"]))
 
     def _keep_order(self) -> None:
-        self._order = Order(self._spec["log_limit"])
+        self._output_order = OutputOrder(self._spec["log_limit"])
 
     def _note_it(self) -> None:
         me = procfs.look(os.getpid())
@@ -180,14 +180,14 @@ class Supervisor:
         began |= {"pid": started.pid, "start": child.start if child else 0}
         with suppress(OSError):  # without it the command is still known by its mark
             files.put(".", "began.json", began, durable=False)
-        self._post.send("began")
+        self._notifier.send("began")
         if self._spec["walltime_us"] is not None:
             self._expires = time.monotonic() + self._spec["walltime_us"] / 1e6 + BACKSTOP
         for fd, log in zip(started.outputs, self._outputs, strict=True):
             self._logs[fd] = log
             self._hear(fd, partial(self._pump, fd))
-        if self._talk.fd >= 0:
-            self._hear(self._talk.fd, self._talk.turn)
+        if self._checkpoints.fd >= 0:
+            self._hear(self._checkpoints.fd, self._checkpoints.turn)
         self._find_orders()
         return True
 
@@ -202,21 +202,21 @@ class Supervisor:
 
     def _wait(self) -> None:
         now = time.monotonic()
-        due = [at for at in (self._kill_at, self._expires, self._again, self._talk.due()) if at is not None]
-        if self._post.unsent:
+        due = [at for at in (self._kill_at, self._expires, self._again, self._checkpoints.due()) if at is not None]
+        if self._notifier.unsent:
             due.append(now + AGAIN)
         timeout = None if not due else max(0.0, min(min(due) - now, LONGEST_WAIT_S)) * 1000 + 0.5
         for fd, _ in self._poll.poll(timeout):
             if fd in self._heard:
                 self._heard[fd]()
-        self._post.flush()
+        self._notifier.flush()
         self._keep_time()
 
     def _keep_time(self) -> None:
         now = time.monotonic()
-        talk = self._talk.due()
+        talk = self._checkpoints.due()
         if talk is not None and now >= talk:
-            self._talk.turn()
+            self._checkpoints.turn()
         if self._expires is not None and now >= self._expires:
             self._expires = None
             self._terminate("walltime", self._grace)
@@ -246,7 +246,7 @@ class Supervisor:
             del self._logs[fd]
 
     def _keep(self, log: Log, data: bytes) -> None:
-        self._order.goes_on(self._outputs.index(log), *(one.position for one in self._outputs))
+        self._output_order.goes_on(self._outputs.index(log), *(one.position for one in self._outputs))
         log.write(data)
 
     def _ordered(self) -> None:
@@ -272,7 +272,7 @@ class Supervisor:
         elif kind == "end" and order:
             self._terminate(order["cause"], order["grace"] / 1e6)
         elif kind == "hint" and order and self._end is None:
-            self._talk.ask(order, self._pid)
+            self._checkpoints.ask(order, self._pid)
 
     def _terminate(self, cause: str, grace: float) -> None:
         """The command is told to end; what is left of it after the grace is killed. The first deadline stays."""
@@ -307,10 +307,10 @@ class Supervisor:
         if self._end is None:
             self._end = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         for pid, status in ending.reap(0 if self._reaped else self._pid):
-            if self._talk.dump is not None:
-                self._talk.dump.reaped(pid, status)
-                self._talk.turn()
-        if self._end is None or (self._talk.dump is not None and self._talk.dump.helper is not None):
+            if self._checkpoints.dump is not None:
+                self._checkpoints.dump.reaped(pid, status)
+                self._checkpoints.turn()
+        if self._end is None or (self._checkpoints.dump is not None and self._checkpoints.dump.helper is not None):
             return False
         if procfs.below(os.getpid()):
             # One that was told to go has its grace, and so have its children. One that ended by itself leaves none.
@@ -332,7 +332,7 @@ class Supervisor:
             with suppress(BlockingIOError):  # somebody outside holds the other end
                 for _ in range(LEFT):
                     self._keep(self._logs[fd], os.read(fd, CHUNK))
-        self._talk.close()
+        self._checkpoints.close()
         assert self._end is not None
         ended = self._end.si_code == os.CLD_EXITED
         number = None if ended else self._end.si_status
@@ -340,7 +340,7 @@ class Supervisor:
             outcome(
                 code=self._end.si_status if ended else None,
                 signal=number,
-                told=self._talk.left or (self._told and not (self._killed and number != signal.SIGKILL)),
+                told=self._checkpoints.left or (self._told and not (self._killed and number != signal.SIGKILL)),
                 walltime=self._walltime,
                 lost=self._interrupted,
                 cause=self._cause,

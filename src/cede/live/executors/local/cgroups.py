@@ -24,7 +24,7 @@ LACKS = {
 
 
 @dataclass(slots=True)
-class Limits:
+class Cgroups:
     """`groups` holds for each controller that works the group under which ours are made."""
 
     groups: dict[str, Path] = field(default_factory=dict)
@@ -79,10 +79,10 @@ class Limits:
                 self.parent.rmdir()
 
 
-def find_limits(data: Path) -> Limits:
+def find_cgroups(data: Path) -> Cgroups:
     """What works here, for the server of this data directory."""
     ours = f"cede-{hashlib.sha256(os.fsencode(data)).hexdigest()[:12]}"
-    limits = Limits()
+    limits = Cgroups()
     own, mounts = _own_groups(), _mounts()
     if "" in own and "" in mounts:
         parent = _below(mounts[""], own[""])

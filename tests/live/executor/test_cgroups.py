@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from cede.engine.drive.facts import Exited
-from cede.live.executors.local.limits import CONTROLLERS, find_limits
+from cede.live.executors.local.cgroups import CONTROLLERS, find_cgroups
 from tests.live.executor.stand import ROOT, Stand, shell, task, until
 
 
@@ -15,20 +15,20 @@ def groups_of(pid: int) -> dict[str, str]:
 
 
 def test_what_this_machine_does_not_allow_is_said(stand: Stand) -> None:
-    works = set(stand.executor._limits.groups)
+    works = set(stand.executor._cgroups.groups)
     notices = [line for line in stand.executor.notices() if "control" in line]
 
     if not works:
         kept = "jobs are not kept to what they asked for: no controller of control groups of version 2 can be had here"
         assert notices[0] == kept
-        assert len(notices) == (2 if stand.executor._limits.parent is None else 1)
+        assert len(notices) == (2 if stand.executor._cgroups.parent is None else 1)
         return
     assert len(notices) == len(set(CONTROLLERS) - works)
     assert all(any(f"the controller {name} " in line for line in notices) for name in set(CONTROLLERS) - works)
 
 
 def test_a_job_that_asked_for_nothing_has_its_group_too_so_that_nothing_of_it_is_lost(stand: Stand) -> None:
-    parent = stand.executor._limits.parent
+    parent = stand.executor._cgroups.parent
     if parent is None:
         pytest.skip("no control group can be made here")
     stand.run("job", task("sleep", "100"))
@@ -43,7 +43,7 @@ def test_a_job_that_asked_for_nothing_has_its_group_too_so_that_nothing_of_it_is
 
 
 def test_a_job_is_in_its_groups_and_its_supervisor_is_not(stand: Stand) -> None:
-    limits = stand.executor._limits
+    limits = stand.executor._cgroups
     if "cpu" not in limits.groups:
         pytest.skip("no control group with the controller cpu can be made here")
     stand.run("job", shell("sleep 100 & sleep 100", cpu=1.5, account="nobody" if ROOT else None))
@@ -60,17 +60,17 @@ def test_a_job_is_in_its_groups_and_its_supervisor_is_not(stand: Stand) -> None:
 
 
 def test_a_lost_job_leaves_no_group(stand: Stand) -> None:
-    if "cpu" not in stand.executor._limits.groups:
+    if "cpu" not in stand.executor._cgroups.groups:
         pytest.skip("no control group with the controller cpu can be made here")
     stand.run("job", task("sleep", "100", cpu=1.0))
     os.kill(stand.supervisor("job"), 9)
     stand.wait(Exited, "job")
 
-    assert not (stand.executor._limits.groups["cpu"] / "job@1.0").exists()
+    assert not (stand.executor._cgroups.groups["cpu"] / "job@1.0").exists()
 
 
 def test_no_group_is_left_when_nothing_runs(data: Path) -> None:
-    limits = find_limits(data)
+    limits = find_cgroups(data)
 
     assert not any(parent.exists() for parent in limits.groups.values())
 
@@ -84,4 +84,4 @@ def test_groups_come_and_go_with_the_jobs_in_them(stand: Stand) -> None:
 
     ends = [stand.wait(Exited, f"job-{number}") for number in range(60)]
     assert {(end.code, end.error) for end in ends if not end.told} == {(0, "")}
-    assert not any(parent.exists() for parent in stand.executor._limits.groups.values())
+    assert not any(parent.exists() for parent in stand.executor._cgroups.groups.values())

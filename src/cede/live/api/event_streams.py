@@ -1,4 +1,4 @@
-"""Events on their way from the controller to everyone who reads them as they happen."""
+"""Event streams: events on their way from the controller to everyone who reads them as they happen."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Reader:
         return events
 
 
-class Hub:
+class EventStreams:
     """Listens to the controller while anybody reads."""
 
     def __init__(self, controller: Scheduler) -> None:

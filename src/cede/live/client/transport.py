@@ -12,8 +12,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from cede.live.client.discovery import Trust
 from cede.live.client.errors import ClientError, error_of
-from cede.live.client.finding import Trust
 from cede.model.errors import InputError, Problem, shown
 
 PREFIX = "/api/v1"
@@ -30,7 +30,7 @@ _SILENCE_S = 40.0
 """A stream that says nothing for so long is dead: a server gives a sign of life every 15 s."""
 
 
-class Wire:
+class Transport:
     """One server, reached with one token."""
 
     def __init__(self, url: str, token: str, timeout_s: float, trust: Trust | None = None) -> None:

@@ -11,7 +11,7 @@ NAME = "notes"
 AGAIN = 0.02
 
 
-class Post:
+class Notifier:
     """A note that finds the pipe full waits in `unsent`; one that finds no server is not needed."""
 
     def __init__(self, spec: dict[str, Any]) -> None:

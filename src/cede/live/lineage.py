@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -30,3 +31,17 @@ def remembers(now: Stamp, forks: Sequence[Fork], then: Stamp) -> bool:
     if any(fork.generation > then.generation and fork.version < then.version for fork in forks):
         return False
     return then.version <= now.version
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Which store this is, and how far it has come; where it was set back, and what is missing since."""
+
+    stamp: Stamp
+    forks: tuple[Fork, ...] = ()
+    loss: str = ""
+    """In a sentence, until an admin has acknowledged it."""
+
+    def remembers(self, then: Stamp | None) -> bool:
+        """Whether it knows all that it knew then; of what has no stamp that is taken for granted."""
+        return then is None or remembers(self.stamp, self.forks, then)

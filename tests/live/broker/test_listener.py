@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cede.live.broker.entrance import Entrance, owner_of
-from cede.live.data_directory import Place
+from cede.live.broker.listener import Listener, owner_of
+from cede.live.data_directory import DataDirectory
 from cede.model.errors import CedeError
 
 NOBODY = 65534
@@ -72,15 +72,15 @@ async def guarded(folder: Path, owners: Iterable[int] = (), most: int | None = N
         writer.close()
         await writer.wait_closed()
 
-    behind = await asyncio.start_unix_server(echo, str(folder / "behind"))
-    entrance = Entrance(folder / "behind", lambda: tuple(owners), most)
-    await entrance.open_at(folder / "front", shared=True)
+    inner_socket = await asyncio.start_unix_server(echo, str(folder / "behind"))
+    listener = Listener(folder / "behind", lambda: tuple(owners), most)
+    await listener.open_at(folder / "front", shared=True)
     try:
         yield folder / "front"
     finally:
-        await entrance.close()
+        await listener.close()
         await asyncio.gather(*ended)
-        behind.close()
+        inner_socket.close()
 
 
 async def asked(folder: Path, owners: tuple[int, ...], user: int) -> bytes:
@@ -97,7 +97,7 @@ def test_an_account_without_a_job_is_not_let_in(folder: Path, owners: tuple[int,
 
 @ROOT_ONLY
 def test_an_account_whose_jobs_are_over_is_not_let_in_any_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cede.live.broker.entrance.OWNERS_FOR_S", 0.0)
+    monkeypatch.setattr("cede.live.broker.listener.OWNERS_FOR_S", 0.0)
     owners = [NOBODY]
 
     async def twice() -> tuple[bytes, bytes]:
@@ -164,11 +164,11 @@ def test_the_kernel_says_whose_a_connection_of_this_machine_is() -> None:
 @ROOT_ONLY
 def test_a_job_cannot_take_the_servers_lock(folder: Path) -> None:
     (folder / "server.lock").touch(mode=0o644)
-    place = Place.take(folder)
+    place = DataDirectory.take(folder)
     place.leave()
 
     assert as_account(NOBODY, lambda: takes_lock(folder / "server.lock")) == b"PermissionError"
-    Place.take(folder).leave()
+    DataDirectory.take(folder).leave()
 
 
 def test_the_servers_own_files_are_for_its_account_alone(folder: Path) -> None:
@@ -176,9 +176,9 @@ def test_the_servers_own_files_are_for_its_account_alone(folder: Path) -> None:
         (folder / name).touch(mode=0o644)
     (folder / "notes.txt").touch(mode=0o644)
 
-    place = Place.take(folder)
+    place = DataDirectory.take(folder)
     with pytest.raises(CedeError, match="is using it already"):
-        Place.take(folder)
+        DataDirectory.take(folder)
     place.leave()
 
     modes = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}

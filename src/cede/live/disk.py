@@ -9,7 +9,7 @@ LEAST_FREE = 1 << 16
 """With fewer bytes than this no step can be stored."""
 
 
-def lacks(path: Path) -> str:
+def why_unwritable(path: Path) -> str:
     """What keeps this folder from being written to; empty if nothing that can be seen does."""
     try:
         volume = os.statvfs(path)

@@ -14,7 +14,7 @@ NAME = "broker.key"
 LENGTH = 32
 
 
-def kept_secret(folder: Path) -> bytes:
+def load_secret(folder: Path) -> bytes:
     """The same in every run of the server: applications that run on keep their tokens. Only the server can read it."""
     path = folder / NAME
     with suppress(FileNotFoundError):

@@ -18,7 +18,7 @@ SHARE = 8
 LEAST = 4096
 
 
-class Order:
+class OutputOrder:
     """Files of records in the present folder, each from where one output goes on: ORDER.log, and before it ORDER.log.1.
 
     The supervisor reads what the command writes from two pipes. Of what waits in both at the same time nobody can tell

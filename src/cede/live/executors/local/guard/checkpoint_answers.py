@@ -21,7 +21,7 @@ MOST = 2000
 """Bytes of an answer that are read."""
 
 
-class Answers:
+class CheckpointAnswers:
     """The state of the conversation; `said` is what the server is shown.
 
     `own` counts checkpoints that nobody asked for.
@@ -60,7 +60,7 @@ class Answers:
 class SignalFiles:
     """The protocol `signal`: a file `hint`, then a signal; answers are files put into the folder."""
 
-    def __init__(self, answers: Answers, folder: str, uid: int) -> None:
+    def __init__(self, answers: CheckpointAnswers, folder: str, uid: int) -> None:
         self._answers = answers
         self._uid = uid
         self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -22,7 +22,7 @@ def keys_of(owner: str, name: str) -> Iterator[str]:
         yield f"{qualified}.{number}"
 
 
-class Names:
+class GeneratedNames:
     """Counts up from the last number that was given with a stem; `taken` says what others used before."""
 
     def __init__(self, taken: Callable[[str], bool]) -> None:

@@ -1,4 +1,4 @@
-"""The door: who asks is known before anything of a body is read, and whoever has no token is told so at once."""
+"""Authentication: whose token it is, before anything of a body is read; without one a request is refused at once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from cede.live.api.body_limits import announced
 from cede.live.api.connections import MOST_HEAD
-from cede.live.api.limits import announced
 from cede.live.api.problems import RefusedError, refusal, response
 from cede.live.api.rules import BUSY, EXPIRED_TOKEN, LONG_HEAD, MANY_WRONG, NO_TOKEN, TOO_LARGE, WRONG_TOKEN
 from cede.live.api.server import Server
@@ -25,8 +25,8 @@ OPEN: Final = frozenset({"/health", "/api/v1/health", "/api/v1/openapi.json"})
 """What needs no token, if nothing is sent with it."""
 
 
-class Door:
-    """Middleware: passes on what comes with a token that is in force, and with it whose that is."""
+class Authentication:
+    """Middleware: passes on requests whose token is in force, and says whose it is."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self._app = app
@@ -35,21 +35,21 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and size_of_head(scope) > MOST_HEAD:
-            await _turn_away(refusal(431, LONG_HEAD, limit=MOST_HEAD), scope, receive, send)
+            await _refuse(refusal(431, LONG_HEAD, limit=MOST_HEAD), scope, receive, send)
             return
         if scope["type"] == "http" and (scope["path"] not in OPEN or announced(scope)):
             try:
-                await self._enter(scope)
+                await self._authenticate(scope)
             except StoreError as error:
                 log.error("%s %s: %s", scope["method"], scope["path"], error)
-                await _turn_away(refusal(503, BUSY, why="the store did not answer"), scope, receive, send)
+                await _refuse(refusal(503, BUSY, why="the store did not answer"), scope, receive, send)
                 return
             except RefusedError as refused:
-                await _turn_away(refused, scope, receive, send)
+                await _refuse(refused, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    async def _enter(self, scope: Scope) -> None:
+    async def _authenticate(self, scope: Scope) -> None:
         """The scope says whose token it is; a refusal if it is nobody's."""
         if announced(scope) > self._server.config.max_body:
             raise refusal(413, TOO_LARGE, limit=self._server.config.max_body)
@@ -72,8 +72,8 @@ class Door:
             self._wrong.right(address, digest)
             state = scope.setdefault("state", {})
             state["token"] = token
-            if (line := state.get("line")) is not None:
-                line.known(token)
+            if (connection := state.get("connection")) is not None:
+                connection.known(token)
 
     async def _wrong_token(self, address: str, token: Token | None) -> None:
         """It is refused, and on record."""
@@ -88,7 +88,7 @@ class Door:
         raise refused
 
 
-async def _turn_away(refused: RefusedError, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(refused: RefusedError, scope: Scope, receive: Receive, send: Send) -> None:
     """The refusal is sent, and the connection closed: nobody reads what else was sent over it."""
     if refused.status == 401:
         refused.headers["WWW-Authenticate"] = 'Bearer realm="cede"'

@@ -31,7 +31,7 @@ _NO_NAMES = frozenset({"action", "rule", "fate", "verdict", "nodes", "flavors", 
 """Keys of a decision under which no workload is named."""
 
 
-class Sight:
+class Redactor:
     """Asks the store, so it is for threads that may wait. What it learns is true of one answer, not for ever."""
 
     def __init__(self, server: Server, caller: Caller) -> None:
@@ -161,7 +161,7 @@ class Sight:
 
     def _replaced(self, text: str) -> str:
         """The text with every name of a workload in it replaced that the caller knows otherwise, or not at all."""
-        tokens = {form for match in _TOKEN.finditer(text) for form in _forms(match[0])} - self._server.ground.names
+        tokens = {form for match in _TOKEN.finditer(text) for form in _forms(match[0])} - self._server.checks.names
         self._learn(tokens)
 
         def one(match: re.Match[str]) -> str:
@@ -175,7 +175,7 @@ class Sight:
         return _TOKEN.sub(one, text)
 
     def _doctrine(self) -> str | None:
-        chosen = self._server.ground.document.doctrine
+        chosen = self._server.checks.document.doctrine
         return None if chosen is None else chosen.name
 
 

@@ -10,7 +10,7 @@ import os
 import struct
 from contextlib import suppress
 
-from .answers import Answers
+from .checkpoint_answers import CheckpointAnswers
 
 SIZE = 64
 MAGIC = b"CEDESHM1"
@@ -23,12 +23,12 @@ OFTEN = 0.02
 SELDOM = 2.0
 
 
-class SharedFlag:
+class SharedMemoryFlag:
     """The protocol `shm`. `fd` is -1: there is nothing to wait for, one must look."""
 
     fd = -1
 
-    def __init__(self, answers: Answers, folder: str, uid: int, gid: int) -> None:
+    def __init__(self, answers: CheckpointAnswers, folder: str, uid: int, gid: int) -> None:
         self._answers = answers
         self._last = 0
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

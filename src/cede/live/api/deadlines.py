@@ -1,4 +1,4 @@
-"""Waiting for other threads, but never for ever."""
+"""Waiting for other threads, each time with a deadline: for the controller, and for what-if questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def in_time(future: Future[T], limit_s: float = ANSWERS_WITHIN_S) -> T:
         raise refusal(503, IMPAIRED if error.impaired else BUSY, why=str(error)) from None
 
 
-class Trials:
+class WhatIfPool:
     """What-if questions: a few threads work on them, one for each caller, so that nobody keeps the others waiting."""
 
     def __init__(self) -> None:

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cede.live.executors.local.guard import post
+from cede.live.executors.local.guard import notifier
 
 ROOM = 1 << 20
 log = logging.getLogger(__name__)
 
 
-class Watch:
+class EventLoop:
     """Callbacks run in the thread, one at a time. A descriptor given to `end_of` is closed here, in the end."""
 
     def __init__(self) -> None:
@@ -86,11 +86,11 @@ class Watch:
                         log.exception("an event of an executor was not handled")
 
 
-class Mailbox:
+class NotificationPipe:
     """The named pipe through which supervisors send their notes."""
 
     def __init__(self, data: Path) -> None:
-        self._path = data / post.NAME
+        self._path = data / notifier.NAME
         self._path.unlink(missing_ok=True)
         os.mkfifo(self._path, 0o600)
         # For writing too, so that it never ends when a supervisor closes it.

@@ -11,13 +11,22 @@ import os
 import resource
 import socket
 import struct
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
-from cede.live.broker.address import LOOPBACK, keep_port, kept_port
+from cede.checkpoint.files import replace
+
+SOCKET = "broker.sock"
+INNER_SOCKET = "broker.own"
+"""The broker's own socket, behind the entrance that applications know."""
+PORT = "broker.port"
+LOOPBACK = "127.0.0.1"
+LONGEST = 107
+"""Bytes that the path of a unix socket may have."""
 
 MOST = 2048
 AT_ONCE = 65536
@@ -36,11 +45,11 @@ def line_limit() -> int:
     return MOST if soft == resource.RLIM_INFINITY else max(16, min(MOST, soft // 8))
 
 
-class Entrance:
+class Listener:
     """Takes connections at one address and passes them on to a socket that only this account can open."""
 
-    def __init__(self, behind: Path, owners: Owners, most: int | None = None) -> None:
-        self._behind = behind
+    def __init__(self, inner_socket: Path, owners: Owners, most: int | None = None) -> None:
+        self._inner_socket = inner_socket
         self._owners = owners
         self._most = line_limit() if most is None else most
         self._known: frozenset[int] = frozenset()
@@ -60,12 +69,12 @@ class Entrance:
     async def open_port(self, folder: Path) -> str:
         """The address of a port of this machine, where the path of a socket would be too long."""
         try:
-            server = await asyncio.start_server(self._arrived, LOOPBACK, kept_port(folder), limit=AT_ONCE)
+            server = await asyncio.start_server(self._arrived, LOOPBACK, saved_port(folder), limit=AT_ONCE)
         except OSError:  # somebody else has it now
             server = await asyncio.start_server(self._arrived, LOOPBACK, 0, limit=AT_ONCE)
         self._server = server
         port = server.sockets[0].getsockname()[1]
-        keep_port(folder, port)
+        save_port(folder, port)
         return f"{LOOPBACK}:{port}"
 
     async def close(self) -> None:
@@ -122,7 +131,7 @@ class Entrance:
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            inner_reader, inner_writer = await asyncio.open_unix_connection(str(self._behind), limit=AT_ONCE)
+            inner_reader, inner_writer = await asyncio.open_unix_connection(str(self._inner_socket), limit=AT_ONCE)
         except OSError:
             return  # the broker is stopping
         both = [
@@ -179,3 +188,28 @@ def _owner_of_port(theirs: tuple[str, int], ours: tuple[str, int]) -> int | None
 def _hexed(host: str, port: int) -> str:
     """An address as the kernel's table writes it."""
     return f"{int.from_bytes(socket.inet_aton(host), 'little'):08X}:{port:04X}"
+
+
+def socket_in(folder: Path) -> Path | None:
+    """The unix socket of this data directory; none if its path is too long for one."""
+    path = folder.absolute() / SOCKET
+    return path if len(bytes(path)) <= LONGEST else None
+
+
+def inner_socket(folder: Path) -> Path:
+    """A socket that only this account can open: in the data directory, or in a short one where that is too deep."""
+    path = folder.absolute() / INNER_SOCKET
+    if len(bytes(path)) <= LONGEST:
+        return path
+    return Path(tempfile.mkdtemp(prefix="cede-")) / INNER_SOCKET
+
+
+def saved_port(folder: Path) -> int:
+    """The port of the last run, or 0: any."""
+    with suppress(OSError, ValueError):
+        return int((folder / PORT).read_text(encoding="ascii"))
+    return 0
+
+
+def save_port(folder: Path, port: int) -> None:
+    replace(folder / PORT, str(port).encode(), mode=0o600)

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 from . import files, procfs
-from .answers import Answers, SignalFiles
+from .checkpoint_answers import CheckpointAnswers, SignalFiles
 from .dumps import Dump
-from .flag import SharedFlag
+from .notifier import Notifier
 from .outcome import gave_way
-from .post import Post
+from .shared_memory import SharedMemoryFlag
 
 SPACING = 0.2
 """Seconds between two notes to the server that can wait: progress, and checkpoints that nobody asked for."""
@@ -21,14 +21,14 @@ UNHEARD = 0.1
 """Seconds until the next try to find a process that minds the signal."""
 
 
-class Conversation:
+class CheckpointProtocol:
     """Hints go in by `ask`; what the application says lands in said.json, and the server is told."""
 
-    def __init__(self, spec: dict[str, Any], post: Post) -> None:
+    def __init__(self, spec: dict[str, Any], notifier: Notifier) -> None:
         self._spec = spec
-        self._post = post
-        self._answers = Answers()
-        self._files: SignalFiles | SharedFlag | None = None
+        self._notifier = notifier
+        self._answers = CheckpointAnswers()
+        self._files: SignalFiles | SharedMemoryFlag | None = None
         self._published = dict(self._answers.said)
         self._to_leave: set[int] = set()
         """The hints that asked it to leave, though that may have been taken back since."""
@@ -41,7 +41,7 @@ class Conversation:
         if spec["protocol"] == "signal":
             self._files = SignalFiles(self._answers, "control", spec["uid"])
         elif spec["protocol"] == "shm":
-            self._files = SharedFlag(self._answers, "control", spec["uid"], spec["gid"])
+            self._files = SharedMemoryFlag(self._answers, "control", spec["uid"], spec["gid"])
         elif spec["protocol"] == "criu":
             self.dump = Dump(spec)
         self.fd = self._files.fd if self._files else -1
@@ -127,4 +127,4 @@ class Conversation:
                 leaving = self._answers.leaving if self.dump is None else self.dump.took_all
                 files.put(".", "said.json", {**said, "leaving": leaving, **self._gave_way}, durable=False)
                 self._published = dict(said)
-                self._post.send("said")
+                self._notifier.send("said")

@@ -6,34 +6,34 @@ from decimal import Decimal
 
 from cede.engine.drive.losses import Stake
 from cede.live import documents
+from cede.live.api.redaction import Redactor
 from cede.live.api.values import INTERVAL, amounts, moment
-from cede.live.api.visibility import Sight
 from cede.live.store.records import AuditEntry, DecisionRecord, Event, Record, Token
 from cede.model.times import about, format_duration, parse_duration
 
 
-def shown_moment(us: int) -> str:
+def timestamp(us: int) -> str:
     """A time of the wall clock that is always there."""
     return moment(us) or ""
 
 
-def shown_workload(
-    record: Record, sight: Sight, *, whole: bool = False, warnings: tuple[str, ...] = ()
+def workload_document(
+    record: Record, redactor: Redactor, *, whole: bool = False, warnings: tuple[str, ...] = ()
 ) -> documents.Workload:
     """The workload as this caller may see it; `whole`: with its environment, if it may."""
 
     def at(us: int | None) -> str | None:
         try:
-            return None if us is None else moment(sight.clock.wall(us))
+            return None if us is None else moment(redactor.clock.wall(us))
         except (ValueError, TypeError):  # its record is wrong, and must not keep others from theirs
             return None
 
-    job, task, caller = record.job, record.task, sight.caller
+    job, task, caller = record.job, record.task, redactor.caller
     entry = job.workload
     asked = entry.checkpoint
     takes = job.takes if job.takes is not None or asked is None else asked.time
     return documents.Workload(
-        name=sight.name(job.name),
+        name=redactor.name(job.name),
         queue=entry.queue,
         user=task.owner,
         project=entry.project,
@@ -73,9 +73,9 @@ def shown_workload(
         exit_signal=job.exit_signal,
         failure=None,
         rule=job.rule,
-        why=sight.text(job.why, job.rule),
-        waits_for=sight.names(job.waits_for),
-        claimant=None if job.leaving is None else sight.maybe(job.leaving.claimant),
+        why=redactor.text(job.why, job.rule),
+        waits_for=redactor.names(job.waits_for),
+        claimant=None if job.leaving is None else redactor.maybe(job.leaving.claimant),
         deadline=at(job.deadline),
         command=list(task.command),
         cwd=task.cwd,
@@ -90,7 +90,7 @@ def shown_workload(
     )
 
 
-def shown_stake(stake: Stake) -> documents.AtStake:
+def stake_document(stake: Stake) -> documents.AtStake:
     price = stake.price
     return documents.AtStake(
         lost=about(stake.lost),
@@ -109,48 +109,48 @@ def _interval(seconds: str | None) -> str | None:
         return None
 
 
-def shown_event(event: Event, sight: Sight) -> documents.Event:
+def event_document(event: Event, redactor: Redactor) -> documents.Event:
     moved = event.transition
     return documents.Event(
         number=event.sequence,
-        at=shown_moment(sight.clock.wall(moved.at)),
+        at=timestamp(redactor.clock.wall(moved.at)),
         clock=moved.at,
-        workload=sight.name(moved.name),
+        workload=redactor.name(moved.name),
         attempt=moved.attempt,
         signal=str(moved.signal),
         before=moved.before,
         after=moved.after,
         rule=moved.rule,
-        why=sight.text(moved.why, moved.rule),
+        why=redactor.text(moved.why, moved.rule),
         decision=moved.decision,
-        claimant=sight.maybe(moved.claimant),
+        claimant=redactor.maybe(moved.claimant),
         by=moved.by,
         lost_gpu_hours=moved.lost_gpu_hours,
     )
 
 
-def shown_decision(record: DecisionRecord, sight: Sight) -> documents.Decision:
+def decision_document(record: DecisionRecord, redactor: Redactor) -> documents.Decision:
     return documents.Decision(
         number=record.number,
-        at=shown_moment(sight.clock.wall(record.at)),
-        workload=sight.maybe(record.claimant),
+        at=timestamp(redactor.clock.wall(record.at)),
+        workload=redactor.maybe(record.claimant),
         action=record.action,
-        victims=sight.names(record.victims),
+        victims=redactor.names(record.victims),
         rule=record.rule,
-        why=sight.text(record.why, record.rule),
+        why=redactor.text(record.why, record.rule),
         doctrine=record.doctrine,
         edition=record.edition,
         settings_hash=record.settings_hash,
         cluster_hash=record.cluster_hash,
         cluster=f"/api/v1/decisions/{record.number}/cluster" if record.cluster_hash else None,
-        decision=sight.decision(record.decision.to_dict()),
+        decision=redactor.decision(record.decision.to_dict()),
     )
 
 
-def shown_audit(entry: AuditEntry) -> documents.AuditEntry:
+def audit_document(entry: AuditEntry) -> documents.AuditEntry:
     return documents.AuditEntry(
         number=entry.sequence,
-        at=shown_moment(entry.at),
+        at=timestamp(entry.at),
         by=entry.by,
         role=entry.role,
         what=entry.what,
@@ -164,13 +164,13 @@ def shown_audit(entry: AuditEntry) -> documents.AuditEntry:
     )
 
 
-def shown_token(token: Token) -> documents.Token:
+def token_document(token: Token) -> documents.Token:
     return documents.Token(
         id=token.id,
         user=token.name,
         role=token.role,
         projects=list(token.projects),
-        at=shown_moment(token.at),
+        at=timestamp(token.at),
         revoked=token.revoked,
         expires=moment(token.expires),
     )
