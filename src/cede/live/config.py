@@ -177,7 +177,7 @@ class ServerConfig(Part):
     backoff: BackoffConfig = BackoffConfig()
     breaker: BreakerConfig = BreakerConfig()
     thrashing: int = Field(5, ge=1, le=10_000)
-    """A workload that was preempted more often than this is said to thrash."""
+    """A workload that was preempted more often than this is said to thrash; drains do not count."""
     max_body: int = Field(1_000_000, ge=1000, le=2**40)
     compare_every: Duration = 30 * SECOND
     """How often what the store says is under way is compared with what runs."""

@@ -1,4 +1,4 @@
-"""Short names for what a decision was made from: hashes of documents in their one normal form."""
+"""The controller: one thread that owns the driver, feeds it what has come in, commits each step, then acts on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cede.live.metrics import Metrics
 from cede.live.reconcile import PresentWorkload, Reconciler
 from cede.live.sensitive import Sensitive
 from cede.live.store.errors import StaleError, StoreError, TakenError, UnwritableError
-from cede.live.store.records import Asked, Entry, Event, Saved
+from cede.live.store.records import AuditRequest, Entry, Event, Saved
 from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.live.view import ClusterState, describe
@@ -43,7 +43,7 @@ from cede.model.times import SECOND, show_duration
 
 
 def canonical(document: ClusterFile) -> bytes:
-    """The document as JSON, the same bytes for the same cluster."""
+    """The document as canonical JSON: the same bytes for the same cluster, for hashes by which decisions name it."""
     return json.dumps(dump_document(document), sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -64,13 +64,13 @@ RETRY_S = 1.0
 LONG_S, LONGEST_PAUSE_S = 0.003, 0.050
 """After a step that took long to decide, more comes together before the next: deciding leaves time for the rest."""
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
-"""A loop that fails so often in so short a time will not come right by itself."""
+"""A loop that fails this often in this short a time will not recover by itself."""
 LONGEST_WAIT = 60 * SECOND
-"""Nothing is waited for longer in one piece: no time that anybody gives is too long for that."""
+"""The longest single wait: longer ones are split, so that no configured time is too long for the operating system."""
 COMPARES_WITHIN_S = 60.0
 ASKED_SHARE, UNASKED_SHARE = 2, 20
-"""Telling those that wait why takes at most one in so many seconds of the scheduler's time: where somebody wants to
-know, and where it is only for the record."""
+"""Working out why workloads wait takes at most one second in this many of the scheduler's time: the first where a
+caller asked, the second where it is only for the record."""
 MOST_AT_ONCE = 500
 """Facts of one step; the rest follows in the next."""
 
@@ -88,7 +88,7 @@ class Answer:
 @dataclass(slots=True)
 class _Request:
     fact: Fact
-    asked: Asked | None = None
+    audit: AuditRequest | None = None
     task: Task | None = None
     future: Future[Answer] | None = None
     stored: Future[None] | None = None
@@ -97,7 +97,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Query:
-    """Something to look up between two steps."""
+    """A question about the live state, answered between two steps."""
 
     look: Callable[[], Any]
     future: Future[Any]
@@ -113,7 +113,7 @@ class _Query:
 
 @dataclass(slots=True)
 class _ReasonsQuery:
-    """Somebody wants to know why those wait that do."""
+    """Asks why workloads wait."""
 
     future: Future[Reasons]
 
@@ -122,11 +122,11 @@ Item = _Request | _Query | _ReasonsQuery
 
 
 def _awaited(item: Item) -> Future[Any] | None:
-    """Where whoever gave this to the controller looks for an answer."""
+    """The future on which the caller waits for the answer."""
     return item.future or item.stored if isinstance(item, _Request) else item.future
 
 
-def _turn_away(future: Future[Any] | None) -> None:
+def _reject(future: Future[Any] | None) -> None:
     if future is not None and not future.done():
         future.set_exception(UnavailableError("the server is stopping"))
 
@@ -136,7 +136,7 @@ Granted = Callable[[str, int, int, int], None]
 
 
 class Controller:
-    """Owns the driver and the writing side of the store. Everybody else asks, from any thread."""
+    """Owns the driver and the writing side of the store. Everybody else requests, from any thread."""
 
     def __init__(
         self,
@@ -176,13 +176,13 @@ class Controller:
         self._version = 0
         self._deciding_s = 0.0
         self._untold = False
-        """Something was decided since those that wait were told why."""
+        """Something was decided since the reasons were worked out last."""
         self._telling = False
-        """They are being told: what was told before holds no more."""
+        """They are being worked out: the last ones hold no more."""
         self._reasons: Reasons = {}
         self._want_reasons: list[Future[Reasons]] = []
         self._told_at, self._telling_s = 0.0, 0.0
-        """When that was last told, and how long it took."""
+        """When they were last worked out, and how long that took."""
         self._driver: Driver
         self._rebuilt = True
         """The driver was made from the store, and no step is stored yet that says so."""
@@ -210,10 +210,10 @@ class Controller:
         """The cluster without its workloads, as it was configured."""
         return self._document
 
-    def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]:
+    def ask(self, fact: Fact, audit: AuditRequest, task: Task | None = None) -> Future[Answer]:
         """The answer comes when what follows is durable."""
         future: Future[Answer] = Future()
-        self._put(_Request(fact, asked, task, future))
+        self._put(_Request(fact, audit, task, future))
         return future
 
     def report(self, fact: Fact) -> Future[None]:
@@ -245,7 +245,7 @@ class Controller:
         return self._call(lambda: self._stake(name))
 
     def reasons(self) -> Future[Reasons]:
-        """Why those wait that do, by name, as it stands now or soon after. They are in the events from then on."""
+        """Why each waiting workload waits, by name, as of now or soon after. The events have it from then on."""
         why = _ReasonsQuery(Future())
         if self._untold or self._telling:
             self._put(why)
@@ -299,9 +299,9 @@ class Controller:
             self._ready.notify()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
-        # Before the orders end: whoever carries them out may be waiting for an answer too.
+        # Before the dispatcher stops: it may be waiting for an answer too.
         for future in (*map(_awaited, self._inbox), *self._want_reasons):
-            _turn_away(future)
+            _reject(future)
         self._dispatch.stop()
 
     def _load(self) -> None:
@@ -366,7 +366,7 @@ class Controller:
                 self._inbox.append(item)
                 self._ready.notify()
                 return
-        _turn_away(_awaited(item))  # nobody takes it in any more; what was seen is found again by the next server
+        _reject(_awaited(item))  # nobody takes it in any more; what was seen is found again by the next server
 
     def _call(self, look: Callable[[], Any]) -> Future[Any]:
         question = _Query(look, Future())
@@ -394,7 +394,8 @@ class Controller:
                 time.sleep(RETRY_S)
 
     def _take_up_again(self) -> None:
-        """What the loop had in hand when it failed is not lost: whoever has no answer yet comes first again."""
+        """What the loop had in hand when it failed is not lost: requests without an answer go back to the head of the
+        inbox."""
         left = [item for item in self._in_hand if not (awaited := _awaited(item)) or not awaited.done()]
         self._in_hand = []
         with self._ready:
@@ -410,20 +411,20 @@ class Controller:
             if items is None:
                 return
             self._in_hand = items
-            asks = [item for item in items if isinstance(item, _Request)]
+            requests = [item for item in items if isinstance(item, _Request)]
             try:
                 if self._doubtful:
                     self._reload()
-                if asks or self._due():
-                    self._take(asks)
+                if requests or self._due():
+                    self._take(requests)
             except UnwritableError as error:
                 self._impaired(error)
-                self._recover(asks, UnavailableError(f"{error}; nothing of it happened", impaired=True))
+                self._recover(requests, UnavailableError(f"{error}; nothing of it happened", impaired=True))
             except Exception as error:
                 log.exception("a step failed")
-                if not self._set_aside_for(asks, error):
+                if not self._set_aside_for(requests, error):
                     self.problem = "a step failed; the log says how"
-                    self._recover(asks, UnavailableError("it could not be stored; nothing of it happened"))
+                    self._recover(requests, UnavailableError("it could not be stored; nothing of it happened"))
             self._in_hand = [item for item in items if isinstance(item, _Query)]
             for item in items:
                 if isinstance(item, _Query):
@@ -442,14 +443,14 @@ class Controller:
         return self._wakes_at is not None and self._wakes_at <= self._clock.now()
 
     def _tells_in(self) -> float | None:
-        """How many seconds until those that wait are told why; none if there is nothing to tell."""
+        """Seconds until it is worked out why workloads wait; none if there is nothing to work out."""
         if not self._untold:
             return 0.0 if self._want_reasons else None
         share = ASKED_SHARE if self._want_reasons else UNASKED_SHARE
         return self._told_at + (share - 1) * self._telling_s - time.monotonic()
 
     def _tell(self) -> None:
-        """Those that wait are told why, if it is time: after what acts is stored and ordered, and not on the way there.
+        """Work out why workloads wait, if it is time: only after what acts is stored and ordered, never in its way.
 
         That is a step of its own. If it fails nothing is lost, for nothing acts by it.
         """
@@ -494,14 +495,14 @@ class Controller:
         with self._ready:
             return [self._inbox.popleft() for _ in range(min(len(self._inbox), MOST_AT_ONCE))]
 
-    def _take(self, asks: list[_Request]) -> None:
+    def _take(self, requests: list[_Request]) -> None:
         """One step: feed, commit, answer, act."""
         for _ in range(ATTEMPTS):
             aside = [_Request(SetAside(name, why)) for name, why in sorted(self._aside.items())]
             filled = [_Request(fills) for _, fills in sorted(self.reconciler.occupied.items())]
             filled += [_Request(runs) for _, runs in sorted(self.reconciler.recoverable.items())]
-            taken = [_Request(Restarted()), *filled, *aside, *asks] if self._rebuilt else asks
-            facts = [ask.fact for ask in taken]
+            taken = [_Request(Restarted()), *filled, *aside, *requests] if self._rebuilt else requests
+            facts = [request.fact for request in taken]
             began = time.perf_counter()
             mark = self._clock.mark()
             step = self._driver.feed(mark.at, facts)
@@ -524,7 +525,7 @@ class Controller:
                 continue
             except TakenError:
                 self._reload()
-                asks = self._turn_away(asks)
+                requests = self._refuse_taken_names(requests)
                 continue
             committed = time.perf_counter()
             try:
@@ -538,7 +539,7 @@ class Controller:
         raise UnavailableError("another writer keeps moving the store")
 
     def _keep_up(self, entry: Entry) -> None:
-        """The store knows how the wall clock was stepped; whoever was told a deadline by it is told anew."""
+        """Steps of the wall clock are stored now; applications that were given deadlines by it get them anew."""
         self._shifts += len(entry.shifts)
         for shift in entry.shifts:
             off = show_duration(round(abs(shift.ahead) / SECOND) * SECOND)
@@ -547,18 +548,19 @@ class Controller:
         if entry.shifts:
             self._dispatch.give(self._driver.outstanding(), {})
 
-    def _turn_away(self, asks: list[_Request]) -> list[_Request]:
-        """Those that are left when submissions whose names were used before are answered: only the store knows them."""
+    def _refuse_taken_names(self, requests: list[_Request]) -> list[_Request]:
+        """The requests that are left once submissions whose names are taken have been refused: only the store knows all
+        names."""
         left = []
-        for ask in asks:
-            if isinstance(ask.fact, Submit) and self._is_taken(ask.fact.workload.name, ask.task):
-                rule, name = rules.NAME_TAKEN, ask.fact.workload.name
-                if ask.asked is not None:
-                    self._store.note_audit(replace(ask.asked, allowed=False, rule=rule.id), self._clock.wall_now())
-                if ask.future is not None:
-                    ask.future.set_result(Answer(Refusal(0, rule.id, rule.because(name=name)), None, self._version))
+        for request in requests:
+            if isinstance(request.fact, Submit) and self._is_taken(request.fact.workload.name, request.task):
+                rule, name = rules.NAME_TAKEN, request.fact.workload.name
+                if request.audit is not None:
+                    self._store.note_audit(replace(request.audit, allowed=False, rule=rule.id), self._clock.wall_now())
+                if request.future is not None:
+                    request.future.set_result(Answer(Refusal(0, rule.id, rule.because(name=name)), None, self._version))
             else:
-                left.append(ask)
+                left.append(request)
         return left
 
     def _is_taken(self, name: str, task: Task | None) -> bool:
@@ -567,40 +569,40 @@ class Controller:
             return True
         return task is not None and self._store.called(task.owner, task.called or name) is not None
 
-    def _entry(self, step: Step, asks: Sequence[_Request], mark: Mark | None) -> Entry:
+    def _entry(self, step: Step, requests: Sequence[_Request], mark: Mark | None) -> Entry:
         refused = {refusal.fact for refusal in step.refusals}
         tasks = {
-            ask.fact.workload.name: ask.task
-            for at, ask in enumerate(asks)
-            if isinstance(ask.fact, Submit) and ask.task is not None and at not in refused
+            request.fact.workload.name: request.task
+            for at, request in enumerate(requests)
+            if isinstance(request.fact, Submit) and request.task is not None and at not in refused
         }
-        asked = [replace(ask.asked, fact=at) for at, ask in enumerate(asks) if ask.asked is not None]
+        audit = [replace(request.audit, fact=at) for at, request in enumerate(requests) if request.audit is not None]
         notes = self._sensitive.records(step)
         return Entry(
             self._version,
             step,
-            [ask.fact for ask in asks],
+            [request.fact for request in requests],
             tasks,
-            asked,
+            audit,
             notes,
             self._settings,
             mark=mark,
             shifts=self._clock.shifts[self._shifts :],
         )
 
-    def _after(self, step: Step, asks: Sequence[_Request], tasks: Mapping[str, Task]) -> None:
-        """What follows a commit: answers, orders, and word to those who listen."""
+    def _after(self, step: Step, requests: Sequence[_Request], tasks: Mapping[str, Task]) -> None:
+        """What follows a commit: answers, orders, and events for subscribers."""
         self.problem = f"a plan was not carried out: {step.problems[0]}" if step.problems else ""
         for problem in step.problems:
             log.error("unlawful plan: %s", problem)
         refused = {refusal.fact: refusal for refusal in step.refusals}
-        for at, ask in enumerate(asks):
-            if ask.future is not None:
-                job = step.changed.get(name_of(ask.fact)) or self._driver.jobs.get(name_of(ask.fact))
+        for at, request in enumerate(requests):
+            if request.future is not None:
+                job = step.changed.get(name_of(request.fact)) or self._driver.jobs.get(name_of(request.fact))
                 seen = None if job is None else replace(job)
-                ask.future.set_result(Answer(refused.get(at), seen, self._version))
-            elif ask.stored is not None:
-                ask.stored.set_result(None)
+                request.future.set_result(Answer(refused.get(at), seen, self._version))
+            elif request.stored is not None:
+                request.stored.set_result(None)
         self._dispatch.give(step.orders, tasks)
         if self._granted is not None:
             for name, granted in step.granted.items():
@@ -611,28 +613,28 @@ class Controller:
             for callback in self._subscribers:
                 callback(events)
 
-    def _set_aside_for(self, asks: list[_Request], error: Exception) -> bool:
-        """Whether it is known because of whom the step failed, and the rest goes on at once without that one."""
+    def _set_aside_for(self, requests: list[_Request], error: Exception) -> bool:
+        """Whether the workload that makes the step fail is known and set aside, so that the rest goes on at once."""
         if isinstance(error, StoreError | UnavailableError):
             return False
         try:
-            return self._set_aside_culprit(asks)
+            return self._set_aside_culprit(requests)
         except Exception:
-            log.exception("nobody knows because of whom it failed")
+            log.exception("no workload could be found that makes the step fail")
             return False
 
-    def _set_aside_culprit(self, asks: list[_Request]) -> bool:
+    def _set_aside_culprit(self, requests: list[_Request]) -> bool:
         saved = self._store.load()
         jobs = [replace(job, aside=self._aside.get(job.name, job.aside)) for job in saved.jobs]
         self._version = saved.version
 
         def rehearse(step: Step, count: int) -> None:
-            with suppress(TakenError):  # which is told to who asked
-                self._store.rehearse(self._entry(step, [_Request(Restarted()), *asks[:count]], None))
+            with suppress(TakenError):  # the caller is told that
+                self._store.rehearse(self._entry(step, [_Request(Restarted()), *requests[:count]], None))
 
         culprit = find_culprit(
             jobs,
-            [ask.fact for ask in asks],
+            [request.fact for request in requests],
             self._clock.now(),
             lambda some: self._driver_of(saved, some),
             rehearse,
@@ -640,14 +642,14 @@ class Controller:
         if culprit is None:
             return False
         log.error("a step fails because of %s: %s", culprit.name or "what was asked for", culprit.why)
-        left = list(asks)
+        left = list(requests)
         known = {job.name: job for job in jobs}.get(culprit.name)
         new = known is not None and not known.aside
         if culprit.fact is not None:
-            ask = left[culprit.fact]
-            if ask.future is not None or not new:
+            request = left[culprit.fact]
+            if request.future is not None or not new:
                 del left[culprit.fact]
-                self._refuse(ask, rules.FAULT.because(why=culprit.why))
+                self._refuse(request, rules.FAULT.because(why=culprit.why))
         if new:
             self._aside[culprit.name] = culprit.why
         elif culprit.fact is None:
@@ -658,23 +660,24 @@ class Controller:
         self._wakes_at = self._clock.now()
         return True
 
-    def _refuse(self, ask: _Request, why: str) -> None:
-        if ask.future is not None:
-            if ask.asked is not None:
-                asked = replace(ask.asked, allowed=False, rule=rules.FAULT.id)
-                self._store.note_audit(asked, self._clock.wall_now())
-            ask.future.set_result(Answer(Refusal(0, rules.FAULT.id, why), None, self._version))
-        elif ask.stored is not None:
-            log.error("not taken in: %r", ask.fact)
-            ask.stored.set_result(None)
+    def _refuse(self, request: _Request, why: str) -> None:
+        if request.future is not None:
+            if request.audit is not None:
+                audit = replace(request.audit, allowed=False, rule=rules.FAULT.id)
+                self._store.note_audit(audit, self._clock.wall_now())
+            request.future.set_result(Answer(Refusal(0, rules.FAULT.id, why), None, self._version))
+        elif request.stored is not None:
+            log.error("not taken in: %r", request.fact)
+            request.stored.set_result(None)
 
-    def _recover(self, asks: Sequence[_Request], why: UnavailableError) -> None:
-        """The step is not in the store: forget it, tell who asked, and take in again what was seen, for ever."""
+    def _recover(self, requests: Sequence[_Request], why: UnavailableError) -> None:
+        """The step is not in the store: forget it, tell the callers, and take in again what was observed, however
+        often."""
         self._doubtful = True
-        for ask in asks:
-            if ask.future is not None and not ask.future.done():
-                ask.future.set_exception(why)
-        seen = [ask for ask in asks if ask.future is None]
+        for request in requests:
+            if request.future is not None and not request.future.done():
+                request.future.set_exception(why)
+        seen = [request for request in requests if request.future is None]
         ends = time.monotonic() + RETRY_S
         with self._ready:
             self._inbox.extendleft(reversed(seen))
@@ -689,7 +692,7 @@ class Controller:
             self._wakes_at = self._clock.now() + int(RETRY_S * 1e6)
 
     def _compare(self) -> None:
-        """Records and reality are compared, and whoever did not get its orders gets them again."""
+        """Records are compared with what runs, and orders that did not arrive are given again."""
         try:
             present, orders = self._call(self._in_force).result(COMPARES_WITHIN_S)
         except UnavailableError:

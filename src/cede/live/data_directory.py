@@ -86,8 +86,8 @@ class DataDirectory:
 
 
 def _keep_from_others(path: Path) -> None:
-    """The server's own files are for its account alone. Whoever can read a file can lock it, and jobs of other accounts
-    pass through here; an older server may have left some open."""
+    """The server's own files are for its account alone. An account that can read a file can lock it, and jobs of other
+    accounts pass through here; an older server may have left some open."""
     for kind in OWN:
         for file in path.glob(kind):
             if file.is_file() and not file.is_symlink():

@@ -1,4 +1,4 @@
-"""Why a file system takes nothing at present, in a sentence."""
+"""Why nothing can be written to a file system at present, in a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LEAST_FREE = 1 << 16
 
 
 def why_unwritable(path: Path) -> str:
-    """What keeps this folder from being written to; empty if nothing that can be seen does."""
+    """What keeps this folder from being written to; empty if nothing visible does."""
     try:
         volume = os.statvfs(path)
     except OSError as error:

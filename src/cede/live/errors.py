@@ -1,4 +1,4 @@
-"""What the controller could not do for whoever asked."""
+"""What the controller could not do for a caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Because of which workload a step fails: found by trying it on copies, with fewer workloads and fewer facts."""
+"""Fault isolation: which workload or fact makes a step fail, by bisection on copies with fewer of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cede.live.store.errors import StoreError
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """Without this one of the facts, or if none is at fault this workload of the records, the step does not fail."""
+    """Without this fact, or if no fact is at fault without this stored workload, the step does not fail."""
 
     fact: int | None
     name: str
@@ -25,15 +25,15 @@ class Culprit:
 Restore = Callable[[Sequence[Job]], Driver]
 """A driver with these workloads under way and all else as it is stored."""
 Rehearse = Callable[[Step, int], None]
-"""Does all that a commit of the step, with the first so many facts, does, and takes it back; raises what that would."""
+"""Commits the step with its first `count` facts and rolls back; raises what the commit would."""
 
 
 def find_culprit(
     jobs: Sequence[Job], facts: Sequence[Fact], at: int, restore: Restore, rehearse: Rehearse
 ) -> Culprit | None:
-    """Who is to blame; none if it fails no more, or fails with no workload at all.
+    """What makes the step fail; none if it fails no more, or fails with no workload at all.
 
-    `jobs` in the order of their submission: of several that fail only together the youngest is to blame.
+    `jobs` in the order of their submission: of several that fail only together it is the youngest.
     """
 
     def error(some: Sequence[Job], told: Sequence[Fact]) -> Exception | None:
@@ -41,7 +41,7 @@ def find_culprit(
             driver = restore([_copy(job) for job in some])
             rehearse(driver.feed(at, [Restarted(), *told]), len(told))
         except StoreError:
-            raise  # nobody is to blame for that
+            raise  # no workload causes that
         except Exception as failed:
             return failed
         return None
@@ -58,7 +58,7 @@ def find_culprit(
 
 
 def _first_failing(count: int, fails: Callable[[int], bool]) -> int:
-    """How many it takes to fail, where one fewer does not. None of them does not fail, and all of them do."""
+    """The least count that fails. Zero passes and all fail, and bisection keeps that invariant: so one fewer passes."""
     passes = 0
     while count - passes > 1:
         middle = (passes + count) // 2

@@ -1,4 +1,4 @@
-"""Which store ordered something, and how far that store had come: what the folders of jobs carry."""
+"""Which store this is and how far it has come: stamps on the folders of jobs, and whether a store remembers one."""
 
 from __future__ import annotations
 

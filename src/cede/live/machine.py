@@ -32,7 +32,8 @@ def this_machine(name: str, nodes: int = 1) -> list[dict[str, Any]]:
 
 
 def node_facts(gpus: Mapping[str, int]) -> dict[str, NodeFacts]:
-    """What the local executor is told of nodes with so many GPUs each: the devices of this machine, dealt out in order.
+    """What the local executor is told of nodes with these numbers of GPUs: the devices of this machine, dealt out in
+    order.
 
     A machine without any may still present nodes with GPUs, for trying things out; those are numbered by node.
     """
@@ -75,7 +76,7 @@ def _cores() -> int:
 
 
 def _memory() -> int:
-    """Bytes; fewer than the machine has where a control group allows only so many."""
+    """Bytes; fewer than the machine has where a control group allows no more."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):

@@ -105,11 +105,11 @@ class Metrics:
         return generate_latest(self.registry)
 
     def set_aside(self, count: int) -> None:
-        """So many workloads are set aside now."""
+        """How many workloads are set aside now."""
         self._aside.set(count)
 
     def held_back(self, count: int) -> None:
-        """The breaker holds evictions of so many workloads back now."""
+        """Of how many workloads the breaker holds evictions back now."""
         self._held_back.set(count)
 
     def restarted(self) -> None:

@@ -1,4 +1,4 @@
-"""Whose quota work counts to: a tenant that the cluster file has none of would be no limit at all."""
+"""Limits of owners: the longest times they may ask for, how much they may have under way, and that tenants exist."""
 
 from __future__ import annotations
 

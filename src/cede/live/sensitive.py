@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Made, Step, Transition
-from cede.live.store.records import Asked
+from cede.live.store.records import AuditRequest
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import FINAL, PRESENT, WAITING, Phase, Signal
 
@@ -30,9 +30,9 @@ class Sensitive:
             return True
         return self.priority is not None and workload.priority == self.priority
 
-    def records(self, step: Step) -> list[Asked]:
+    def records(self, step: Step) -> list[AuditRequest]:
         """What the step does for sensitive work: nodes claimed, victims sent away, starts, nodes given back."""
-        records: list[Asked] = []
+        records: list[AuditRequest] = []
         concerned = {name for name, job in step.changed.items() if self(job.workload)}
         if not concerned:
             return records
@@ -46,13 +46,13 @@ class Sensitive:
         return records
 
 
-def _preemptions(job: Job, made: Made) -> Iterator[Asked]:
+def _preemptions(job: Job, made: Made) -> Iterator[AuditRequest]:
     for victim in made.decision.victims:
         detail = f"decision {made.number} takes its room for {job.name}: {victim.reason}"
         yield _record(job, "preempt", victim.workload, detail, victim.rule or made.decision.rule)
 
 
-def _moves(step: Step, job: Job, moved: Transition, made: Made | None) -> Iterator[Asked]:
+def _moves(step: Step, job: Job, moved: Transition, made: Made | None) -> Iterator[AuditRequest]:
     nodes = job.nodes if made is None else made.decision.nodes
     if moved.signal == Signal.HOLD:
         yield _record(job, "claim nodes", job.name, f"{_listed(nodes)}, once they are left", moved.rule)
@@ -69,8 +69,8 @@ def _gives_back(moved: Transition) -> bool:
     return held and (moved.after in WAITING or moved.after in FINAL)
 
 
-def _record(job: Job, what: str, about: str, detail: str, rule: str) -> Asked:
-    return Asked(0, job.workload.user or "nobody", SCHEDULER, what, about, detail, rule=rule)
+def _record(job: Job, what: str, about: str, detail: str, rule: str) -> AuditRequest:
+    return AuditRequest(0, job.workload.user or "nobody", SCHEDULER, what, about, detail, rule=rule)
 
 
 def _listed(nodes: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a cluster file that is served must have a place for: everything that has not ended yet."""
+"""The server of `cede serve`: it makes its parts, joins them, and runs them until it is told to stop."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from cede.live.executors.local.spec import LocalAttemptFiles
 from cede.live.machine import gpu_ids, node_facts, this_machine
 from cede.live.metrics import Metrics
 from cede.live.owner_limits import check_limits, check_tenants, exceeding
-from cede.live.store.records import Asked
+from cede.live.store.records import AuditRequest
 from cede.live.store.store import Store
 from cede.live.terms import driver_options
 from cede.model.cluster import ClusterFile
@@ -96,7 +96,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What whoever started the server wants to know."""
+    """What the process that started the server is told."""
 
     url: str
     data: Path
@@ -210,39 +210,39 @@ class LiveServer:
     def _serve(self, told: Callable[[Ready], None]) -> None:
         check_exposure(self.config)
         self._tls()
-        place = DataDirectory.take(self.config.data or data_directory())
+        directory = DataDirectory.take(self.config.data or data_directory())
         try:
-            store = Store.open(f"sqlite:///{place.path / 'cede.db'}")
+            store = Store.open(f"sqlite:///{directory.path / 'cede.db'}")
             try:
-                self._with_store(place, store, told)
+                self._with_store(directory, store, told)
             finally:
                 store.close()
         finally:
-            place.leave()
+            directory.leave()
 
-    def _with_store(self, place: DataDirectory, store: Store, told: Callable[[Ready], None]) -> None:
+    def _with_store(self, directory: DataDirectory, store: Store, told: Callable[[Ready], None]) -> None:
         saved = store.load_clock()
         clock = SchedulerClock(self._machine, saved.mark, saved.shifts, saved.last)
         document = self._document(store)
         store.compare(clock.wall_now())
         listener = _listener(self.config)
         first = first_token(store, os.environ, clock.wall_now())
-        secret = load_secret(place.path)
+        secret = load_secret(directory.path)
         metrics = Metrics(__version__)
 
         made = threading.Event()
 
         def report(fact: Fact) -> Future[None]:
-            made.wait()  # an application may call before everybody is there who must hear of it
+            made.wait()  # an application may call before the controller is there to hear of it
             stored = controller.report(fact)
             if isinstance(fact, Exited):
                 broker.forget(fact.name, fact.attempt)
             return stored
 
-        broker = Broker(report, secret, partial(_owners_of_jobs, store), LocalAttemptFiles(place.path))
-        address = broker.open(place.path, shared=os.geteuid() == 0)
+        broker = Broker(report, secret, partial(_owners_of_jobs, store), LocalAttemptFiles(directory.path))
+        address = broker.open(directory.path, shared=os.geteuid() == 0)
         executor = LocalExecutor(
-            place.path,
+            directory.path,
             nodes=node_facts(_gpus(document)),
             broker_address=address,
             broker_hint=broker.hint,
@@ -275,13 +275,13 @@ class LiveServer:
                 controller, store, executor, self.config, metrics, clock, criu=dumps, gpus=gpus, notices=lacking
             )
             notices = (*executor.notices(), *lacking)
-            local = _local_token(store, place.path, clock.wall_now())
+            local = _local_token(store, directory.path, clock.wall_now())
             host, port = listener.getsockname()[:2]
             scheme = "http" if self.config.tls_cert is None else "https"
             url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
             server.wrong_tokens.right(LOOPBACK, hash_of(local))
-            self.ready = Ready(url, place.path, first, local, notices, controller.adopted)
-            asyncio.run(self._answer(server, listener, place, told))
+            self.ready = Ready(url, directory.path, first, local, notices, controller.adopted)
+            asyncio.run(self._answer(server, listener, directory, told))
             if self._dead:
                 raise CedeError(self._dead)
         finally:
@@ -291,7 +291,7 @@ class LiveServer:
             listener.close()
 
     async def _answer(
-        self, server: Server, listener: socket.socket, place: DataDirectory, told: Callable[[Ready], None]
+        self, server: Server, listener: socket.socket, directory: DataDirectory, told: Callable[[Ready], None]
     ) -> None:
         app = create_app(server)
         asked, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -322,7 +322,7 @@ class LiveServer:
         elif self._uvicorn.started:
             assert self.ready is not None, "it is up"
             certificate = None if self.config.tls_cert is None else str(self.config.tls_cert.absolute())
-            place.announce(Note(self.ready.url, self.ready.local_token, os.getpid(), certificate))
+            directory.announce(Note(self.ready.url, self.ready.local_token, os.getpid(), certificate))
             told(self.ready)
         keeping = asyncio.create_task(self._housekeeping(server))
         watching = asyncio.create_task(self._watch(server))
@@ -348,14 +348,14 @@ class LiveServer:
         if self._reread is None:
             log.warning("SIGHUP: there is no configuration file to read again (--config)")
             return
-        asked = Asked(0, _user(), "admin", "reload", "configuration", "SIGHUP")
+        audit = AuditRequest(0, _user(), "admin", "reload", "configuration", "SIGHUP")
         try:
             fresh = self._reread()
             check_tenants(server.controller.cluster_file, fresh.users)
             check_limits(server.controller.cluster_file, fresh)
         except (CedeError, OSError) as error:
             log.error("SIGHUP: the configuration stays as it was, for it cannot be used: %s", error)
-            server.note(replace(asked, allowed=False, rule=INVALID.id))
+            server.note(replace(audit, allowed=False, rule=INVALID.id))
             return
         server.config, now, later = reloaded(server.config, fresh)
         told = f"{', '.join(now)} changed" if now else "nothing changed"
@@ -363,7 +363,7 @@ class LiveServer:
         log.warning("SIGHUP: the configuration was read again: %s", told)
         if self.controller is not None:
             _clamp(self.controller, server.store, server.config)
-        server.note(replace(asked, detail=f"SIGHUP: {told}"))
+        server.note(replace(audit, detail=f"SIGHUP: {told}"))
 
     async def _watch(self, server: Server) -> None:
         """A server whose scheduler has ended ends too."""

@@ -1,4 +1,4 @@
-"""The cluster as it stands, for those who look at it: nodes with what fills them, queues with what they use."""
+"""The cluster as it stands, for people: nodes with what fills them, queues with what they use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """`used` by who runs there, `leaving` by who makes way, `held` for who comes; these two overlap."""
+    """`used` by workloads that run there, `leaving` by those being evicted, `held` for those to come; the last two
+    overlap."""
 
     name: str
     state: str

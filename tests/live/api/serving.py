@@ -29,7 +29,7 @@ from cede.live.controller import Controller
 from cede.live.executors.local.executor import LocalExecutor
 from cede.live.executors.local.gpus import NodeFacts
 from cede.live.metrics import Metrics
-from cede.live.store.records import Asked
+from cede.live.store.records import AuditRequest
 from cede.live.store.store import Store
 from cede.model.lifecycle import FINAL
 
@@ -111,7 +111,7 @@ def serving(
         for client in running.clients:
             client.close()
         for name in _under_way(store):
-            controller.ask(Cancel(name), Asked(0, "tests", "admin", "cancel", name)).result(DEADLINE_S)
+            controller.ask(Cancel(name), AuditRequest(0, "tests", "admin", "cancel", name)).result(DEADLINE_S)
         until(lambda: not _under_way(store))
         controller.stop()
         executor.close()

@@ -9,7 +9,7 @@ from cede.live.api.access import Caller
 from cede.live.api.bodies import Submission
 from cede.live.api.problems import RefusedError
 from cede.live.api.submission_checks import SubmissionChecks
-from cede.live.api.submissions import ordered
+from cede.live.api.submissions import check_submission
 from tests.live.api.serving import ACCOUNT, CLUSTER, Running
 
 
@@ -113,7 +113,7 @@ def test_a_class_outside_those_of_lattice_is_a_bad_request(running: Running) -> 
     body = Submission(command=["true"], cwd="/tmp", priority=11)
 
     with pytest.raises(RefusedError) as caught:
-        ordered(running.server, checks, Caller("root-admin", "admin", account=ACCOUNT), body, "any")
+        check_submission(running.server, checks, Caller("root-admin", "admin", account=ACCOUNT), body, "any")
 
     assert caught.value.status == 400
     assert caught.value.detail == (

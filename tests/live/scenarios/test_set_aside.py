@@ -12,7 +12,7 @@ from cede.engine.drive.facts import Checkpointed, SetAside, Submit
 from cede.live.client.errors import ClientError
 from cede.live.config import ServerConfig
 from cede.live.controller import MOST_DEATHS, Controller
-from cede.live.store.records import Asked
+from cede.live.store.records import AuditRequest
 from cede.live.task import Task
 from cede.model.cluster import Workload
 from tests.live.scenarios.twin import assert_replays
@@ -135,7 +135,7 @@ def test_a_submission_that_cannot_be_taken_in_is_refused_and_the_others_beside_i
     def submitted(name: str, change: Callable[[Workload], Workload]) -> Any:
         entry = change(Workload.model_validate({"name": name, "queue": "default", "requests": {"cpu": 1}}))
         task = Task(command=("true",), cwd="/", owner="root")
-        return controller_of(live).ask(Submit(entry), Asked(0, "test", "admin", "submit", name), task)
+        return controller_of(live).ask(Submit(entry), AuditRequest(0, "test", "admin", "submit", name), task)
 
     good = submitted("good", lambda entry: entry)
     bad = submitted("bad", lambda entry: entry.model_copy(update={"priority": 10**40}))

@@ -10,7 +10,7 @@ from cede.engine.drive.facts import Fact, Submit
 from cede.engine.drive.job import Job
 from cede.engine.drive.step import Made, Refusal, Step, Transition
 from cede.engine.drive.terms import Terms
-from cede.live.store.store import Asked, Entry, Store
+from cede.live.store.store import AuditRequest, Entry, Store
 from cede.live.task import Task
 from cede.model.cluster import ClusterFile, Workload
 from cede.model.lifecycle import Phase
@@ -37,7 +37,7 @@ def task(owner: str = "ann", **keys: Any) -> Task:
 
 
 def submitted(
-    store: Store, *jobs: Job, owner: str = "ann", at: int = START, asked: Sequence[Asked] = (), **keys: Any
+    store: Store, *jobs: Job, owner: str = "ann", at: int = START, audit: Sequence[AuditRequest] = (), **keys: Any
 ) -> int:
     """The version after these were submitted, with an event each."""
     step = Step(at)
@@ -45,7 +45,7 @@ def submitted(
     step.changed = {one.name: one for one in jobs}
     facts = [Submit(one.workload, one.terms) for one in jobs]
     tasks = {one.name: task(owner) for one in jobs}
-    return store.commit(Entry(store.load().version, step, facts, tasks, asked, **keys))
+    return store.commit(Entry(store.load().version, step, facts, tasks, audit, **keys))
 
 
 def stepped(
@@ -56,14 +56,14 @@ def stepped(
     transitions: Sequence[Transition] = (),
     decisions: Sequence[Made] = (),
     refusals: Sequence[Refusal] = (),
-    asked: Sequence[Asked] = (),
+    audit: Sequence[AuditRequest] = (),
     **keys: Any,
 ) -> int:
     """The version after one step."""
     step = Step(at)
     step.transitions, step.decisions, step.refusals = list(transitions), list(decisions), list(refusals)
     step.changed = {one.name: one for one in changed}
-    return store.commit(Entry(store.load().version, step, facts, asked=asked, **keys))
+    return store.commit(Entry(store.load().version, step, facts, audit=audit, **keys))
 
 
 def made(number: int, claimant: str | None, *victims: str, at: int = START, moment: ClusterFile | None = None) -> Made:

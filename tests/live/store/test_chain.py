@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine, event, make_url, text
 
 from cede.live.store.chain import BEGINNING, KEYS, digest, linked
 from cede.live.store.engines import FOLDER
-from cede.live.store.records import Asked, Chain
+from cede.live.store.records import AuditRequest, Chain
 from cede.live.store.store import Store, StoreError
 from cede.model.lifecycle import Phase
 from tests.live.store.entries import START, job, submitted
@@ -22,7 +22,7 @@ Damage = Callable[[sqlite3.Connection], object]
 
 def note(store: Store, *about: str) -> None:
     for name in about:
-        store.note_audit(Asked(0, "ann", "admin", "cancel", name), 7)
+        store.note_audit(AuditRequest(0, "ann", "admin", "cancel", name), 7)
 
 
 def rewritten(connection: sqlite3.Connection, number: int, **changed: object) -> None:
@@ -126,8 +126,8 @@ def test_what_is_put_in_stops_nobody_and_is_told_for_ever(url: str, numbers: tup
     with sqlite3.connect(make_url(url).database or "") as connection:
         put_in(connection, *numbers)
     connection.close()
-    asked = [Asked(at, "ann", "user", "submit", name) for at, name in enumerate("gh")]
-    submitted(store, job("g"), job("h"), asked=asked)
+    audit = [AuditRequest(at, "ann", "user", "submit", name) for at, name in enumerate("gh")]
+    submitted(store, job("g"), job("h"), audit=audit)
     note(store, "i")
 
     entries = store.audit()
@@ -170,14 +170,14 @@ def test_an_empty_trail_is_whole(url: str) -> None:
 
 def test_every_way_into_the_trail_goes_on_with_the_chain(url: str) -> None:
     store = Store.open(url)
-    asked = [Asked(at, "ann", "user", "submit", name) for at, name in enumerate("ab")]
-    notes = [Asked(0, "ann", "scheduler", "start", "a")]
-    submitted(store, job("a"), job("b", phase=Phase.COMPLETED, ended=5), asked=asked, notes=notes)
+    audit = [AuditRequest(at, "ann", "user", "submit", name) for at, name in enumerate("ab")]
+    notes = [AuditRequest(0, "ann", "scheduler", "start", "a")]
+    submitted(store, job("a"), job("b", phase=Phase.COMPLETED, ended=5), audit=audit, notes=notes)
     note(store, "a")
     store.prune(ended_before=START, events_before=None, inputs_before=START + 1, now=START)
     store.close()
     store = Store.open(url)
-    submitted(store, job("c"), asked=asked[:1])
+    submitted(store, job("c"), audit=audit[:1])
 
     entries = store.audit()
     assert [entry.what for entry in entries] == ["submit", "submit", "start", "cancel", "delete", "delete", "submit"]
@@ -241,11 +241,11 @@ def test_a_revision_does_what_it_did_whatever_the_code_does_today() -> None:
 
 def test_a_step_that_is_not_stored_leaves_no_record(url: str) -> None:
     store = Store.open(url)
-    asked = [Asked(0, "ann", "user", "submit", "a")]
-    submitted(store, job("a"), asked=asked)
+    audit = [AuditRequest(0, "ann", "user", "submit", "a")]
+    submitted(store, job("a"), audit=audit)
     before = store.check_audit()
     with pytest.raises(StoreError):
-        submitted(store, job("a"), asked=asked)
+        submitted(store, job("a"), audit=audit)
     assert before.count == 1
     assert store.check_audit() == before
     store.close()

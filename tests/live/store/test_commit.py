@@ -2,7 +2,7 @@ import pytest
 
 from cede.engine.drive.facts import Cancel, PutNode, PutQueue, SetNode, Submit
 from cede.engine.drive.step import Refusal, Step, Transition
-from cede.live.store.store import Asked, Entry, StaleError, Store, StoreError, TakenError
+from cede.live.store.store import AuditRequest, Entry, StaleError, Store, StoreError, TakenError
 from cede.model.cluster import Node, Queue
 from cede.model.lifecycle import Phase, Signal
 from tests.live.store.entries import START, cluster, job, made, stepped, submitted, task
@@ -80,7 +80,7 @@ def test_a_commit_that_fails_half_way_leaves_nothing(store: Store) -> None:
     stranger = Transition(START, "nobody", 0, Signal.START, Phase.PENDING, Phase.STARTING)
 
     with pytest.raises(StoreError):
-        stepped(store, changed=[job("a", phase=Phase.RUNNING)], transitions=[stranger], asked=[_cancel(0)])
+        stepped(store, changed=[job("a", phase=Phase.RUNNING)], transitions=[stranger], audit=[_cancel(0)])
     assert store.load().version == 1
     assert store.load().jobs == (job("a"),)
     assert len(list(store.steps())) == 1
@@ -125,7 +125,7 @@ def test_what_was_refused_stands_as_such_in_the_audit_trail(store: Store) -> Non
     submitted(store, job("a"))
     refusal = Refusal(0, "live.over", "it has ended")
 
-    stepped(store, Cancel("a", "ann"), Cancel("a", "bob"), refusals=[refusal], asked=[_cancel(0), _cancel(1)])
+    stepped(store, Cancel("a", "ann"), Cancel("a", "bob"), refusals=[refusal], audit=[_cancel(0), _cancel(1)])
     assert [(one.allowed, one.rule) for one in store.audit()] == [(False, "live.over"), (True, "")]
 
 
@@ -174,5 +174,5 @@ def test_nodes_and_queues_that_were_put_in_are_part_of_the_document(store: Store
     assert saved.node_states == {}
 
 
-def _cancel(fact: int) -> Asked:
-    return Asked(fact, "ann", "user", "cancel", "a")
+def _cancel(fact: int) -> AuditRequest:
+    return AuditRequest(fact, "ann", "user", "cancel", "a")

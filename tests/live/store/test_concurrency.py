@@ -4,7 +4,7 @@ from functools import partial
 
 from sqlalchemy import create_engine, text
 
-from cede.live.store.store import Asked, Store
+from cede.live.store.store import AuditRequest, Store
 from tests.live.store.entries import START, job, submitted
 
 STEPS, EACH = 60, 4
@@ -54,7 +54,7 @@ def test_threads_that_write_take_turns(store: Store) -> None:
 
     def refuse(by: str) -> None:
         for _ in range(20):
-            store.note_audit(Asked(0, by, "user", "cancel", "a", allowed=False, rule="api.not-yours"), START)
+            store.note_audit(AuditRequest(0, by, "user", "cancel", "a", allowed=False, rule="api.not-yours"), START)
 
     writers = [threading.Thread(target=_noting(partial(refuse, by), failures)) for by in ("ann", "bob")]
     for writer in writers:

@@ -9,7 +9,7 @@ import cede
 from cede.engine.drive.facts import Began, Cancel, Exited, Fact, Heard, Submit
 from cede.engine.drive.step import Transition
 from cede.live.store import store as module
-from cede.live.store.store import Asked, DecisionRecord, Event, Store
+from cede.live.store.store import AuditRequest, DecisionRecord, Event, Store
 from cede.model.lifecycle import Phase, Signal
 from tests.live.store.entries import START, cluster, job, made, stepped, submitted
 
@@ -144,10 +144,10 @@ def test_an_eviction_that_serves_nobody_is_found_by_its_victim(busy: Store) -> N
 
 
 def test_the_audit_trail_has_what_became_a_fact_and_what_did_not(store: Store) -> None:
-    submitted(store, job("a"), asked=[Asked(0, "ann", "user", "submit", "a", "from 127.0.0.1")])
-    no = Asked(0, "bob", "user", "cancel", "a", allowed=False, rule="api.not-yours")
+    submitted(store, job("a"), audit=[AuditRequest(0, "ann", "user", "submit", "a", "from 127.0.0.1")])
+    no = AuditRequest(0, "bob", "user", "cancel", "a", allowed=False, rule="api.not-yours")
     store.note_audit(no, START + 1)
-    odd = Asked(0, "ann", "viewer", "submit", "\ud800/../\0", allowed=False, rule="api.name")
+    odd = AuditRequest(0, "ann", "viewer", "submit", "\ud800/../\0", allowed=False, rule="api.name")
     store.note_audit(odd, START + 2)
 
     first, second, third = store.audit()

@@ -4,7 +4,7 @@ import sys
 from itertools import count
 
 from cede.engine.drive.step import Transition
-from cede.live.store.store import Asked, Store
+from cede.live.store.store import AuditRequest, Store
 from cede.model.lifecycle import Phase, Signal
 from tests.live.store.entries import START, job, made, stepped, submitted
 
@@ -17,9 +17,9 @@ def main(url: str) -> None:
     begun = store.load().version // 2
     for number in count(begun):
         jobs = [job(f"w{number}-{at}") for at in range(EACH)]
-        asked = [Asked(at, "ann", "user", "submit", one.name) for at, one in enumerate(jobs)]
+        audit = [AuditRequest(at, "ann", "user", "submit", one.name) for at, one in enumerate(jobs)]
         if store.load().version % 2 == 0:
-            print(submitted(store, *jobs, at=START + number, asked=asked), flush=True)
+            print(submitted(store, *jobs, at=START + number, audit=audit), flush=True)
         name = jobs[0].name
         end = Transition(START + number, name, 1, Signal.COMPLETE, Phase.RUNNING, Phase.COMPLETED)
         ended = job(name, phase=Phase.COMPLETED, ended=START + number)

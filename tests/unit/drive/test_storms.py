@@ -7,11 +7,11 @@ from typing import Any
 
 import cede
 from cede.engine.drive.breaker import BreakerLimits
-from cede.engine.drive.facts import Cancel, Resume, Suspend
+from cede.engine.drive.facts import Cancel, Resume, SetNode, Suspend
 from cede.engine.drive.options import Backoff, DriverOptions
 from cede.model.times import SECOND
 from tests.drive_world import World
-from tests.unit.drive.worlds import nodes, terms
+from tests.unit.drive.worlds import nodes, nodes_file, run_victim, terms
 
 
 def test_one_that_fails_is_tried_later_each_time() -> None:
@@ -206,6 +206,35 @@ def test_one_that_is_preempted_again_and_again_is_said_to_thrash() -> None:
 
     assert told
     assert "preempted 4 times" in told[0].why
+
+
+def test_drains_are_no_thrashing_though_they_count_as_evictions() -> None:
+    world = World(nodes_file(4), ways=DriverOptions(thrashing=2))
+    run_victim(world, "job")
+    for state in ("cordoned", "ready") * 3:
+        world.feed(SetNode("n1", state, "ann", evict=state == "cordoned"))
+        if state == "cordoned":
+            world.save("job")
+            world.exit("job")
+        else:
+            world.begin("job")
+    told = [one.rule for step in world.steps for one in step.transitions]
+
+    assert (world.job("job").preempted, world.job("job").thrashes) == (3, False)
+    assert "live.thrashing" not in told
+
+    world.restart()
+    for number in range(3):
+        world.submit(f"urgent-{number}", cpu=4, priority=9, preemptible=False)
+        world.save("job")
+        world.exit("job")
+        world.begin(f"urgent-{number}")
+        world.exit(f"urgent-{number}")
+        world.begin("job")
+
+    (why,) = [one.why for step in world.steps for one in step.transitions if one.rule == "live.thrashing"]
+    assert why.startswith("it was preempted 3 times")
+    assert world.job("job").preempted == 6
 
 
 def test_no_delay_is_too_long_to_count_with() -> None:

@@ -77,9 +77,11 @@ def _end(roll: JobTable, job: Job, fact: Exited) -> bool:
         _tell_loss(roll, job, leaving, told)
     job.ended = roll.when
     job.preempted += evicted
-    if evicted and not job.thrashes and job.preempted > roll.ways.thrashing:
+    job.drained += evicted and cause == "drain"
+    preemptions = job.preempted - job.drained
+    if evicted and not job.thrashes and preemptions > roll.ways.thrashing:
         job.thrashes = True
-        roll.note(job, "thrash", rules.THRASHING, count=job.preempted)
+        roll.note(job, "thrash", rules.THRASHING, count=preemptions)
     job.leaving = None
     if roll.reasons:
         roll.released(job)

@@ -89,6 +89,8 @@ class Job:
     evicts_after: int | None = None
     """The breaker holds its evictions back until this time."""
     preempted: int = 0
+    drained: int = 0
+    """How many of these were no preemptions, but evictions from a node that was drained."""
     thrashes: bool = False
     """It was preempted so often that somebody should look."""
     requeues: int = 0

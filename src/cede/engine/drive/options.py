@@ -52,7 +52,7 @@ class DriverOptions:
     slows: bool = True
     """Backoff and breaker act. Otherwise the step only says where they would have: a replay shows the doctrine."""
     thrashing: int = 5
-    """A workload that was preempted more often than this is said to thrash."""
+    """A workload that was preempted more often than this is said to thrash; drains do not count."""
     keeps: bool = True
     """Every step says what the doctrine remembers that must outlive a restart, if that changed."""
 

@@ -1,4 +1,4 @@
-"""Who asks, and what they may see and touch.
+"""Authorization: who the caller is, and what it may see and touch.
 
 An admin sees and touches everything. A user sees its own workloads and those of its projects, and touches its own. A
 viewer sees the workloads of its projects, or all if it names none, and touches nothing.
@@ -18,7 +18,7 @@ from cede.live.api.problems import refusal
 from cede.live.api.rules import NO_RECORD, NOT_VISIBLE, NOT_YOURS, ROLE
 from cede.live.api.server import Server, ServerDep
 from cede.live.store.errors import UnreadableError
-from cede.live.store.records import Asked, Record, Token
+from cede.live.store.records import AuditRequest, Record, Token
 from cede.live.store.store import Store
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="A token of this server.")
@@ -27,7 +27,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever a request comes from."""
+    """The user behind a request."""
 
     name: str
     role: str
@@ -37,7 +37,7 @@ class Caller:
     token: int = 0
     """Which token it has shown."""
     expires: int | None = None
-    """When that stands for nobody any more."""
+    """When that expires."""
 
     @property
     def admin(self) -> bool:
@@ -64,9 +64,9 @@ class Caller:
     def touches(self, record: Record) -> bool:
         return self.admin or (self.role == "user" and record.task.owner == self.name)
 
-    def asks(self, what: str, about: str, detail: str = "") -> Asked:
+    def audit_request(self, what: str, about: str, detail: str = "") -> AuditRequest:
         """The entry of the audit trail for what this caller asks."""
-        return Asked(0, self.name, self.role, what, about[:200], detail)
+        return AuditRequest(0, self.name, self.role, what, about[:200], detail)
 
     def needs(self, role: str, what: str) -> None:
         """Refuse unless the caller has the role; `user` means an admin too."""
@@ -82,11 +82,11 @@ class Caller:
 
 
 STRANGER = Caller("", "viewer", ("",))
-"""Whoever has shown no token: a viewer of nothing."""
+"""A caller without a token: a viewer of nothing."""
 
 
 def caller_of(server: Server, token: Token) -> Caller:
-    """Whoever holds this token. What the configuration says of a user counts more than what the token says."""
+    """The holder of this token. What the configuration says of a user counts more than what the token says."""
     user = next((user for user in server.config.users if user.name == token.name), None)
     known = (token.id, token.expires)
     if user is None:
@@ -113,7 +113,7 @@ async def visible(server: Server, caller: Caller, name: str) -> Record:
 
 def find_record(server: Server, caller: Caller, name: str) -> Record | None:
     """The workload that the caller means, if it may see it: its own of this name, then one with this name, then
-    OWNER.NAME. Who sees all sees names that are there once, and means those first."""
+    OWNER.NAME. A caller that sees all sees the names of records, and means those first."""
     for key in _meant(server.store, caller, name):
         try:
             record = server.store.workload(key)

@@ -75,8 +75,8 @@ async def tokens(server: ServerDep, caller: CallerDep) -> documents.TokenList:
 )
 async def make(server: ServerDep, caller: CallerDep, body: TokenBody) -> documents.Token:
     """The token is shown in this answer and never again. What the configuration says of the user counts more."""
-    asked = caller.asks("make token", body.user)
-    async with server.asked_for(asked):
+    audit = caller.audit_request("make token", body.user)
+    async with server.audited(audit):
         caller.needs("admin", "making tokens")
     known = next((user for user in server.config.users if user.name == body.user), None)
     role = body.role or ("user" if known is None else known.role)
@@ -84,7 +84,7 @@ async def make(server: ServerDep, caller: CallerDep, body: TokenBody) -> documen
     expires = now + _lifetime(server, body.expires_in)
     add = partial(server.store.add_token, hash_of(token), body.user, role, tuple(body.projects), now, expires)
     number = await run_in_threadpool(add)
-    await run_in_threadpool(server.note, replace(asked, detail=f"until {timestamp(expires)[:10]}"))
+    await run_in_threadpool(server.note, replace(audit, detail=f"until {timestamp(expires)[:10]}"))
     return documents.Token(
         id=number,
         user=body.user,
@@ -105,8 +105,8 @@ async def make(server: ServerDep, caller: CallerDep, body: TokenBody) -> documen
 async def renew(server: ServerDep, caller: CallerDep, number: Number, body: RenewBody | None = None) -> documents.Token:
     """For admins, and for whoever asks with that very token, for `token_lifetime` at most. One that expired is renewed
     too; a revoked one is not."""
-    asked = caller.asks("renew token", str(number))
-    async with server.asked_for(asked):
+    audit = caller.audit_request("renew token", str(number))
+    async with server.audited(audit):
         if number != caller.token:
             caller.needs("admin", "renewing a token of others")
         token = await run_in_threadpool(_in_force, server, number)
@@ -120,7 +120,7 @@ async def renew(server: ServerDep, caller: CallerDep, number: Number, body: Rene
         expires = server.clock.wall_now() + stands
         await run_in_threadpool(server.store.renew, number, expires)
         server.tokens.clear()
-    await run_in_threadpool(server.note, replace(asked, detail=f"until {timestamp(expires)[:10]}"))
+    await run_in_threadpool(server.note, replace(audit, detail=f"until {timestamp(expires)[:10]}"))
     return token_document(replace(token, expires=expires))
 
 
@@ -139,13 +139,13 @@ def _lifetime(server: Server, duration: Any) -> int:
 @router.delete("/tokens/{number}", responses=declared(401, 403, 404, 422), summary="Revoke a token")
 async def revoke(server: ServerDep, caller: CallerDep, number: Number) -> documents.Token:
     """From now on it stands for nobody, and event streams that were opened with it end."""
-    asked = caller.asks("revoke token", str(number))
-    async with server.asked_for(asked):
+    audit = caller.audit_request("revoke token", str(number))
+    async with server.audited(audit):
         caller.needs("admin", "revoking tokens")
         if not await run_in_threadpool(server.store.revoke, number):
             raise refusal(404, NOTHING, what="token in force", name=number)
         server.tokens.clear()
         server.closes_streams_of(number, CLOSED_REVOKED)
-    await run_in_threadpool(server.note, asked)
+    await run_in_threadpool(server.note, audit)
     records = await run_in_threadpool(server.store.tokens)
     return next(token_document(token) for token in records if token.id == number)

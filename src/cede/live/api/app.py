@@ -32,7 +32,7 @@ _PARTS = (workloads, stories, logs, cluster, decisions, whatif, events, admin, o
 
 
 def create_app(server: Server) -> FastAPI:
-    """The API of this server. Whoever stops it calls `close_app` first, so that nobody waits for open streams."""
+    """The API of this server. Before it is stopped, `close_app` ends its open streams."""
     app = FastAPI(
         title="Cede",
         version=__version__,

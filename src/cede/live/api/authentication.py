@@ -17,7 +17,7 @@ from cede.live.api.tokens import hash_of, is_of_a_server
 from cede.live.api.values import moment
 from cede.live.api.wrong_tokens import MOST, WITHIN_S, WrongTokens, address_of
 from cede.live.store.errors import StoreError
-from cede.live.store.records import Asked, Token
+from cede.live.store.records import AuditRequest, Token
 
 log = logging.getLogger("cede.api")
 
@@ -50,7 +50,7 @@ class Authentication:
         await self._app(scope, receive, send)
 
     async def _authenticate(self, scope: Scope) -> None:
-        """The scope says whose token it is; a refusal if it is nobody's."""
+        """The scope carries the token from here on; a refusal if it is in force for nobody."""
         if announced(scope) > self._server.config.max_body:
             raise refusal(413, TOO_LARGE, limit=self._server.config.max_body)
         given = _given(scope)
@@ -83,8 +83,8 @@ class Authentication:
             refused = refusal(401, EXPIRED_TOKEN, name=token.name, at=moment(token.expires))
             by, role = token.name, token.role
         if detail := self._wrong.wrong(address):
-            asked = Asked(0, by, role, "sign in", address, detail, allowed=False, rule=refused.rule)
-            await run_in_threadpool(self._server.note, asked)
+            audit = AuditRequest(0, by, role, "sign in", address, detail, allowed=False, rule=refused.rule)
+            await run_in_threadpool(self._server.note, audit)
         raise refused
 
 

@@ -108,7 +108,7 @@ def check_text(body: bytes) -> None:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
-        return  # whoever reads it says what is wrong
+        return  # the parser of the body says what is wrong
     if places := list(_broken(document, ())):
         message, hint = "is no valid Unicode text: it holds half of a surrogate pair", "write the character itself"
         raise invalid(Problem(place, message, hint) for place in places)

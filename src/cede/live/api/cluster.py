@@ -89,10 +89,10 @@ async def undrain(server: ServerDep, caller: CallerDep, name: Named) -> document
 
 
 async def _set(server: Server, caller: Caller, fact: SetNode, what: str, detail: str = "") -> documents.Node:
-    asked = caller.asks(what, fact.node, detail)
-    async with server.asked_for(asked):
+    audit = caller.audit_request(what, fact.node, detail)
+    async with server.audited(audit):
         caller.needs("admin", f"to {what} a node")
-        await server.ask(fact, asked)
+        await server.ask(fact, audit)
     state = await in_time(server.controller.describe())
     return next(_node(node, Redactor(server, caller)) for node in state.nodes if node.name == fact.node)
 

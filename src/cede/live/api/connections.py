@@ -37,9 +37,9 @@ KEPT_FOR_S = 5
 HANDSHAKE_WITHIN_S = 10.0
 TLS_BUFFER = 16 * 1024
 """Bytes of what has come over TLS that a connection holds: as many as one record has. asyncio takes 256 KiB for each
-connection as soon as it is there, which is a gigabyte for 4096 strangers who say nothing."""
+connection as soon as it is there, which is a gigabyte for 4096 silent strangers."""
 UNREAD_FOR_MS = 120_000
-"""A peer that takes nothing of what is sent to it for so long is gone."""
+"""A peer that takes nothing of what is sent to it for this long is gone."""
 
 
 def connection_limit(wanted: int | None) -> int:
@@ -74,7 +74,7 @@ class Share:
         self._tokens: Counter[int] = Counter()
 
     def enter(self, connection: Connection, address: str) -> None:
-        """A stranger, whoever must go for it."""
+        """A newcomer without a token; the oldest of the most crowded address makes room for it."""
         if self._addresses[address] >= self.most_of_address:
             self._drop_oldest(address)
         elif len(self._strangers) >= self.most_strangers:
@@ -83,7 +83,7 @@ class Share:
         self._addresses[address] += 1
 
     def know(self, connection: Connection, token: int) -> None:
-        """It is no stranger any more; a refusal if there are too many with this token, or in all, and none is idle."""
+        """Its token is known now; a refusal if there are too many connections with it, or in all, and none is idle."""
         if self._known.get(connection) == token:
             return
         self.leave(connection)
@@ -99,7 +99,7 @@ class Share:
     def leave(self, connection: Connection) -> None:
         if (address := self._strangers.pop(connection, None)) is not None:
             self._addresses[address] -= 1
-            self._addresses += Counter()  # those who have none are forgotten
+            self._addresses += Counter()  # addresses and tokens without any are forgotten
         if (token := self._known.pop(connection, None)) is not None:
             self._tokens[token] -= 1
             self._tokens += Counter()
@@ -169,7 +169,7 @@ class HttpConnection(H11Protocol):
             self._raw.abort()
 
     def known(self, token: Token) -> None:
-        """Whoever is at the other end has shown this token; a refusal if there are too many like it."""
+        """The peer has shown this token; a refusal if there are too many connections with it."""
         if self._share is not None:
             self._share.know(self, token.id)
 
@@ -181,7 +181,7 @@ class HttpConnection(H11Protocol):
         address = address_of(peer[0] if peer else None)
         self._share = self._limits.share(address)
         self._share.enter(self, address)
-        _notice_the_dead(transport.get_extra_info("socket"))
+        _detect_dead_peers(transport.get_extra_info("socket"))
         if self._tls is None:
             self._begin(transport)
         else:
@@ -224,7 +224,7 @@ class HttpConnection(H11Protocol):
             super().connection_lost(exc)
 
     def _give_up_handshake(self) -> None:
-        """Nobody shakes hands over a connection that is gone: what that takes would be kept until its time is over."""
+        """A handshake over a lost connection would keep its memory until it times out."""
         if self._handshake is not None:
             self._handshake.cancel()
 
@@ -243,7 +243,7 @@ class HttpConnection(H11Protocol):
             self._head = None
 
 
-def _notice_the_dead(line: socket.socket | None) -> None:
+def _detect_dead_peers(line: socket.socket | None) -> None:
     """A peer that is gone, or takes nothing any more, is noticed by the kernel."""
     if line is not None:
         with suppress(OSError):

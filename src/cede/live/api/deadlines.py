@@ -31,13 +31,13 @@ async def in_time(future: Future[T], limit_s: float = ANSWERS_WITHIN_S) -> T:
 
 
 class WhatIfPool:
-    """What-if questions: a few threads work on them, one for each caller, so that nobody keeps the others waiting."""
+    """Threads for what-if questions: one question at a time for each caller, so that no caller keeps others waiting."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="what-if")
         self._lock = threading.Lock()
         self.callers: set[str] = set()
-        """Who has a question under way."""
+        """Callers with a question under way."""
 
     async def run(self, caller: str, work: Callable[[], T]) -> T:
         """What `work` returns; refused while the same caller, or too many others, have something under way.

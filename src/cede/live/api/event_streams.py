@@ -20,7 +20,7 @@ MOST_UNREAD = 2000
 
 
 class Reader:
-    """One who reads, and the events that wait for it. Only the event loop touches it."""
+    """One open stream, and the events that wait for it. Only the event loop touches it."""
 
     def __init__(self, caller: str = "", token: int = 0) -> None:
         self.caller = caller
@@ -72,8 +72,8 @@ class EventStreams:
 
     @contextmanager
     def reading(self, caller: str, token: int) -> Iterator[Reader]:
-        """A reader of all events from now on. When there are as many as there may be, whoever has the most loses its
-        oldest, so that many streams of some keep nobody out."""
+        """A reader of all events from now on. When there are as many as there may be, the user with the most loses its
+        oldest, so that many streams of one user keep nobody out."""
         if self._closed:
             raise refusal(503, BUSY, why="it is stopping")
         if token in self._revoked:

@@ -19,7 +19,8 @@ _BEYOND = 2**62
 async def with_failure(
     server: Server, caller: Caller, record: Record, workload: documents.Workload
 ) -> documents.Workload:
-    """Of a workload whose last attempt failed, with that; what it wrote is for those who may read it unrecorded."""
+    """The document with the failure of the last attempt, if it failed; with the last lines of stderr where the caller
+    may read those without a record."""
     job = record.job
     if not job.attempt or job.phase == Phase.COMPLETED:
         return workload

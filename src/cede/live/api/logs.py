@@ -113,18 +113,18 @@ def _framed(piece: Piece) -> bytes:
 
 
 async def _readable(server: Server, caller: Caller, name: str, query: LogQuery) -> Record:
-    """The workload, if the caller may read what it wrote; who else wants to read of sensitive work is on record."""
+    """The workload, if the caller may read what it wrote; of sensitive work every other reader is put on record."""
     record = await run_in_threadpool(find_record, server, caller, name)
     if record is None:
-        with suppress(UnreadableError):  # whoever may see it was told so above
+        with suppress(UnreadableError):  # callers that may see it were told so above
             record = await run_in_threadpool(server.store.workload, name)
     if record is None or record.task.owner == caller.name or not server.checks.sensitive(record.job.workload):
         return await visible(server, caller, name)
     place = f"attempt {query.attempt or record.job.attempt}, member {query.member}, {query.stream}"
-    asked = caller.asks("read output", record.job.name, f"{place}, from byte {query.offset}")
-    async with server.asked_for(asked):
+    audit = caller.audit_request("read output", record.job.name, f"{place}, from byte {query.offset}")
+    async with server.audited(audit):
         await visible(server, caller, name)
         if not caller.admin:
             raise refusal(403, SENSITIVE_OUTPUT, name=name, owner=record.task.owner)
-    await run_in_threadpool(server.note, asked)
+    await run_in_threadpool(server.note, audit)
     return record

@@ -30,10 +30,10 @@ async def orphans(server: ServerDep, caller: CallerDep) -> documents.OrphanList:
 @router.post("/orphans/{name}/end", responses=declared(401, 403, 404, 422), summary="End work without a record")
 async def end_orphan(server: ServerDep, caller: CallerDep, name: Named) -> documents.OrphanList:
     """All its processes are killed; its files stay until it is forgotten."""
-    asked = caller.asks("end orphan", name)
-    async with server.asked_for(asked):
+    audit = caller.audit_request("end orphan", name)
+    async with server.audited(audit):
         orphan = await _orphan(server, caller, name, "ending work without a record")
-    await run_in_threadpool(server.note, asked)
+    await run_in_threadpool(server.note, audit)
     await run_in_threadpool(partial(server.controller.reconciler.end, orphan))
     return _list(server)
 
@@ -43,14 +43,14 @@ async def end_orphan(server: ServerDep, caller: CallerDep, name: Named) -> docum
 )
 async def forget_orphan(server: ServerDep, caller: CallerDep, name: Named) -> documents.OrphanList:
     """Its logs and checkpoints are gone, and its name is free."""
-    asked = caller.asks("forget orphan", name)
-    async with server.asked_for(asked):
+    audit = caller.audit_request("forget orphan", name)
+    async with server.audited(audit):
         orphan = await _orphan(server, caller, name, "forgetting work without a record")
         if orphan.trace.running:
             raise refusal(409, ORPHAN_RUNS, name=name)
         if orphan.recorded:
             raise refusal(409, ORPHAN_RECORDED, name=name)
-    await run_in_threadpool(server.note, asked)
+    await run_in_threadpool(server.note, audit)
     await run_in_threadpool(partial(server.controller.reconciler.forget, orphan))
     return _list(server)
 
@@ -58,10 +58,10 @@ async def forget_orphan(server: ServerDep, caller: CallerDep, name: Named) -> do
 @router.post("/store/acknowledge", responses=declared(401, 403), summary="Acknowledge what the store has lost")
 async def acknowledge(server: ServerDep, caller: CallerDep) -> documents.OrphanList:
     """Health does not tell of it any more; the audit trail does."""
-    asked = caller.asks("acknowledge loss", "store", server.store.lineage.loss)
-    async with server.asked_for(asked):
+    audit = caller.audit_request("acknowledge loss", "store", server.store.lineage.loss)
+    async with server.audited(audit):
         caller.needs("admin", "acknowledging what the store has lost")
-    await run_in_threadpool(server.note, asked)
+    await run_in_threadpool(server.note, audit)
     await run_in_threadpool(server.store.acknowledge)
     return _list(server)
 

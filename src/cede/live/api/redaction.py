@@ -1,5 +1,5 @@
-"""What one caller is shown of names: its own workloads as it calls them, those of others that it may see, and nothing
-of the rest.
+"""Redaction: what one caller is shown of names: its own workloads as it calls them, those of others that it may see,
+and nothing of the rest.
 
 A name that may not be seen is replaced by one that says no more than that it is the same every time. That is done where
 answers are made, in what has fields for names and within sentences, so that no answer depends on who thought of it. A
@@ -32,7 +32,7 @@ _NO_NAMES = frozenset({"action", "rule", "fate", "verdict", "nodes", "flavors", 
 
 
 class Redactor:
-    """Asks the store, so it is for threads that may wait. What it learns is true of one answer, not for ever."""
+    """Reads the store, so it is for threads that may block. What it has read holds for one answer, not for ever."""
 
     def __init__(self, server: Server, caller: Caller) -> None:
         self.caller = caller
@@ -45,7 +45,7 @@ class Redactor:
         self._known.clear()
 
     def sees(self, name: str) -> bool:
-        """Whether this workload may be seen; one that is no more may not, by those who may not see all."""
+        """Whether this workload may be seen; one that was deleted may not, but by those that see all."""
         if self.caller.sees_all:
             return True
         self._learn([name])

@@ -1,4 +1,4 @@
-"""What a caller is shown of workloads, events, decisions, the audit trail and tokens."""
+"""Serialization: records of the store as documents of the API, redacted for one caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API stands on: the parts of a running server, and how they are asked."""
+"""What the API needs of a running server: its parts, and how requests are passed to them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cede.live.controller import Answer
 from cede.live.executors.executor import Executor
 from cede.live.metrics import Metrics
 from cede.live.reconcile import Reconciler
-from cede.live.store.records import Asked, Event, Record, Token
+from cede.live.store.records import AuditRequest, Event, Record, Token
 from cede.live.store.store import Store
 from cede.live.task import Task
 from cede.live.view import ClusterState
@@ -47,7 +47,7 @@ class Scheduler(Protocol):
     def cluster_file(self) -> ClusterFile:
         """The cluster without its workloads: doctrine, nodes, queues and policies, as they stand."""
 
-    def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Future[Answer]: ...
+    def ask(self, fact: Fact, audit: AuditRequest, task: Task | None = None) -> Future[Answer]: ...
 
     def snapshot(self) -> Future[ClusterFile]: ...
 
@@ -64,7 +64,7 @@ class Scheduler(Protocol):
 
     @property
     def reconciler(self) -> Reconciler:
-        """Who knows what runs without a record."""
+        """It knows what runs without a record."""
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -131,10 +131,10 @@ class Server:
     def expired(self, token: Token) -> bool:
         return token.expires is not None and token.expires <= self.clock.wall_now()
 
-    async def ask(self, fact: Fact, asked: Asked, task: Task | None = None) -> Answer:
+    async def ask(self, fact: Fact, audit: AuditRequest, task: Task | None = None) -> Answer:
         """What the controller answers, once that is durable; a refusal is raised."""
         try:
-            answer = await in_time(self.controller.ask(fact, asked, task))
+            answer = await in_time(self.controller.ask(fact, audit, task))
             if answer.refusal is not None:
                 refused = answer.refusal
                 raise RefusedError(404 if refused.unknown else 409, refused.rule, refused.why)
@@ -144,8 +144,7 @@ class Server:
         return answer
 
     async def up_to_date(self, records: Iterable[Record]) -> list[Record]:
-        """The same, with why they wait as it stands now of those that do; if nobody says so in time, as it was told
-        last."""
+        """The same records; those that wait say why as of now, or as of last time if that takes too long."""
         page = list(records)
         if not any(record.job.phase in WAITING for record in page):
             return page
@@ -153,26 +152,26 @@ class Server:
         return [_told(record, reasons.get(record.job.name)) for record in page]
 
     async def reasons(self) -> Reasons:
-        """Why those wait that do, as far as that is said in time; it is in the events then."""
+        """Why each waiting workload waits, if that is known in time; the events have it then."""
         try:
             return await in_time(self.controller.reasons(), TOLD_WITHIN_S)
         except RefusedError:
             return {}
 
     @asynccontextmanager
-    async def asked_for(self, asked: Asked) -> AsyncIterator[None]:
+    async def audited(self, audit: AuditRequest) -> AsyncIterator[None]:
         """Whatever the API itself refuses inside is in the audit trail; what the controller is asked, it writes."""
         try:
             yield
         except RefusedError as refused:
             if not refused.audited:
                 refused.audited = True
-                await run_in_threadpool(self.note, replace(asked, allowed=False, rule=refused.rule))
+                await run_in_threadpool(self.note, replace(audit, allowed=False, rule=refused.rule))
             raise
 
-    def note(self, asked: Asked) -> None:
+    def note(self, audit: AuditRequest) -> None:
         """An entry of the audit trail for what is no fact."""
-        self.store.note_audit(asked, self.clock.wall_now())
+        self.store.note_audit(audit, self.clock.wall_now())
 
 
 def _told(record: Record, told: tuple[int, str, str] | None) -> Record:

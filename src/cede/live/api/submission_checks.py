@@ -32,8 +32,8 @@ MOST_OWNERS = 1000
 LEAST_CPU = NANO // 1000
 """Of a member that asks for any: a process is never next to nothing, and what counts cores counts all of them."""
 TIMES_ALL = 10**6
-"""All that waits may come to so many times what there is of a resource, and can be counted in the finest steps that
-anybody asks for."""
+"""All waiting work may come to this many times what there is of a resource, and can still be counted in the finest
+steps that a submission uses."""
 _INTERACTIVE = "interactive-may-be-preempted"
 
 

@@ -65,7 +65,7 @@ class CheckedSubmission:
     """What may help if it is refused for what it asks for."""
 
 
-def ordered(
+def check_submission(
     server: Server, checks: SubmissionChecks, caller: Caller, body: Submission, key: str, name: str = ""
 ) -> CheckedSubmission:
     """What is to be submitted as `key`, and what its owner calls it; whatever stands against it is a refusal."""
@@ -126,7 +126,7 @@ def _within(
 ) -> tuple[Workload, Terms]:
     """The workload and its terms, none of whose times is above the limits.
 
-    Who asks for no more than it would get without asking asks for nothing.
+    A submission that asks for no more than it would get by default passes any limit.
     """
 
     def terms_for(times: Times) -> Terms:

@@ -27,7 +27,7 @@ _KEPT_S = 1.0
 
 
 class ControllerProbe:
-    """Whether the controller answers, asked at most once a second however often somebody wants to know."""
+    """A liveness probe of the controller, sent at most once a second however often health is asked for."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

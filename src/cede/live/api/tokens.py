@@ -40,7 +40,7 @@ def hash_of(token: str) -> str:
 
 
 class KnownTokens:
-    """Tokens that were looked up a moment ago. Whoever revokes one clears this, so that it ends at once."""
+    """Tokens that were looked up a moment ago. Revoking one clears this, so that it ends at once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

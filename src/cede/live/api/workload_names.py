@@ -1,4 +1,4 @@
-"""Names of workloads: what those get that were given none, and what the record of one is called."""
+"""Names of workloads: generated for submissions that give none, and made unique for records."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from cede.live.api.redaction import Redactor
 from cede.live.api.rules import ENDED, ORPHANED, RULES
 from cede.live.api.serializers import stake_document, workload_document
 from cede.live.api.server import Server, ServerDep
-from cede.live.api.submissions import ordered, stem_of
+from cede.live.api.submissions import check_submission, stem_of
 from cede.live.api.values import Label
 from cede.live.api.workload_names import keys_of
 from cede.live.store.records import Record
@@ -59,8 +59,8 @@ async def submit(server: ServerDep, caller: CallerDep, body: Submission, respons
 
     A name is the owner's own: whether somebody else uses it makes no difference.
     """
-    asked = caller.asks("submit", body.name or stem_of(body.command[0]))
-    async with server.asked_for(asked):
+    audit = caller.audit_request("submit", body.name or stem_of(body.command[0]))
+    async with server.audited(audit):
         made = await (_submit(server, caller, body, body.name) if body.name else _named(server, caller, body))
     response.headers["Location"] = f"/api/v1/workloads/{made['name']}"
     return made
@@ -90,9 +90,9 @@ async def _submit(server: Server, caller: Caller, body: Submission, name: str) -
             if body.name and caller.sees_all:
                 raise refusal(409, ORPHANED, name=key)
             continue
-        order = ordered(server, server.checks, caller, body, key, name)
+        order = check_submission(server, server.checks, caller, body, key, name)
         try:
-            answer = await server.ask(order.submit, caller.asks("submit", key), order.task)
+            answer = await server.ask(order.submit, caller.audit_request("submit", key), order.task)
         except RefusedError as refused:
             if refused.rule == NAME_TAKEN.id:
                 continue  # somebody was faster; if it was the owner, that is found above
@@ -197,14 +197,14 @@ async def _change(
     server: Server, caller: Caller, name: str, what: str, fact: Callable[[str, str], Fact], detail: str = ""
 ) -> documents.Workload:
     """What came of asking for this change of the workload; the trail has it under the name that is there once."""
-    asked = caller.asks(what, name, detail)
-    async with server.asked_for(asked):
+    audit = caller.audit_request(what, name, detail)
+    async with server.audited(audit):
         record = await touchable(server, caller, name, what)
         key = record.job.name
         if record.job.phase in FINAL:
             raise refusal(409, ENDED, name=name, phase=record.job.phase)
         try:
-            answer = await server.ask(fact(key, caller.name), caller.asks(what, key, detail))
+            answer = await server.ask(fact(key, caller.name), caller.audit_request(what, key, detail))
         except RefusedError as refused:
             if not caller.sees_all:
                 redactor = Redactor(server, caller)

@@ -1,4 +1,4 @@
-"""The server's secret, and the token of one attempt that follows from it."""
+"""Tokens of attempts, each derived from the server's secret: by HMAC, so that none need be stored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_secret(folder: Path) -> bytes:
 
 
 def token(secret: bytes, name: str, attempt: int) -> str:
-    """What proves that somebody speaks for this attempt."""
+    """The token with which an application proves that it is this attempt."""
     return hmac.new(secret, f"checkpoint\0{name}\0{attempt}".encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What the broker knows of running attempts: who listens, what they were asked, who has answered."""
+"""What the broker knows of running attempts: which members listen, what they were asked, which have answered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Whose word it is: one member of so many of an attempt."""
+    """The member of an attempt that a call comes from; `size` is how many there are."""
 
     name: str
     attempt: int
@@ -46,7 +46,7 @@ class Record:
 
 
 class Attempts:
-    """A gang is one voice: it is done when every member is, and has failed when one has. Not safe between threads."""
+    """A gang answers as one: it is done when every member is, and has failed when one has. Not safe between threads."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[str, int], Record] = {}

@@ -1,4 +1,4 @@
-"""What applications may say to the broker: who may say it, what is out of bounds, and what it means."""
+"""Calls of applications to the broker: whether the sender is proven, what is out of bounds, and which fact follows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RefusedError(Exception):
 
 
 class AttemptFiles(Protocol):
-    """Whoever has the files of attempts."""
+    """The files of attempts, as far as the broker needs them."""
 
     def size(self, name: str, attempt: int) -> int | None:
         """How many members the attempt has; none if that is not known."""

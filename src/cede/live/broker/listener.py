@@ -1,7 +1,8 @@
-"""The entrance of the broker: applications of those who own jobs come in, so many at a time, and nobody else.
+"""The listener in front of the broker: it checks the peer's account and the number of connections, then proxies.
 
-gRPC does not tell who is at the other end of a socket, and takes connections without end. So the socket that
-applications know is held here: the kernel says whose process it is, and what it sends goes on to the broker's own.
+gRPC does not tell which account a peer has, and takes connections without end. So the socket that applications know is
+held here: the kernel says whose process it is, and what it sends is passed on to the broker's own socket. Both stay at
+the same place in every run of the server, for applications that outlive one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from cede.checkpoint.files import replace
 
 SOCKET = "broker.sock"
 INNER_SOCKET = "broker.own"
-"""The broker's own socket, behind the entrance that applications know."""
+"""The broker's own socket, behind the listener that applications know."""
 PORT = "broker.port"
 LOOPBACK = "127.0.0.1"
 LONGEST = 107
@@ -54,7 +55,7 @@ class Listener:
         self._most = line_limit() if most is None else most
         self._known: frozenset[int] = frozenset()
         self._looked: dict[int, float] = {}
-        self._inside: Counter[int] = Counter()
+        self._open: Counter[int] = Counter()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -78,7 +79,7 @@ class Listener:
         return f"{LOOPBACK}:{port}"
 
     async def close(self) -> None:
-        """Nobody comes in any more, and whoever is inside is sent away."""
+        """No connection is accepted any more, and open ones are closed."""
         self._closing = True
         if self._server is not None:
             # asyncio loses a connection whose server closes between its acceptance and its first callback
@@ -104,20 +105,20 @@ class Listener:
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         whose = owner_of(writer.get_extra_info("socket"))
         try:
-            if whose is not None and await self._may_enter(whose):
-                self._inside[whose] += 1
+            if whose is not None and await self._admits(whose):
+                self._open[whose] += 1
                 try:
                     await self._pass_on(reader, writer)
                 finally:
-                    self._inside[whose] -= 1
-                    self._inside += Counter()
+                    self._open[whose] -= 1
+                    self._open += Counter()
         finally:
             await _closed(writer)
 
-    async def _may_enter(self, whose: int) -> bool:
+    async def _admits(self, whose: int) -> bool:
         """Whether it owns a job, or is the server's own account, and leaves room for others."""
         share = self._most if whose == os.geteuid() else max(1, self._most // 2)
-        if self._inside.total() >= self._most or self._inside[whose] >= share:
+        if self._open.total() >= self._most or self._open[whose] >= share:
             return False
         if whose == os.geteuid():
             return True

@@ -39,7 +39,8 @@ Stream = asyncio.Queue[pb.Notice | None]
 
 
 class Broker:
-    """One thread, whatever the number of applications. Orders may come before `open`: they wait for who registers.
+    """One thread, whatever the number of applications. Orders may come before `open`: they wait until the application
+    registers.
 
     Every method may be called from any thread.
     """
@@ -47,7 +48,7 @@ class Broker:
     def __init__(
         self, report: Report, secret: bytes, owners: Owners = tuple, files: AttemptFiles | None = None
     ) -> None:
-        """`owners` tells whose jobs are under way: none but those, and this account, may connect."""
+        """`owners` tells whose jobs are under way: only those accounts, and this one, may connect."""
         self._owners = owners
         self._secret = secret
         self._calls = Calls(secret, report, files)
@@ -163,7 +164,8 @@ class Broker:
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
     async def _take(self, request: Request, context: grpc.aio.ServicerContext[Any, Any]) -> pb.Noted:
-        """Who is told that its answer was noted may leave at once: so it must be in the store by then."""
+        """An application that is told that its answer was noted may exit at once: so it must be in the store by
+        then."""
         try:
             stored = self._calls.take(request)
             if isinstance(stored, Future):

@@ -334,7 +334,7 @@ class Client:
             following = page["next"]
 
     def decision(self, number: int, *, certify: float | None = None) -> documents.Decision:
-        """One decision; with `certify`, so many seconds are used to prove how near its victims are to the best."""
+        """One decision; with `certify`, that many seconds are used to prove how near its victims are to the best."""
         return cast(documents.Decision, self._transport.get(f"/decisions/{number}", certify=certify))
 
     def decision_cluster(self, number: int) -> dict[str, Any]:

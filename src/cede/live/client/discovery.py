@@ -1,4 +1,4 @@
-"""Which servers are taken for what they say they are."""
+"""Discovery: the address and token of a server, and which certificate it must show."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _bare(token: str | None) -> str | None:
 
 
 def _of_root(folder: Path) -> str:
-    """A server of root leaves word for root alone; who is somebody else may not know that there is one."""
+    """A server of root leaves word for root alone; other accounts may not know that there is one."""
     if folder == OF_ROOT or not OF_ROOT.is_dir():
         return ""
     return f" (one of root keeps its data in {OF_ROOT}; others reach it by CEDE_URL and CEDE_TOKEN)"

@@ -75,7 +75,7 @@ class Transport:
         raise AssertionError("the last try returns or raises")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """A change is asked for once: whoever asks again may not know what the first time did."""
+        """A change is asked for once: a second try could not know what the first one did."""
         content = None if body is None else json.dumps(given(body))
         headers = {} if body is None else {"Content-Type": "application/json"}
         try:
@@ -174,7 +174,7 @@ def _check(url: str, token: str) -> None:
 
 def _messages(lines: Iterator[str], *, patient: bool) -> Iterator[dict[str, Any]]:
     """The data of the messages of a stream; one that announces its end ends it, and so does a mere sign of life to
-    who is not patient."""
+    a reader without patience."""
     kind, data = "message", ""
     for line in lines:
         field, _, value = line.partition(": ")

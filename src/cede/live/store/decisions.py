@@ -1,6 +1,5 @@
-"""The decisions as a chain of hashes beside that of the audit trail: what was decided, and who had to go, cannot be
-changed, taken out or put in unnoticed.
-"""
+"""The decisions as a chain of hashes beside that of the audit trail: what was decided, and which workloads were
+evicted, cannot be changed, taken out or put in unnoticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the store is the one that was here before: one that was restored, cut or swapped is noticed."""
+"""Whether the store is the one that was here before: a restored, truncated or swapped one is noticed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, update
 
 from cede.live.lineage import Fork, Lineage, Stamp, remembers
-from cede.live.store.records import Asked
+from cede.live.store.records import AuditRequest
 from cede.live.store.tables import STATE
 from cede.live.store.writing import note_audit
 
@@ -21,7 +21,7 @@ _COLUMNS = select(STATE.c.identity, STATE.c.generation, STATE.c.version, STATE.c
 
 
 class HighWaterMark:
-    """A small file beside the database: how far the store had come when it was last written to.
+    """The high-water mark, a small file beside the database: how far the store had come when it was last written to.
 
     It is written after each commit, and is never ahead of what is on disk: a store that is behind it has lost steps.
     """
@@ -61,7 +61,7 @@ def compare(connection: Connection, seen: Stamp | None, at: int) -> Lineage:
         forks = (*forks, Fork(generation, known.stamp.version))
     told = f"{known.loss}; {loss}" if known.loss else loss
     connection.execute(update(STATE).values(generation=generation, forks=json.dumps(forks), loss=told))
-    note_audit(connection, Asked(0, by="cede", role="store", what="notice", about="store", detail=loss), at)
+    note_audit(connection, AuditRequest(0, by="cede", role="store", what="notice", about="store", detail=loss), at)
     return read_lineage(connection)
 
 

@@ -172,7 +172,7 @@ def workloads(
 
 
 def _readable(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterator[Record]:
-    """The records that are any: one that is none must not hide the others. `load` tells of it."""
+    """The records that can be read: one that cannot must not hide the others. `load` tells of it."""
     for row in rows:
         with suppress(ValueError, TypeError, LookupError):
             yield _record(row)

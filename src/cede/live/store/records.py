@@ -16,8 +16,8 @@ from cede.model.plan import Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who asked for fact number `fact` of the step, for the audit trail."""
+class AuditRequest:
+    """For the audit trail: who asked for fact number `fact` of the step, and whether that was allowed."""
 
     fact: int
     by: str
@@ -40,8 +40,8 @@ class Entry:
     """The inputs as fed, in order; those that were refused too."""
     tasks: Mapping[str, Task] = field(default_factory=dict)
     """Of the workloads that were submitted in this step, and not refused."""
-    asked: Sequence[Asked] = ()
-    notes: Sequence[Asked] = ()
+    audit: Sequence[AuditRequest] = ()
+    notes: Sequence[AuditRequest] = ()
     """What the audit trail says of the step beside what was asked for."""
     settings_hash: str = ""
     cluster_hash: str = ""
@@ -201,7 +201,7 @@ class Token:
     at: int
     revoked: bool
     expires: int | None = None
-    """When it stands for nobody any more; none: it does not expire."""
+    """When it expires; none: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, delete, func, select
 
-from cede.live.store.records import Asked
+from cede.live.store.records import AuditRequest
 from cede.live.store.tables import CLUSTERS, DECISIONS, EVENTS, STEPS, WORKLOADS
 from cede.live.store.writing import note_audit
 from cede.model.lifecycle import FINAL
@@ -56,5 +56,5 @@ def prune_inputs(connection: Connection, before: int, now: int) -> tuple[int, in
 
 
 def _note(connection: Connection, about: str, deleted: str, now: int) -> None:
-    asked = Asked(0, by="cede", role="retention", what="delete", about=about, detail=f"deleted: {deleted}")
-    note_audit(connection, asked, now)
+    audit = AuditRequest(0, by="cede", role="retention", what="delete", about=about, detail=f"deleted: {deleted}")
+    note_audit(connection, audit, now)

@@ -17,8 +17,8 @@ from cede.live.store.engines import migrate, open_engines
 from cede.live.store.errors import NewerError, StaleError, StoreError, TakenError, UnknownError, in_our_words
 from cede.live.store.reading import Viewer
 from cede.live.store.records import (
-    Asked,
     AuditEntry,
+    AuditRequest,
     Chain,
     DecisionRecord,
     Entry,
@@ -35,8 +35,8 @@ from cede.model.cluster import ClusterFile
 from cede.model.lifecycle import Phase
 
 __all__ = [
-    "Asked",
     "AuditEntry",
+    "AuditRequest",
     "Chain",
     "DecisionRecord",
     "Entry",
@@ -283,10 +283,10 @@ class Store:
         with self._reads() as connection:
             return history.audit(connection, after=after, limit=limit, by=by, about=about)
 
-    def note_audit(self, asked: Asked, at: int) -> None:
+    def note_audit(self, audit: AuditRequest, at: int) -> None:
         """One line of the audit trail for what never became a fact."""
         with self._writes() as connection:
-            writing.note_audit(connection, asked, at)
+            writing.note_audit(connection, audit, at)
 
     def check_audit(self) -> Chain:
         """Whether the audit trail and the decisions are as they were written, from the first to the last."""

@@ -14,7 +14,7 @@ from cede.engine.drive.job import Job
 from cede.live.store import chain, codec
 from cede.live.store.decisions import keep_decisions
 from cede.live.store.errors import StaleError, StoreError, TakenError
-from cede.live.store.records import Asked, Entry
+from cede.live.store.records import AuditRequest, Entry
 from cede.live.store.tables import (
     CLOCK_SHIFTS,
     CONFIGURATIONS,
@@ -71,11 +71,11 @@ def commit(connection: Connection, entry: Entry) -> int:
         connection.execute(_ADD_SHIFT, [shift._asdict() for shift in entry.shifts])
     if step.kept is not None:
         connection.execute(_SET_KEPT, {"body": codec.text_of(step.kept) if step.kept else None})
-    if entry.asked or entry.notes:
-        rows = [_audit_row(asked, entry.wall, version) for asked in entry.asked]
-        for row, asked in zip(rows, entry.asked, strict=True):
-            if asked.fact in refused:
-                row |= {"allowed": False, "rule": asked.rule or column(refused[asked.fact].rule)}
+    if entry.audit or entry.notes:
+        rows = [_audit_row(audit, entry.wall, version) for audit in entry.audit]
+        for row, audit in zip(rows, entry.audit, strict=True):
+            if audit.fact in refused:
+                row |= {"allowed": False, "rule": audit.rule or column(refused[audit.fact].rule)}
         chain.append(connection, rows + [_audit_row(note, entry.wall, version) for note in entry.notes])
     return version
 
@@ -103,14 +103,14 @@ def configure(connection: Connection, document: ClusterFile) -> int:
     return version
 
 
-def note_audit(connection: Connection, asked: Asked, at: int) -> None:
+def note_audit(connection: Connection, audit: AuditRequest, at: int) -> None:
     """One more line of the audit trail, for what never became part of a step."""
-    chain.append(connection, [_audit_row(asked, at, None)])
+    chain.append(connection, [_audit_row(audit, at, None)])
 
 
-def _audit_row(asked: Asked, at: int, version: int | None) -> dict[str, Any]:
-    texts = {key: column(getattr(asked, key)) for key in ("by", "role", "what", "about", "detail", "rule")}
-    return {"version": version, "at": at, "allowed": asked.allowed, **texts}
+def _audit_row(audit: AuditRequest, at: int, version: int | None) -> dict[str, Any]:
+    texts = {key: column(getattr(audit, key)) for key in ("by", "role", "what", "about", "detail", "rule")}
+    return {"version": version, "at": at, "allowed": audit.allowed, **texts}
 
 
 def _keep_workloads(connection: Connection, entry: Entry, version: int, submitted: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""The attempts under way: who is watched, what was heard, and what is reported of it."""
+"""The running attempts: which supervisors are watched, what was heard, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunningAttempt:
 
 
 class RunningAttempts:
-    """All of them. Every method is called with the lock held; what comes from elsewhere takes it first."""
+    """All running attempts. Every method is called with the lock held; what comes from elsewhere takes it first."""
 
     def __init__(
         self,
@@ -158,15 +158,15 @@ class RunningAttempts:
         return list(gang.news())
 
     def insist(self, tracked: RunningAttempt) -> None:
-        """It was killed before, and is still there. Who keeps its supervisor from its work is ended without it; what
-        cannot be ended is named."""
+        """It was killed before, and is still there. If its supervisor is kept from its work, it is ended without it;
+        what cannot be ended is named."""
         tracked.kills += 1
         left: list[str] = []
         for _, folder in tracked.present():
             adoption.let_go_on(folder)
             if tracked.kills > 1:
                 left += adoption.strike(folder)
-                adoption.let_go_on(folder)  # who stopped it again has gone by now
+                adoption.let_go_on(folder)  # the process that stopped it again has gone by now
         if left and tracked.kills > 1:
             self._say(Stuck(*tracked.attempt.key, ", ".join(left)))
 

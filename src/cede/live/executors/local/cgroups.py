@@ -1,4 +1,4 @@
-"""Control groups of version 2, as far as this machine lets us make them: found out by trying.
+"""Control groups of version 2, as far as this machine lets us make them, which is tried out.
 
 Each member has one, so that nothing of it gets lost; controllers keep it to what it asked for where they can be had.
 
@@ -46,7 +46,7 @@ class Cgroups:
         return {group: self.home}
 
     def _make(self, parent: Path, group: Path) -> None:
-        """The group is there. Whoever leaves the last one takes the parent away with it, even while we look."""
+        """The group is there. A supervisor that removes the last one removes the parent with it, even while we look."""
         for last in (False,) * 20 + (True,):
             try:
                 parent.mkdir(exist_ok=True)

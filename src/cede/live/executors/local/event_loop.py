@@ -1,4 +1,4 @@
-"""One thread that waits for everything: notes of supervisors, ends of processes, the zygote."""
+"""The executor's event loop: one thread that waits for notes of supervisors, ends of processes, and the zygote."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class EventLoop:
-    """Callbacks run in the thread, one at a time. A descriptor given to `end_of` is closed here, in the end."""
+    """Callbacks run in the thread, one at a time. A descriptor given to `end_of` is closed here."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()

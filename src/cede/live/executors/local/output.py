@@ -16,7 +16,7 @@ AT_ONCE = 1024
 
 
 class Mark(NamedTuple):
-    """From here on one stream was written: after so many bytes of `out` and so many of `err`."""
+    """From here on one stream was written; `out` and `err` had this many bytes by then."""
 
     at: int
     stream: int

@@ -78,7 +78,7 @@ class Zygote:
                 answers.append((message.decode(), fds[0] if fds else None))
 
     def kill(self) -> None:
-        """It is dead, which whoever watches it is about to see."""
+        """It is dead, as its watcher is about to see."""
         self._process.kill()
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ MOST = 2000
 
 
 class CheckpointAnswers:
-    """The state of the conversation; `said` is what the server is shown.
+    """What the application was asked and has answered; `said` is what the server is shown.
 
     `own` counts checkpoints that nobody asked for.
     """
@@ -67,7 +67,7 @@ class SignalFiles:
         self._seen: dict[str, tuple[int, int]] = {}
         try:
             self.fd = kernel.watch(folder)
-        except OSError:  # an account may have so many watches only, and all supervisors are of one
+        except OSError:  # the watches of an account are limited, and all supervisors are of one
             self.fd = -1
 
     def every(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The conversation of a supervisor with its application about checkpoints, in whatever protocol."""
+"""How a supervisor asks its application for checkpoints and hears its answers, in whatever protocol."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Notifier:
     """A note that finds the pipe full waits in `unsent`; one that finds no server is not needed."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
-        self._whom = f"{spec['name']} {spec['attempt']} {spec['member']}"
+        self._sender = f"{spec['name']} {spec['attempt']} {spec['member']}"
         self._data = os.open(spec["data"], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self.unsent: list[str] = []
 
@@ -43,7 +43,7 @@ class Notifier:
             return
         try:
             while self.unsent:
-                os.write(pipe, f"{self._whom} {self.unsent[0]}\n".encode())
+                os.write(pipe, f"{self._sender} {self.unsent[0]}\n".encode())
                 del self.unsent[0]
         except BlockingIOError:
             pass

@@ -16,7 +16,7 @@ ENDINGS = ("end", "kill")
 def ordered_cause(folder: str) -> str | None:
     """Why this member is to end, by the orders that lie in its folder; none if none does.
 
-    Who was cancelled was so, whatever it was told for before.
+    A cancelled member is cancelled, whatever it was told to end for before.
     """
     orders = [files.get(folder, f"{kind}.json") for kind in ENDINGS]
     causes = [order.get("cause", "") for order in orders if order is not None]

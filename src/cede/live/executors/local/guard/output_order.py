@@ -34,7 +34,7 @@ class OutputOrder:
         self._fd = self._open()
 
     def goes_on(self, stream: int, out: int, err: int) -> None:
-        """What is written next goes to `out` (0) or `err` (1), after so many bytes of each."""
+        """What is written next goes to `out` (0) or `err` (1), after `out` and `err` bytes of each."""
         now = time.monotonic_ns() // 1000
         before, at = self._last
         if stream == before and now - at < SPACING_US:

@@ -49,7 +49,7 @@ class SharedMemoryFlag:
         return OFTEN if self._answers.outstanding else SELDOM
 
     def ask(self, deadline: int, *, new: bool) -> None:
-        # The number last: who sees it sees the rest, and no answers to an earlier one.
+        # The number last: a reader that sees it sees the rest, and no answers to an earlier one.
         fields = ASKED.pack(self._answers.hint, self._answers.leaving, deadline)
         with suppress(OSError):
             if new:

@@ -23,7 +23,8 @@ from .output_order import OutputOrder
 
 CHUNK = 1 << 16
 LEFT = 16
-"""Chunks that are read of an output after the end: no pipe holds more, and who writes still is none of us."""
+"""Chunks that are read of an output after the end: no pipe holds more, and a process that still writes is none of the
+member's."""
 LONGEST_WAIT_S = 3600.0
 """What is due later is waited for again: poll counts milliseconds in 31 bits, which is less than 25 days."""
 BACKSTOP = 10.0
@@ -31,7 +32,7 @@ BACKSTOP = 10.0
 
 
 def supervise(folder: str) -> None:
-    """In the end there is an exit.json in the folder, and no process of this member.
+    """When it returns there is an exit.json in the folder, and no process of this member.
 
     Whoever holds the lock decides: a command that was ever let go is never started again. A second supervisor of the
     same member waits here until the first is gone.
@@ -290,7 +291,8 @@ class Supervisor:
         self._strike()
 
     def _goes_for(self, cause: str) -> None:
-        """The first cause stays, but for one: who was cancelled was so, whatever it was told for before."""
+        """The first cause stays, but for one: a cancelled member is cancelled, whatever it was told to end for
+        before."""
         if self._told and (cause == CANCEL or not self._cause):
             self._cause = cause
 

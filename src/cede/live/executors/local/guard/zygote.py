@@ -50,7 +50,7 @@ def main(fd: int, descriptors: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     gc.disable()
     gc.freeze()  # a collection in a child would copy every page it looks at
-    with suppress(BrokenPipeError):  # a server that died meanwhile needs no zygote, which then ends as ever
+    with suppress(BrokenPipeError):  # a server that died meanwhile needs no zygote, which then ends as usual
         server.send(READY)
     Zygote(server).run()
 
@@ -106,7 +106,7 @@ class Zygote:
             self._reap()
 
     def _reap(self) -> None:
-        """Who ended is reaped. A child that was not forked here was left behind by a supervisor that died: it is
+        """Ended children are reaped. A child that was not forked here was left behind by a supervisor that died: it is
         ended, and each end of one brings us here again, until no child of theirs is left either."""
         with suppress(BlockingIOError):
             while os.read(self._wake, 512):
