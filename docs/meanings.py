@@ -77,7 +77,7 @@ CONFIGURATION = {
     "breaker.window": "how long an eviction is remembered",
     "breaker.delay": "how long the first eviction waits that is held back; each further one twice as long",
     "breaker.max_delay": "the longest such wait",
-    "thrashing": "a workload that was preempted more often than this is said to thrash",
+    "thrashing": "a workload that was preempted more often than this is said to thrash; drains do not count",
     "assumed_checkpoint_age": "the age of checkpoint that a silent workload is charged for, while none is published",
     "compare_every": "how often what the store says is under way is compared with what runs",
     "log_limit": "the size at which a log file is rotated, in bytes; one older file is kept",
