@@ -281,7 +281,7 @@ class LiveServer:
             url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
             server.wrong_tokens.right(LOOPBACK, hash_of(local))
             self.ready = Ready(url, directory.path, first, local, notices, controller.adopted)
-            asyncio.run(self._answer(server, listener, directory, told))
+            asyncio.run(self._serve_http(server, listener, directory, told))
             if self._dead:
                 raise CedeError(self._dead)
         finally:
@@ -290,14 +290,14 @@ class LiveServer:
             broker.close()
             listener.close()
 
-    async def _answer(
+    async def _serve_http(
         self, server: Server, listener: socket.socket, directory: DataDirectory, told: Callable[[Ready], None]
     ) -> None:
         app = create_app(server)
-        asked, loop = asyncio.Event(), asyncio.get_running_loop()
-        self._wake = lambda: loop.call_soon_threadsafe(asked.set)
+        woken, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._wake = lambda: loop.call_soon_threadsafe(woken.set)
         if self._reloads.is_set() or self._stopped.is_set():  # it came while nobody could be woken
-            asked.set()
+            woken.set()
         tls = self._tls()
         limits = ConnectionLimits(connection_limit(self.config.connections))
         config = uvicorn.Config(
@@ -326,18 +326,18 @@ class LiveServer:
             told(self.ready)
         keeping = asyncio.create_task(self._housekeeping(server))
         watching = asyncio.create_task(self._watch(server))
-        closing = asyncio.create_task(self._heed(app, server, asked))
+        closing = asyncio.create_task(self._handle_signals(app, server, woken))
         await serving
         for task in (keeping, closing, watching):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def _heed(self, app: FastAPI, server: Server, asked: asyncio.Event) -> None:
-        """What signals ask for. Readers of endless streams must not keep a server from stopping."""
+    async def _handle_signals(self, app: FastAPI, server: Server, woken: asyncio.Event) -> None:
+        """Reload or stop when a signal asks for it. Readers of endless streams must not keep a server from stopping."""
         while not self._stopped.is_set():
-            await asked.wait()
-            asked.clear()
+            await woken.wait()
+            woken.clear()
             if self._reloads.is_set():
                 self._reloads.clear()
                 await asyncio.to_thread(self._reload, server)

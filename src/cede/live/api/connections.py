@@ -74,7 +74,7 @@ class Share:
         self._tokens: Counter[int] = Counter()
 
     def enter(self, connection: Connection, address: str) -> None:
-        """A newcomer without a token; where there is no room, the oldest of the most crowded address is dropped for it."""
+        """A newcomer without a token; if there is no room, the oldest of the most crowded address is dropped."""
         if self._addresses[address] >= self.most_of_address:
             self._drop_oldest(address)
         elif len(self._strangers) >= self.most_strangers:

@@ -1,4 +1,4 @@
-"""Event streams: events on their way from the controller to everyone who reads them as they happen."""
+"""Event streams: events on their way from the controller to every reader that follows them."""
 
 from __future__ import annotations
 

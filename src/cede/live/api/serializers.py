@@ -30,8 +30,8 @@ def workload_document(
 
     job, task, caller = record.job, record.task, redactor.caller
     entry = job.workload
-    asked = entry.checkpoint
-    takes = job.takes if job.takes is not None or asked is None else asked.time
+    checkpoint = entry.checkpoint
+    takes = job.takes if job.takes is not None or checkpoint is None else checkpoint.time
     return documents.Workload(
         name=redactor.name(job.name),
         queue=entry.queue,
@@ -57,7 +57,7 @@ def workload_document(
         nodes=list(job.nodes),
         walltime=None if entry.walltime is None else str(format_duration(entry.walltime)),
         checkpoint=documents.Checkpoint(
-            mode="none" if asked is None else asked.mode,
+            mode="none" if checkpoint is None else checkpoint.mode,
             protocol=task.protocol,
             last=at(job.checkpoint),
             time=None if takes is None else str(format_duration(takes)),

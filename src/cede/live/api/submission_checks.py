@@ -92,8 +92,8 @@ class SubmissionChecks:
 
         Only what there is: nobody could ever run with a resource that no node has, or its queue no quota of.
         """
-        asked = {split_flavor(name)[0] for name, nano in parse_resources(dict(requests)).items() if nano}
-        more = {name: format_quantity(nano) for name, nano in defaults.items() if name not in asked and nano}
+        named = {split_flavor(name)[0] for name, nano in parse_resources(dict(requests)).items() if nano}
+        more = {name: format_quantity(nano) for name, nano in defaults.items() if name not in named and nano}
         return dict(requests) | {name: amount for name, amount in more.items() if self._has(name, queue)}
 
     def _has(self, resource: str, queue: str | None) -> bool:

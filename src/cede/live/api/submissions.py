@@ -101,8 +101,8 @@ def _check_grants(checks: SubmissionChecks, caller: Caller, limits: OwnerLimits,
         ("exclusive", workload.exclusive, "submit work that takes whole nodes"),
         ("priority", chosen or workload.job_priority is not None, "choose a priority"),
     )
-    for grant, asked, what in wanted:
-        if asked and not limits.may(grant):
+    for grant, needed, what in wanted:
+        if needed and not limits.may(grant):
             raise refusal(403, NO_GRANT, caller=caller.name, what=what, grant=grant)
 
 
@@ -162,8 +162,8 @@ def _within(
     return workload, terms
 
 
-def _above(asked: int, more: str, bound: Bound) -> str:
-    return f"{format_duration(asked)}{more} is above {format_duration(bound.most)}, the most here ({bound.key})"
+def _above(wanted: int, more: str, bound: Bound) -> str:
+    return f"{format_duration(wanted)}{more} is above {format_duration(bound.most)}, the most here ({bound.key})"
 
 
 def stem_of(command: str) -> str:
@@ -205,9 +205,9 @@ def _tenant(caller: Caller, wanted: str | None) -> str | None:
     return wanted
 
 
-def _queue(checks: SubmissionChecks, asked: str | None, default: str | None) -> str | None:
+def _queue(checks: SubmissionChecks, chosen: str | None, default: str | None) -> str | None:
     """Its queue: nothing is outside of them where there are any, for limits hold for all work."""
-    queue = asked or default or checks.default_queue
+    queue = chosen or default or checks.default_queue
     if queue is None and checks.leaves:
         what = "it names no queue, and this server has no default (defaults.queue of its configuration)"
         raise invalid([Problem("queue", what, f"name one of {', '.join(checks.leaves)}")], rule=NO_QUEUE)
@@ -254,20 +254,20 @@ def _refuse(findings: list[Finding]) -> None:
     raise invalid(problems, 400 if bad else 422, NO_SUCH_PRIORITY if bad else INVALID)
 
 
-def _protocol(server: Server, asked: CheckpointBody | None) -> tuple[Protocol, bool, list[str]]:
+def _protocol(server: Server, checkpoint: CheckpointBody | None) -> tuple[Protocol, bool, list[str]]:
     """How the application is asked for a checkpoint, whether that will be answered, and what to say if not."""
-    if asked is None or asked.mode == "none":
-        if asked is not None and asked.protocol is not None:
+    if checkpoint is None or checkpoint.mode == "none":
+        if checkpoint is not None and checkpoint.protocol is not None:
             raise invalid([Problem("checkpoint.protocol", "stands beside mode none, which means no checkpoints")])
         return "none", False, []
-    if asked.protocol is None:
-        if asked.mode == "auto" and server.criu:
+    if checkpoint.protocol is None:
+        if checkpoint.mode == "auto" and server.criu:
             return "criu", True, []
-        why = "it names no protocol" + (", and CRIU does not work on this machine" if asked.mode == "auto" else "")
-        return "none", False, [NOTHING_ANSWERS.because(mode=asked.mode, why=why)]
-    if asked.protocol == "criu" and not server.criu:
-        return "criu", False, [NOTHING_ANSWERS.because(mode=asked.mode, why="CRIU does not work on this machine")]
-    return asked.protocol, True, []
+        why = "it names no protocol" + (", and CRIU does not work on this machine" if checkpoint.mode == "auto" else "")
+        return "none", False, [NOTHING_ANSWERS.because(mode=checkpoint.mode, why=why)]
+    if checkpoint.protocol == "criu" and not server.criu:
+        return "criu", False, [NOTHING_ANSWERS.because(mode=checkpoint.mode, why="CRIU does not work on this machine")]
+    return checkpoint.protocol, True, []
 
 
 def _times(body: Submission) -> Times:
@@ -286,9 +286,9 @@ def _task(
     name: str,
 ) -> Task:
     env = dict(body.env or {})
-    asked = body.checkpoint
-    if asked is not None and asked.interval is not None:
-        env[INTERVAL] = f"{parse_duration(asked.interval) / SECOND:g}"
+    checkpoint = body.checkpoint
+    if checkpoint is not None and checkpoint.interval is not None:
+        env[INTERVAL] = f"{parse_duration(checkpoint.interval) / SECOND:g}"
     parts = [workload.requests] if workload.pod_sets is None else [part.requests for part in workload.pod_sets]
     cpu, memory = _most(parts, "cpu"), _most(parts, "memory")
     return Task(
@@ -299,7 +299,7 @@ def _task(
         called="" if name == workload.name else name,
         account=account,
         protocol=protocol,
-        hint_signal="SIGUSR1" if asked is None else asked.signal,
+        hint_signal="SIGUSR1" if checkpoint is None else checkpoint.signal,
         log_limit=server.config.log_limit,
         cpu=cpu / NANO if cpu else None,
         memory=memory // NANO or None,

@@ -1,4 +1,4 @@
-"""Paths of the server itself: whether it is well, what it measures, and who asks."""
+"""Paths of the server itself: whether it is well, what it measures, and who the caller is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong tokens: how many came from where of late, and whom that keeps out for a while."""
+"""Wrong tokens: a limit on how often an address may guess, and on what that writes to the audit trail."""
 
 from __future__ import annotations
 

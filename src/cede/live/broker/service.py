@@ -190,11 +190,11 @@ class Broker:
         try:
             with self._calls.lock:
                 known = self._calls.attempts.is_registered(sender)
-                asked = self._calls.attempts.outstanding(*key)
+                outstanding = self._calls.attempts.outstanding(*key)
             if not known:
                 await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "register first")
-            if asked is not None:
-                yield _notice(asked)
+            if outstanding is not None:
+                yield _notice(outstanding)
             while (notice := await stream.get()) is not None:
                 yield notice
         finally:

@@ -96,7 +96,7 @@ class Client:
 
         `cwd` is this process's own by default. `checkpoint` is a mode, or an object with mode and protocol.
         """
-        asked = dict(requests or {}) | given({"cpu": cpu, "memory": memory, "gpu": gpu})
+        amounts = dict(requests or {}) | given({"cpu": cpu, "memory": memory, "gpu": gpu})
         body = {
             "command": list(command),
             "cwd": str(Path.cwd() if cwd is None else cwd),
@@ -104,7 +104,7 @@ class Client:
             "queue": queue,
             "priority": priority,
             "project": project,
-            "requests": asked or None,
+            "requests": amounts or None,
             "members": members,
             "walltime": walltime,
             "checkpoint": {"mode": checkpoint} if isinstance(checkpoint, str) else checkpoint,

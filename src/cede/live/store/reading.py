@@ -150,24 +150,24 @@ def workloads(
 ) -> tuple[Record, ...]:
     """Those that match everything given, by submission; the page begins behind the workload named `after`."""
     columns = WORKLOADS.c
-    asked: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool]] = []
     if phases:
-        asked.append(columns.phase.in_([str(phase) for phase in phases]))
+        conditions.append(columns.phase.in_([str(phase) for phase in phases]))
     if queue is not None:
-        asked.append(columns.queue == column(queue))
+        conditions.append(columns.queue == column(queue))
     if users is not None:
-        asked.append(columns.owner.in_([column(user) for user in users]))
+        conditions.append(columns.owner.in_([column(user) for user in users]))
     if projects is not None:
-        asked.append(columns.project.in_([column(project) for project in projects]))
+        conditions.append(columns.project.in_([column(project) for project in projects]))
     if visible_to is not None:
-        asked.append(visible(visible_to))
+        conditions.append(visible(visible_to))
     if after is not None:
         place = _sequence(connection, after)
         if place is None:
             raise UnknownError(f"there is no workload '{after}' to go on after")
-        asked.append(columns.sequence < place if newest_first else columns.sequence > place)
+        conditions.append(columns.sequence < place if newest_first else columns.sequence > place)
     order = columns.sequence.desc() if newest_first else columns.sequence
-    rows = connection.execute(_RECORD.where(*asked).order_by(order))
+    rows = connection.execute(_RECORD.where(*conditions).order_by(order))
     return tuple(islice(_readable(rows), bounded(limit)))
 
 

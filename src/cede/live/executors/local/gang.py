@@ -90,8 +90,8 @@ class Gang:
             gave_way = [member for member in self.members if self._gave_way(member) == end.gave_way > self._done]
             others = [member for member in self.members if member not in gave_way]
             if gave_way and not any(member.failed or self._gave_way(member) for member in others):
-                # Only the broker was told. The record may be older than that; and who had answered a server that died
-                # since, or ended well when the others had answered, was missing when the broker counted.
+                # Only the broker was told. The record may be older than that; and members that had answered a server
+                # that died since, or ended well when the others had answered, were missing when the broker counted.
                 at = self._last([member.said.get("answered", {}) for member in gave_way])
                 yield Checkpointed(self.name, self.attempt, end.gave_way, at=at)
             yield end

@@ -1,6 +1,6 @@
 """Checkpoints by CRIU: the processes of a member written to files by root, and made again from them.
 
-The files lie in a folder that only the server's account can write: who could change them could become anybody.
+The files lie in a folder that only the server's account can write: others could become any account by changing them.
 """
 
 from __future__ import annotations

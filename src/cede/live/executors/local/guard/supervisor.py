@@ -149,8 +149,8 @@ class Supervisor:
 
     def _note_it(self) -> None:
         me = procfs.look(os.getpid())
-        who = {"supervisor": os.getpid(), "supervisor_start": me.start if me else 0, "mark": self._spec["mark"]}
-        self._began: dict[str, Any] = {**who, **moment()}
+        identity = {"supervisor": os.getpid(), "supervisor_start": me.start if me else 0, "mark": self._spec["mark"]}
+        self._began: dict[str, Any] = {**identity, **moment()}
         files.create(".", "began.json", self._began)
 
     def _ordered_to_end(self) -> str | None:
