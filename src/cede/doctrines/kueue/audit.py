@@ -65,33 +65,33 @@ class _Entries:
 
     def quota(self, node: str, pair: Pair) -> int:
         """What it is promised, with what its children lend."""
-        found = self._quota.get((node, pair))
-        if found is None:
+        quota = self._quota.get((node, pair))
+        if quota is None:
             lent = (self.quota(child, pair) - self.local(child, pair) for child in self.children[node])
-            found = _sum(pair, [self.limits["guaranteed"][node].get(pair, 0), *lent])
-            self._quota[node, pair] = found
-        return found
+            quota = _sum(pair, [self.limits["guaranteed"][node].get(pair, 0), *lent])
+            self._quota[node, pair] = quota
+        return quota
 
     def local(self, node: str, pair: Pair) -> int:
         """What the node keeps to itself: of an unlimited quota nothing, if that may all be lent, or else all."""
-        found = self._local.get((node, pair))
-        if found is None:
+        local = self._local.get((node, pair))
+        if local is None:
             lending = self.limits["lending_limit"][node].get(pair)
             quota = self.quota(node, pair)
             if quota >= unlimited(pair):
-                found = 0 if lending is None or lending >= unlimited(pair) else quota
+                local = 0 if lending is None or lending >= unlimited(pair) else quota
             else:
-                found = 0 if lending is None else max(0, quota - lending)
-            self._local[node, pair] = found
-        return found
+                local = 0 if lending is None else max(0, quota - lending)
+            self._local[node, pair] = local
+        return local
 
     def lends_all(self, node: str, pair: Pair) -> bool:
         """Whether nobody below keeps anything to itself, so that all that is held there counts."""
-        found = self._lends_all.get((node, pair))
-        if found is None:
-            found = all(not self.local(child, pair) and self.lends_all(child, pair) for child in self.children[node])
-            self._lends_all[node, pair] = found
-        return found
+        all_lent = self._lends_all.get((node, pair))
+        if all_lent is None:
+            all_lent = all(not self.local(child, pair) and self.lends_all(child, pair) for child in self.children[node])
+            self._lends_all[node, pair] = all_lent
+        return all_lent
 
 
 Held = dict[str, Amounts]
@@ -132,9 +132,9 @@ class Account:
 
     def at_first(self) -> Account:
         """The same before anything moved, to go on from there by itself."""
-        found = copy(self)
-        found._moved = {}
-        return found
+        account = copy(self)
+        account._moved = {}
+        return account
 
     def move(self, queue: str, amounts: Mapping[Pair, int], sign: int = 1, word: str = "running") -> None:
         """Work of this queue, in this state, takes so much or gives it back."""
@@ -168,10 +168,10 @@ class Account:
             if began is not None:
                 moved = [held[when].get(pair, 0) for queue, held in self._moved.items() if node in self.path[queue]]
                 return began[when].get(pair, 0) + sum(moved)
-        found = self.own(when, node, pair)
+        used = self.own(when, node, pair)
         for child in self.children[node]:
-            found += max(0, self.used_when(when, child, pair) - self.local(child, pair))
-        return found
+            used += max(0, self.used_when(when, child, pair) - self.local(child, pair))
+        return used
 
     def available(self, node: str, pair: Pair) -> int:
         """What the node could still take; below zero where it is over-used."""
@@ -234,22 +234,22 @@ def by_pair(amounts: Mapping[str, int]) -> Amounts:
 
     Each is rounded up: of `cpu` to thousandths, of everything else to whole units.
     """
-    found: Amounts = {}
+    amounts_by_pair: Amounts = {}
     for name, nano in amounts.items():
         resource, flavor = split_flavor(name)
         pair = (resource, flavor or "default")
         step = 10**6 if resource == "cpu" else 10**9
-        found[pair] = found.get(pair, 0) + nano + -nano % step
-    return found
+        amounts_by_pair[pair] = amounts_by_pair.get(pair, 0) + nano + -nano % step
+    return amounts_by_pair
 
 
 def of_members(sizes: Sequence[tuple[Mapping[str, int], int]]) -> Amounts:
     """What so many members ask for, each one's amounts rounded up."""
-    found: Amounts = {}
+    total: Amounts = {}
     for requests, count in sizes:
         for pair, nano in by_pair(requests).items():
-            found[pair] = found.get(pair, 0) + nano * count
-    return found
+            total[pair] = total.get(pair, 0) + nano * count
+    return total
 
 
 MOST_KEPT = 4096
@@ -445,33 +445,33 @@ def _once(state: State, key: Hashable, what: Hashable, amounts: Callable[[], Amo
     if key is None:
         return amounts()
     known: dict[Hashable, Amounts] = state.tree.derived.setdefault("kueue amounts", {})
-    found = known.get((key, what))
-    if found is None:
+    made = known.get((key, what))
+    if made is None:
         if len(known) >= MOST_KEPT:
             known.clear()
-        found = known[key, what] = amounts()
-    return found
+        made = known[key, what] = amounts()
+    return made
 
 
 def _columns(state: State) -> list[tuple[int, Pair, int]]:
     """The pair that each column counts, and the nano-units in one of it."""
-    found: list[tuple[int, Pair, int]] | None = state.tree.derived.get("kueue columns")
-    if found is None:
+    columns: list[tuple[int, Pair, int]] | None = state.tree.derived.get("kueue columns")
+    if columns is None:
         units = list(zip(state.units.names, state.units.nano, strict=True))
-        found = [(at, next(iter(by_pair({name: nano}))), nano) for at, (name, nano) in enumerate(units) if name]
-        state.tree.derived["kueue columns"] = found
-    return found
+        columns = [(at, next(iter(by_pair({name: nano}))), nano) for at, (name, nano) in enumerate(units) if name]
+        state.tree.derived["kueue columns"] = columns
+    return columns
 
 
 def _overlapping(state: State) -> dict[int, list[int]]:
     """By queue those that are preempting or reserved."""
-    found: dict[int, list[int]] = {}
+    overlapping: dict[int, list[int]] = {}
     if state.between:
         codes = state.work.state[: state.work.size]
         here = (codes == PREEMPTING) | (codes == RESERVED)
         for row in np.flatnonzero(here).tolist():
-            found.setdefault(int(state.work.queue[row]), []).append(row)
-    return found
+            overlapping.setdefault(int(state.work.queue[row]), []).append(row)
+    return overlapping
 
 
 class _Counted:
@@ -490,12 +490,12 @@ class _Counted:
     def of(self, queue: str, children: list[str]) -> Held:
         state, row = self._state, self._state.tree.index[queue]
         if not self._whole:
-            found: Held = {BEFORE: {}, AFTER: {}}
+            held: Held = {BEFORE: {}, AFTER: {}}
             for holder in _holders(state, row, state.work.state > SUSPENDED):
                 for when in MOMENTS.get(_word(state, holder), WHEN):
                     for pair, amount in _held(state, holder).items():
-                        found[when][pair] = found[when].get(pair, 0) + amount
-            return found
+                        held[when][pair] = held[when].get(pair, 0) + amount
+            return held
         total = self._sum(queue)
         if children:
             below = zip(*map(self._sum, children), strict=True)
@@ -512,11 +512,11 @@ class _Counted:
 
     def _sum(self, queue: str) -> list[int]:
         """What the queue and all below it hold of each column."""
-        found = self._sums.get(queue)
-        if found is None:
+        sums = self._sums.get(queue)
+        if sums is None:
             tree = self._state.tree
-            found = self._sums[queue] = tree.usage[:, tree.index[queue]].tolist()
-        return found
+            sums = self._sums[queue] = tree.usage[:, tree.index[queue]].tolist()
+        return sums
 
     def _told(self, total: list[int], overlapping: Collection[int]) -> Held:
         """So much by pair, with and without those that are preempting or reserved."""
@@ -526,24 +526,24 @@ class _Counted:
                 everything[pair] = everything.get(pair, 0) + total[column] * nano
         if not overlapping:
             return {BEFORE: everything, AFTER: everything}  # what moves is written elsewhere
-        found = {BEFORE: everything, AFTER: dict(everything)}
+        held = {BEFORE: everything, AFTER: dict(everything)}
         for row in overlapping:
-            missing = found[AFTER if _leaving(self._state, row) else BEFORE]
+            missing = held[AFTER if _leaving(self._state, row) else BEFORE]
             for pair, amount in _held(self._state, row).items():
                 missing[pair] = missing.get(pair, 0) - amount
-        return found
+        return held
 
 
 def _holders(state: State, queue: int, which: Bools) -> list[int]:
     """Those of these workloads that are of this queue itself."""
-    found: list[int] = np.flatnonzero(which & (state.work.queue == queue)).tolist()
-    return found
+    rows: list[int] = np.flatnonzero(which & (state.work.queue == queue)).tolist()
+    return rows
 
 
 def _whole(state: State) -> bool:
     """Whether no column counts in parts of what Kueue counts in, so that a sum of what is rounded up is the sum."""
-    found = state.tree.derived.get("kueue whole")
-    if found is None:
+    whole = state.tree.derived.get("kueue whole")
+    if whole is None:
         units = dict(zip(state.units.names[1:], state.units.nano[1:], strict=True))
-        found = state.tree.derived["kueue whole"] = sum(units.values()) == sum(by_pair(units).values())
-    return bool(found)
+        whole = state.tree.derived["kueue whole"] = sum(units.values()) == sum(by_pair(units).values())
+    return bool(whole)

@@ -106,21 +106,21 @@ class CandidateOrder:
         if line is None:
             line = self._lines[queue] = _line(self.snapshot, self.at[self.queue == queue], self.own, self._amounts)
             self._next[queue] = next(line)[0]
-        found = self._next.pop(queue)
+        candidate = self._next.pop(queue)
         following = next(line, None)
         if following is None:
             del self._left[queue]
         else:
             self._left[queue] -= 1
             self._next[queue], self.firsts[queue] = following
-        return found
+        return candidate
 
     def drop(self, queue: int) -> list[Held]:
         """All candidates of the queue, who are not asked again."""
-        found: list[Held] = []
+        dropped: list[Held] = []
         while queue in self._left:
-            found.append(self.pop(queue))
-        return found
+            dropped.append(self.pop(queue))
+        return dropped
 
     def _look_below(self, parent: int) -> None:
         """The first of each queue of one cohort: of all keys the least in turn, until one is left."""
@@ -156,7 +156,7 @@ def _line(snapshot: Snapshot, at: Rows, own: int, known: dict[tuple[int, ...], A
     uids, names = snapshot.state.uids, snapshot.state.work_names
     held = zip(*(snapshot.usage(pair, rows).tolist() for pair in range(len(snapshot.quotas.pairs))), strict=True)
     for row, rank, since, amounts in zip(rows.tolist(), ranks, reserved, held, strict=True):
-        found = known.get(amounts)
-        if found is None:
-            found = known[amounts] = tuple(one for one in enumerate(amounts) if one[1])
-        yield (row, found), (rank, since, uids[row], names[row])
+        amounts_by_pair = known.get(amounts)
+        if amounts_by_pair is None:
+            amounts_by_pair = known[amounts] = tuple(one for one in enumerate(amounts) if one[1])
+        yield (row, amounts_by_pair), (rank, since, uids[row], names[row])

@@ -36,12 +36,12 @@ def pool_of(search: Search) -> Pool:
         return Pool(_NOBODY, _NOBODY)
     age = claimant.submitted if LOWER_OR_NEWER in (settings.within, settings.reclaim) else None
     key = (claimant.queue, claimant.priority, age, tuple(search.contested))
-    found = snapshot.pools.get(key)
-    if not isinstance(found, Pool):
+    pool = snapshot.pools.get(key)
+    if not isinstance(pool, Pool):
         if len(snapshot.pools) * len(snapshot.rows) > MOST_KEPT:
             snapshot.pools.clear()
-        found = snapshot.pools[key] = _pool(search)
-    return found
+        pool = snapshot.pools[key] = _pool(search)
+    return pool
 
 
 def _pool(search: Search) -> Pool:
@@ -65,16 +65,16 @@ _NOBODY: Rows = np.zeros(0, np.intp)
 def _may_go(snapshot: Snapshot, at: Rows, contested: list[int]) -> Rows:
     """Of these positions those that hold what is contested, in a queue, and did not opt out."""
     rows = snapshot.rows[at]
-    found: Bools = snapshot.state.work.preemptible[rows] & snapshot.touches(rows, contested)
-    found &= ~_cohorts(snapshot.quotas)[snapshot.queue[at]]
-    return at[found]
+    open_to_it: Bools = snapshot.state.work.preemptible[rows] & snapshot.touches(rows, contested)
+    open_to_it &= ~_cohorts(snapshot.quotas)[snapshot.queue[at]]
+    return at[open_to_it]
 
 
 def _cohorts(quotas: Quotas) -> Bools:
-    found = quotas.kept.get("cohorts")
-    if not isinstance(found, np.ndarray):
-        found = quotas.kept["cohorts"] = np.array([quotas.is_cohort(queue) for queue in range(quotas.size)], np.bool_)
-    return found
+    mask = quotas.kept.get("cohorts")
+    if not isinstance(mask, np.ndarray):
+        mask = quotas.kept["cohorts"] = np.array([quotas.is_cohort(queue) for queue in range(quotas.size)], np.bool_)
+    return mask
 
 
 def _allowed(snapshot: Snapshot, claimant: Claimant, at: Rows, policy: str) -> Rows:

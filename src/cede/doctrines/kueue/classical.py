@@ -44,11 +44,11 @@ def branches(search: Search) -> list[Branch]:
     book, queue, quotas = search.book, search.queue, search.snapshot.quotas
     advantage = all(not book.borrows(pair, queue, amount) for pair, amount in search.asked)
     rest = {pair: max(0, amount - book.local_available(pair, queue)) for pair, amount in search.asked}
-    found: list[Branch] = []
+    reached_branches: list[Branch] = []
     below, decided = queue, queue
     for ancestor in quotas.path[queue][1:]:
         reached = tuple(_exceeding(book, quotas, ancestor, below, search.contested))
-        found.append(Branch(ancestor, advantage, decided, reached))
+        reached_branches.append(Branch(ancestor, advantage, decided, reached))
         fits = all(
             book.used[pair][ancestor] + amount <= quotas.subtree[pair][ancestor] for pair, amount in rest.items()
         )
@@ -56,7 +56,7 @@ def branches(search: Search) -> list[Branch]:
         if fits and not advantage:
             advantage, decided = True, ancestor
         below = ancestor
-    return found
+    return reached_branches
 
 
 def _exceeding(book: Book, quotas: Quotas, cohort: int, skipped: int, contested: list[int]) -> Iterator[int]:
@@ -90,10 +90,10 @@ class Reach:
     @property
     def kind(self) -> Int8s:
         """By queue how those in it are reached; nothing where they are not."""
-        found = np.zeros(self.quotas.size, np.int8)
+        kinds = np.zeros(self.quotas.size, np.int8)
         for branch in self.branches:
-            found[list(branch.queues)] = HIERARCHY if branch.advantage else PRIORITY
-        return found
+            kinds[list(branch.queues)] = HIERARCHY if branch.advantage else PRIORITY
+        return kinds
 
     def queues(self, *, advantage: bool) -> list[int]:
         """Those over which the claimant has the advantage, or has not."""
@@ -101,11 +101,11 @@ class Reach:
 
     def nodes(self, queue: int) -> tuple[int, ...]:
         """The queue and the cohorts between it and the ancestor it shares with the claimant."""
-        found = self._nodes.get(queue)
-        if found is None:
+        nodes = self._nodes.get(queue)
+        if nodes is None:
             path = self.quotas.path[queue]
-            found = self._nodes[queue] = tuple(path[: path.index(self.branch[queue].ancestor)])
-        return found
+            nodes = self._nodes[queue] = tuple(path[: path.index(self.branch[queue].ancestor)])
+        return nodes
 
 
 MOST_IN_LINE = 64
@@ -147,10 +147,10 @@ class Walk:
         at = 0
         while True:
             if at == len(self._known):
-                found = next(self._more, None)
-                if found is None:
+                stretch = next(self._more, None)
+                if stretch is None:
                     return
-                self._known.append(found)
+                self._known.append(stretch)
             yield self._known[at]
             at += 1
 
@@ -186,8 +186,8 @@ def _usable(search: Search, positions: Rows) -> list[bool]:
     usable = priorities < search.claimant.priority
     if settings.threshold is not None:
         usable &= priorities <= settings.threshold
-    found: list[bool] = usable.tolist()
-    return found
+    mask: list[bool] = usable.tolist()
+    return mask
 
 
 class LineWalk:
@@ -324,15 +324,15 @@ def sums_are_enough(search: Search) -> bool:
 def _sums_up(quotas: Quotas, pair: int, root: int) -> bool:
     """No queue of the tree keeps anything of this to itself, and it is counted in one column within 64 bits."""
     key = f"sums up {pair} {root}"
-    found = quotas.kept.get(key)
-    if found is None:
+    answer = quotas.kept.get(key)
+    if answer is None:
         tree = [node for node in range(quotas.size) if quotas.root[node] == root]
-        found = quotas.kept[key] = (
+        answer = quotas.kept[key] = (
             all(quotas.lending[pair][node] is None for node in tree)
             and all(factor == 1 for _, factor in quotas.columns[pair])
             and sum(quotas.subtree[pair][node] for node in tree) < MOST
         )
-    return bool(found)
+    return bool(answer)
 
 
 def spared_by_sums(search: Search, taken: Found) -> Found:
@@ -384,15 +384,15 @@ def _below(quotas: Quotas, ancestor: int) -> list[Rows]:
     """By depth below the ancestor, so that a cohort is in one table only: for every queue the cohort it is in."""
     key = f"below {ancestor}"
     known = quotas.kept.get(key)
-    found: list[Rows] = known if isinstance(known, list) else []
-    if not found:
-        found = [np.full(quotas.size, -1, np.intp) for _ in range(quotas.height[ancestor] - 1)]
+    cohorts_by_depth: list[Rows] = known if isinstance(known, list) else []
+    if not cohorts_by_depth:
+        cohorts_by_depth = [np.full(quotas.size, -1, np.intp) for _ in range(quotas.height[ancestor] - 1)]
         for queue, path in enumerate(quotas.path):
             if ancestor in path and not quotas.is_cohort(queue):
                 for level, cohort in enumerate(path[path.index(ancestor) - 1 : 0 : -1]):
-                    found[level][queue] = cohort
-        quotas.kept[key] = found
-    return found
+                    cohorts_by_depth[level][queue] = cohort
+        quotas.kept[key] = cohorts_by_depth
+    return cohorts_by_depth
 
 
 @dataclass(slots=True)
@@ -480,9 +480,9 @@ class _Sums:
             before = np.cumsum(amount) - amount
             before -= before[begins][group]
             above |= self.used[number, sorted_nodes] - before > self.quota[number, sorted_nodes]
-        found = np.empty(len(nodes), np.bool_)
-        found[turn] = above
-        return found
+        exceeds = np.empty(len(nodes), np.bool_)
+        exceeds[turn] = above
+        return exceeds
 
     def _first_back(self, queues: Rows, held: Int64s, taken: Bools) -> int:
         """The place of the first one taken whose cohort would be back within its quota by then."""
@@ -526,13 +526,13 @@ class _Sums:
         kept = self._kept(given, reasons == REASONS.index(OWN))
         rows, queues = snapshot.rows[positions[kept]].tolist(), snapshot.queue[positions[kept]].tolist()
         known: dict[tuple[int, ...], Asked] = {}
-        found: Found = []
+        victims: Found = []
         for row, queue, code, *held in zip(rows, queues, reasons[kept].tolist(), *given[:, kept].tolist(), strict=True):
             amounts = known.get(key := tuple(held))
             if amounts is None:
                 amounts = known[key] = tuple(pair for pair in zip(pairs, held, strict=True) if pair[1])
-            found.append(Taken(row, queue, REASONS[code], amounts))
-        return found
+            victims.append(Taken(row, queue, REASONS[code], amounts))
+        return victims
 
     def _kept(self, given: Int64s, own: Bools) -> Bools:
         kept = np.ones(given.shape[1], np.bool_)
@@ -562,9 +562,9 @@ def find(search: Search) -> Outcome:
     """The victims, or nobody; the first attempt that makes room wins."""
     by_sums = is_plain(search)
     if search.snapshot.followed and search.notes is None and not by_sums:
-        found = _along_lines(search)
-        if found is not None:
-            return found
+        outcome = _along_lines(search)
+        if outcome is not None:
+            return outcome
     pool = pool_of(search)
     if not len(pool.own) and not len(pool.others):
         return NOBODY

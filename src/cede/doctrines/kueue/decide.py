@@ -27,19 +27,19 @@ from cede.model.plan import Decision
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """One cycle: every pending workload decided once, or the one that is asked for; without words, what acts."""
-    found = _everyone(cycle) if cycle.words else _acts(cycle)
+    decisions = _everyone(cycle) if cycle.words else _acts(cycle)
     if cycle.only is None:
-        return found
+        return decisions
     wanted = cycle.state.work_names[cycle.only]
-    return islice((decision for decision in found if decision.workload == wanted), 1)
+    return islice((decision for decision in decisions if decision.workload == wanted), 1)
 
 
 def _everyone(cycle: Cycle) -> Iterator[Decision]:
     memory = memory_of(cycle)
-    found = followed(cycle, memory)
-    yield from _refused(found.waiting)
-    if found.waiting.lines:
-        plan = _Plan(snapshot_of(cycle, found.running), found.waiting, memory)
+    following = followed(cycle, memory)
+    yield from _refused(following.waiting)
+    if following.waiting.lines:
+        plan = _Plan(snapshot_of(cycle, following.running), following.waiting, memory)
         yield from plan.decisions()
         yield from plan.behind()
 
@@ -49,11 +49,11 @@ def _acts(cycle: Cycle) -> Iterator[Decision]:
     of those after it. Who waits and holds room back is named before those who act, as they may not be lawful without.
     """
     memory = memory_of(cycle)
-    found = followed(cycle, memory)
-    yield from _refused(found.waiting)
-    if not found.waiting.lines:
+    following = followed(cycle, memory)
+    yield from _refused(following.waiting)
+    if not following.waiting.lines:
         return
-    plan = _Plan(snapshot_of(cycle, found.running, silent=True), found.waiting, memory)
+    plan = _Plan(snapshot_of(cycle, following.running, silent=True), following.waiting, memory)
     holding: list[Decision] = []
     over = False
     try:
@@ -70,7 +70,7 @@ def _acts(cycle: Cycle) -> Iterator[Decision]:
             elif decision.rule in HOLDING:
                 holding.append(decision)
     finally:
-        found.running.end_plan()
+        following.running.end_plan()
 
 
 def _refused(waiting: Waiting) -> Iterator[Decision]:
@@ -120,10 +120,10 @@ class _Plan:
             if self.snapshot.log:
                 self.snapshot.end_pass()
             if not words:
-                found = self._next(number)
-                if found is None:
+                following = self._next(number)
+                if following is None:
                     return
-                number = found
+                number = following
                 yield from self._standing_still()
             heads = [self.nominations.claimant(place[-1]) for place in self._heads(number)]
             if not heads:
@@ -209,9 +209,9 @@ class _Plan:
                 continue
             at = bisect_left(places, line[number])
             if at < len(places):
-                found = bisect_left(line, places[at])
-                if best is None or found < best:
-                    best = found
+                position = bisect_left(line, places[at])
+                if best is None or position < best:
+                    best = position
         return best
 
     def _remembered(self) -> Iterator[tuple[int, Place]]:
@@ -251,10 +251,10 @@ class _Plan:
 
         Of most groups nobody asks: a queue whose head has a way stands still behind it, or all is different after it.
         """
-        found = self._awake.get(group)
-        if found is None:
-            found = self._awake[group] = self._look_at(group)
-        return found
+        awake = self._awake.get(group)
+        if awake is None:
+            awake = self._awake[group] = self._look_at(group)
+        return awake
 
     def _look_at(self, group: Group) -> list[Kind]:
         """Who of a group is awake.

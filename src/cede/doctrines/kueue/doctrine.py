@@ -34,9 +34,10 @@ def shares(state: State, _edition: str) -> dict[str, dict[str, Any]]:
     """Queues and cohorts by name: dominant share and resource, whether they borrow, available, potential, usage."""
     quotas = quotas_of(state)
     book = book_of(state, quotas)
-    found = Shares(book)
+    dominant_shares = Shares(book)
     queues = {
-        quotas.names[row]: _of(book, found, row) for row in sorted(range(quotas.size), key=quotas.names.__getitem__)
+        quotas.names[row]: _of(book, dominant_shares, row)
+        for row in sorted(range(quotas.size), key=quotas.names.__getitem__)
     }
     return {"queues": queues, "apps": {}, "workloads": {}}
 

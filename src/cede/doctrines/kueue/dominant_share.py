@@ -56,24 +56,26 @@ class Scales:
         self._lendable: dict[int, dict[str, int]] = {}
 
     def parts(self, node: int) -> list[_Part]:
-        found = self.known.get(node)
-        if found is None:
+        parts = self.known.get(node)
+        if parts is None:
             parent = self.quotas.parent[node]
             if parent == NONE:
-                found = self.known[node] = []
+                parts = self.known[node] = []
             else:
                 self._scale_children(parent)
-                found = self.known[node]
-        return found
+                parts = self.known[node]
+        return parts
 
     def lendable(self, cohort: int) -> dict[str, int]:
         """What the cohort could lend in all, by resource."""
-        found = self._lendable.get(cohort)
-        if found is None:
-            found = self._lendable[cohort] = {}
+        lendable = self._lendable.get(cohort)
+        if lendable is None:
+            lendable = self._lendable[cohort] = {}
             for pair, (resource, _) in enumerate(self.quotas.pairs):
-                found[resource] = self.quotas.added(pair, found.get(resource, 0), self.quotas.potential[pair][cohort])
-        return found
+                lendable[resource] = self.quotas.added(
+                    pair, lendable.get(resource, 0), self.quotas.potential[pair][cohort]
+                )
+        return lendable
 
     def _scale_children(self, cohort: int) -> None:
         quotas = self.quotas
@@ -99,10 +101,10 @@ class Scales:
 
 def scales_of(quotas: Quotas) -> Scales:
     """The scales of these quotas, kept with them."""
-    found = quotas.kept.get("scales")
-    if not isinstance(found, Scales):
-        found = quotas.kept["scales"] = Scales(quotas)
-    return found
+    scales = quotas.kept.get("scales")
+    if not isinstance(scales, Scales):
+        scales = quotas.kept["scales"] = Scales(quotas)
+    return scales
 
 
 class Doubts:

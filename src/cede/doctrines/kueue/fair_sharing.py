@@ -26,16 +26,16 @@ class Sides:
     def __init__(self, quotas: Quotas, queue: int) -> None:
         self.quotas = quotas
         self.path = quotas.path[queue]
-        self._found: dict[int, tuple[int, int]] = {}
+        self._known: dict[int, tuple[int, int]] = {}
 
     def of(self, other: int) -> tuple[int, int]:
-        found = self._found.get(other)
-        if found is None:
+        sides = self._known.get(other)
+        if sides is None:
             theirs = self.quotas.path[other]
             common = next(node for node in self.path if node in theirs)
-            found = (self.path[self.path.index(common) - 1], theirs[theirs.index(common) - 1])
-            self._found[other] = found
-        return found
+            sides = (self.path[self.path.index(common) - 1], theirs[theirs.index(common) - 1])
+            self._known[other] = sides
+        return sides
 
 
 Entry = tuple[int, float, Key | int, int]
@@ -157,9 +157,9 @@ class Tournament:
 def lawful_set(search: Search, taken: Found) -> Found:
     """The victims as spared in another order, the first that is lawful; nobody if none is."""
     for order in _orders(taken):
-        found = _spared_in(search, taken, order)
-        if lawful(search, found):
-            return found
+        victims = _spared_in(search, taken, order)
+        if lawful(search, victims):
+            return victims
     return []
 
 
@@ -363,9 +363,9 @@ class _Run:
                 facts = {"cohort": quotas.names[node], "held": held(search, node)}
                 search.notes.put(row, rules.COHORT_NOMINAL, queue=quotas.names[queue], **facts)
 
-    def _victim(self, found: Held, queue: int, reason: str) -> Taken:
+    def _victim(self, candidate: Held, queue: int, reason: str) -> Taken:
         """One that is taken whatever the shares are."""
-        row, amounts = found
+        row, amounts = candidate
         search, names = self.search, self.search.snapshot.quotas.names
         if search.notes is not None:
             settings, test = search.claimant.settings, tested(search.snapshot, search.claimant, row)

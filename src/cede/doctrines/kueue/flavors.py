@@ -105,33 +105,33 @@ class Assigner:
 
     def assign(self, counts: tuple[int, ...]) -> Assignment:
         """Flavors for so many members of each pod set."""
-        found = Assignment(counts, [])
+        assignment = Assignment(counts, [])
         taken: dict[int, int] = {}
         contested: set[int] = set()
         needs_preemption = False
         for number, count in enumerate(counts):
-            found.asked = asked_of(taken)  # if this pod set fails, those before it still count among the heads
-            found.flavors.append({})
-            slots, found.undeclared = self._slots(number, count)
-            if found.undeclared:
-                found.mode, found.hopeless = NO_FIT, True
-                return found
+            assignment.asked = asked_of(taken)  # if this pod set fails, those before it still count among the heads
+            assignment.flavors.append({})
+            slots, assignment.undeclared = self._slots(number, count)
+            if assignment.undeclared:
+                assignment.mode, assignment.hopeless = NO_FIT, True
+                return assignment
             self._together = self._in_one_go(slots, count)
-            found.claim = None if self._together is None else self._together.claim
-            found.steady = self._together is not None or not self.snapshot.state.nodes.size
+            assignment.claim = None if self._together is None else self._together.claim
+            assignment.steady = self._together is not None or not self.snapshot.state.nodes.size
             for slot in slots:
-                mode = self._one_group(slot, taken, contested, found)
+                mode = self._one_group(slot, taken, contested, assignment)
                 if mode == NO_FIT:
-                    return found
+                    return assignment
                 needs_preemption |= mode != FIT
-        for part, chosen in zip(self.claimant.parts, found.flavors, strict=True):
+        for part, chosen in zip(self.claimant.parts, assignment.flavors, strict=True):
             if len(chosen) < len(part.requests):
                 _name_flavors_of_nothing(self.snapshot.quotas, self.claimant.queue, part, chosen)
-        found.asked = asked_of(taken)
-        found.contested = sorted(contested)
-        found.mode = PREEMPT if needs_preemption else FIT
-        self._on_nodes(found)
-        return found
+        assignment.asked = asked_of(taken)
+        assignment.contested = sorted(contested)
+        assignment.mode = PREEMPT if needs_preemption else FIT
+        self._on_nodes(assignment)
+        return assignment
 
     def _slots(self, number: int, count: int) -> tuple[list[_Slot], list[str]]:
         """What so many members of a pod set want, group by group; and what the queue does not declare."""
@@ -150,7 +150,7 @@ class Assigner:
             known = self.claimant.memo[key] = (slots, sorted(requests.keys() - declared))
         return known
 
-    def _one_group(self, slot: _Slot, taken: dict[int, int], contested: set[int], found: Assignment) -> int:
+    def _one_group(self, slot: _Slot, taken: dict[int, int], contested: set[int], assignment: Assignment) -> int:
         """The mode of the group in the flavor it gets: the worst of its resources, as the queue ranks them."""
         best: tuple[Verdict, str, dict[int, Verdict]] | None = None
         flavors = slot.group.flavors
@@ -162,27 +162,27 @@ class Assigner:
             last = at
             if not self._open(slot, flavors[at]):
                 continue
-            verdicts, worst = self._flavor(slot, flavors[at], taken, found)
+            verdicts, worst = self._flavor(slot, flavors[at], taken, assignment)
             if worst.why:
                 whys.append(worst.why)
             hopeless &= worst.mode == NO_FIT and worst.hopeless
-            found.never_on_nodes |= worst.nodes
+            assignment.never_on_nodes |= worst.nodes
             if best is None or self._better(worst, best[0]):
                 best = (worst, flavors[at], verdicts)
             if not self._try_next(worst):
                 best = (worst, flavors[at], verdicts)
                 break
-        found.tried[slot.part_number, slot.group_number] = -1 if last >= len(flavors) - 1 else last
+        assignment.tried[slot.part_number, slot.group_number] = -1 if last >= len(flavors) - 1 else last
         if best is None or best[0].mode == NO_FIT:
-            found.mode, found.hopeless = NO_FIT, hopeless and start == 0
-            found.whys = whys or [f"no flavor of {', '.join(slot.wanted)} is open to it"]
+            assignment.mode, assignment.hopeless = NO_FIT, hopeless and start == 0
+            assignment.whys = whys or [f"no flavor of {', '.join(slot.wanted)} is open to it"]
             return NO_FIT
         worst, flavor, verdicts = best
-        found.flavors[slot.part_number].update(dict.fromkeys(slot.wanted, flavor))
+        assignment.flavors[slot.part_number].update(dict.fromkeys(slot.wanted, flavor))
         for name, nano in slot.wanted.items():
             pair = self.snapshot.quotas.index[name, flavor]
             taken[pair] = taken.get(pair, 0) + self.snapshot.quotas.count(pair, nano)
-            found.lowest = max(found.lowest, verdicts[pair].level)
+            assignment.lowest = max(assignment.lowest, verdicts[pair].level)
             if verdicts[pair].mode != FIT:
                 contested.add(pair)
         return worst.mode
@@ -197,7 +197,7 @@ class Assigner:
         return before is None or all(before.get(name) in (None, flavor) for name in slot.wanted)
 
     def _flavor(
-        self, slot: _Slot, flavor: str, taken: Mapping[int, int], found: Assignment
+        self, slot: _Slot, flavor: str, taken: Mapping[int, int], assignment: Assignment
     ) -> tuple[dict[int, Verdict], Verdict]:
         """The verdict on each resource of the group in this flavor, and the worst of them."""
         quotas = self.snapshot.quotas
@@ -205,17 +205,17 @@ class Assigner:
         worst = Verdict(FIT)
         for name in sorted(slot.wanted):
             pair = quotas.index[name, flavor]
-            verdict = self._pair(pair, quotas.count(pair, slot.wanted[name]) + taken.get(pair, 0), found)
+            verdict = self._pair(pair, quotas.count(pair, slot.wanted[name]) + taken.get(pair, 0), assignment)
             verdicts[pair] = verdict
             if self._better(worst, verdict):
                 worst = verdict
             if verdict.mode == NO_FIT:
                 return verdicts, verdict
         if self.snapshot.state.nodes.size and not self.quota_only and self._together is None:
-            return self._placed(slot, flavor, taken, found, verdicts, worst)
+            return self._placed(slot, flavor, taken, assignment, verdicts, worst)
         return verdicts, worst
 
-    def _pair(self, pair: int, amount: int, found: Assignment) -> Verdict:
+    def _pair(self, pair: int, amount: int, assignment: Assignment) -> Verdict:
         """What quota says of so much of one pair."""
         snapshot, queue = self.snapshot, self.claimant.queue
         quotas, book = snapshot.quotas, snapshot.book
@@ -236,7 +236,7 @@ class Assigner:
             # its turn among several heads depends on how high it would borrow then.
             if not level or self._borrows_anyway(pair, amount):
                 return Verdict(PREEMPT, level)
-            found.levels.append(lambda: self._with_victims(pair, amount, level).level)
+            assignment.levels.append(lambda: self._with_victims(pair, amount, level).level)
             return Verdict(PREEMPT)
         return self._with_victims(pair, amount, level)
 
@@ -324,26 +324,26 @@ class Assigner:
         key = ("never", count)
         if self.snapshot.state.reservations:
             return room.never() is not None
-        found: bool | None = self.claimant.memo.get(key)
-        if found is None:
-            found = self.claimant.memo[key] = room.never() is not None
-        return found
+        never: bool | None = self.claimant.memo.get(key)
+        if never is None:
+            never = self.claimant.memo[key] = room.never() is not None
+        return never
 
     def _placed(
         self,
         slot: _Slot,
         flavor: str,
         taken: Mapping[int, int],
-        found: Assignment,
+        assignment: Assignment,
         verdicts: dict[int, Verdict],
         worst: Verdict,
     ) -> tuple[dict[int, Verdict], Verdict]:
         """The verdicts once the pod sets up to this one must also find nodes together that offer their flavors."""
         state, row = self.snapshot.state, self.claimant.row
         so_far = self.claimant.parts[: slot.part_number + 1]
-        flavors = {part.name: dict(chosen) for part, chosen in zip(so_far, found.flavors, strict=True)}
+        flavors = {part.name: dict(chosen) for part, chosen in zip(so_far, assignment.flavors, strict=True)}
         flavors[slot.part.name] |= dict.fromkeys(slot.wanted, flavor)
-        counts = {part.name: count for part, count in zip(so_far, found.counts, strict=False)}
+        counts = {part.name: count for part, count in zip(so_far, assignment.counts, strict=False)}
         parts = admitted_parts(state, row, flavors, counts, self.claimant.parts) or self.claimant.parts
         room = self._room(parts[: len(so_far)])
         never = room.never()
@@ -364,26 +364,26 @@ class Assigner:
         levels = {pair: Verdict(mode, verdicts[pair].level) for pair in contested}
         return verdicts | levels, Verdict(mode, worst.level)
 
-    def _on_nodes(self, found: Assignment) -> None:
+    def _on_nodes(self, assignment: Assignment) -> None:
         """Whether all members find room together; if not, everything it asks for is contested."""
-        found.room = self.room(found) if self._together is None else self._together
-        if found.room is None or found.room.fits():
+        assignment.room = self.room(assignment) if self._together is None else self._together
+        if assignment.room is None or assignment.room.fits():
             return
-        never = None if self._together is not None else found.room.never()
+        never = None if self._together is not None else assignment.room.never()
         if never is not None:
-            found.mode, found.hopeless, found.never_on_nodes = NO_FIT, True, True
-            found.whys = [f"all members together, {never}"]
+            assignment.mode, assignment.hopeless, assignment.never_on_nodes = NO_FIT, True, True
+            assignment.whys = [f"all members together, {never}"]
             return
-        found.lacking = found.room
-        found.mode = PREEMPT
-        found.contested = [pair for pair, _ in found.asked]
+        assignment.lacking = assignment.room
+        assignment.mode = PREEMPT
+        assignment.contested = [pair for pair, _ in assignment.asked]
 
-    def room(self, found: Assignment) -> Room | None:
+    def room(self, assignment: Assignment) -> Room | None:
         """The nodes as they stand, for the members as assigned."""
         state = self.snapshot.state
         if self.quota_only or not state.nodes.size:
             return None
-        return self._room(parts_of(self.snapshot, self.claimant, found))
+        return self._room(parts_of(self.snapshot, self.claimant, assignment))
 
     def _room(self, parts: tuple[PodSet, ...]) -> Room:
         """The nodes as they stand for these members, to be asked and not changed."""
@@ -452,29 +452,29 @@ def _name_flavors_of_nothing(quotas: Quotas, queue: int, part: PodSet, chosen: C
             chosen |= {} if flavor is None else {resource: flavor}
 
 
-def flavors_by_part(claimant: Claimant, found: Assignment) -> dict[str, Chosen] | Chosen:
+def flavors_by_part(claimant: Claimant, assignment: Assignment) -> dict[str, Chosen] | Chosen:
     """As a plan shows them: resource to flavor, or that for each pod set where pod sets differ."""
     first: Chosen = {}
-    for chosen in found.flavors:
+    for chosen in assignment.flavors:
         for name, flavor in chosen.items():
             if first.setdefault(name, flavor) != flavor:
-                return {part.name: own for part, own in zip(claimant.parts, found.flavors, strict=True)}
+                return {part.name: own for part, own in zip(claimant.parts, assignment.flavors, strict=True)}
     return first
 
 
-def counts_by_part(claimant: Claimant, found: Assignment) -> dict[str, int]:
+def counts_by_part(claimant: Claimant, assignment: Assignment) -> dict[str, int]:
     """The pod sets' sizes where fewer members are admitted than asked for."""
-    parts = zip(claimant.parts, found.counts, strict=True)
+    parts = zip(claimant.parts, assignment.counts, strict=True)
     return {part.name: count for part, count in parts if count < part.count}
 
 
-def parts_of(snapshot: Snapshot, claimant: Claimant, found: Assignment) -> tuple[PodSet, ...]:
+def parts_of(snapshot: Snapshot, claimant: Claimant, assignment: Assignment) -> tuple[PodSet, ...]:
     """The members as they will stand on nodes and count against quota."""
-    chosen = tuple(tuple(flavors.items()) for flavors in found.flavors)
-    key = ("parts", found.counts, chosen)
+    chosen = tuple(tuple(flavors.items()) for flavors in assignment.flavors)
+    key = ("parts", assignment.counts, chosen)
     known: tuple[PodSet, ...] | None = claimant.memo.get(key)
     if known is None:
-        flavors, counts = flavors_by_part(claimant, found), counts_by_part(claimant, found)
+        flavors, counts = flavors_by_part(claimant, assignment), counts_by_part(claimant, assignment)
         parts = admitted_parts(snapshot.state, claimant.row, flavors, counts, claimant.parts)
         known = claimant.memo[key] = claimant.parts if parts is None else parts
     return known

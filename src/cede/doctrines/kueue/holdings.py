@@ -49,22 +49,22 @@ class Holdings:
         counts: list[int] = self.state.work.usage[:, row].tolist()
         for column in self.quotas.finer:
             counts[column] = int(self.column(column)[row])
-        found = []
+        amounts = []
         for pair in pairs:
             amount = 0
             for column, factor in self.quotas.columns[pair]:
                 amount += counts[column] * factor
             if amount:
-                found.append((pair, amount))
-        return tuple(found)
+                amounts.append((pair, amount))
+        return tuple(amounts)
 
 
 def _rounded(state: State, column: int, parts: int) -> Int64s:
     work, name = state.work, state.units.names[column]
     members = np.where(work.usage_given, 1, np.maximum(work.members, 1))
-    found: Int64s = -(-(work.usage[column] // members) // parts) * members
+    usage: Int64s = -(-(work.usage[column] // members) // parts) * members
     unit = parts * state.units.nano[column]
     for row, pod_sets in state.parts.items():
         if not work.usage_given[row]:
-            found[row] = sum(-(-part.requests.get(name, 0) // unit) * part.count for part in pod_sets)
-    return found
+            usage[row] = sum(-(-part.requests.get(name, 0) // unit) * part.count for part in pod_sets)
+    return usage

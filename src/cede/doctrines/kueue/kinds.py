@@ -138,7 +138,7 @@ class Group:
 
 def slots_of(quotas: Quotas, queue: int, parts: tuple[PodSet, ...]) -> tuple[Slot, ...]:
     """What these members ask for at least, group by group, in whatever flavor; what no group has is left out."""
-    found: list[Slot] = []
+    slots: list[Slot] = []
     for part, group in product(parts, quotas.groups(queue)):
         count = part.count if part.min_count is None else part.min_count
         wanted: dict[str, int] = {}
@@ -148,10 +148,10 @@ def slots_of(quotas: Quotas, queue: int, parts: tuple[PodSet, ...]) -> tuple[Slo
                 wanted[resource] = wanted.get(resource, 0) + rounded_up(resource, nano) * count
         if wanted:
             pairs = [[quotas.index[name, flavor] for name in wanted] for flavor in group.flavors]
-            found.append(
+            slots.append(
                 tuple(
                     tuple((pair, quotas.count(pair, nano)) for pair, nano in zip(row, wanted.values(), strict=True))
                     for row in pairs
                 )
             )
-    return tuple(found)
+    return tuple(slots)

@@ -34,10 +34,10 @@ def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Over | Non
             trial.evict(victim.row)
     over = _over_max(snapshot, entry)
     if over is None and state.static.tenants:
-        found = broken([limit for limit in limits_of(state, row) if limit.column is None])
+        tenant_limits = broken([limit for limit in limits_of(state, row) if limit.column is None])
         many = nodes_over(state, row, nodes)
-        if found or many is not None:
-            limit = found[0] if found else many
+        if tenant_limits or many is not None:
+            limit = tenant_limits[0] if tenant_limits else many
             assert limit is not None
             over = Over(limit.facts(state), limit.asked > limit.limit)
     trial.undo(mark)

@@ -100,39 +100,39 @@ def followed(cycle: Cycle, memory: Memory) -> Following:
         memory.following = None
         quotas = quotas_of(state)
         return Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
-    found = memory.following
+    following = memory.following
     quotas = quotas_of(state)
     if (
-        found is None
-        or found.reshaped != journal.reshaped
-        or found.running.quotas is not quotas
-        or found.running.state is not state
-        or len(found.waiting.kinds) > MOST_KINDS
+        following is None
+        or following.reshaped != journal.reshaped
+        or following.running.quotas is not quotas
+        or following.running.state is not state
+        or len(following.waiting.kinds) > MOST_KINDS
     ):
-        found = Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
-        found.running.watch()
+        following = Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
+        following.running.watch()
         journal.follows = True
     else:
         rows = {row if row >= 0 else ~row for row in journal.rows}
-        found.waiting.follow(rows, memory.sticky)
-        found.running.follow(rows)
+        following.waiting.follow(rows, memory.sticky)
+        following.running.follow(rows)
         if memory.turned:
-            found.waiting.turn(memory.turned, memory.sticky)
+            following.waiting.turn(memory.turned, memory.sticky)
     memory.turned.clear()
     journal.rows.clear()
-    memory.following = found
-    return found
+    memory.following = following
+    return following
 
 
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Who waits for its victims, and where searches go on, once more."""
-    found = memory.get("kueue")
-    return {"kueue": found.copy()} if isinstance(found, Memory) else {}
+    kept = memory.get("kueue")
+    return {"kueue": kept.copy()} if isinstance(kept, Memory) else {}
 
 
 def memory_of(cycle: Cycle) -> Memory:
     """The memory of a run of cycles; of a single plan, an empty one."""
-    found = cycle.memory.get("kueue")
-    if not isinstance(found, Memory):
-        found = cycle.memory["kueue"] = Memory()
-    return found
+    memory = cycle.memory.get("kueue")
+    if not isinstance(memory, Memory):
+        memory = cycle.memory["kueue"] = Memory()
+    return memory

@@ -334,23 +334,23 @@ class Hosts:
 
     def own(self, queue: int, policy: str, priority: int) -> Own:
         """What those of a queue hold whom a claimant of it may take."""
-        found = self._own[queue].get((policy, priority))
-        if found is None:
-            found = self._own[queue][policy, priority] = Own(len(self.quotas.pairs))
+        own = self._own[queue].get((policy, priority))
+        if own is None:
+            own = self._own[queue][policy, priority] = Own(len(self.quotas.pairs))
             for _, held in self._lines[queue].entries:
                 if lets(policy, priority, held.priority):
-                    found.count(held, 1)
-        return found
+                    own.count(held, 1)
+        return own
 
     def tree(self, root: int, terms: Terms) -> Tree:
         """What can be reclaimed of a tree on these terms."""
-        found = self._trees.get((root, terms))
-        if found is None:
-            found = self._trees[root, terms] = Tree(root, terms, self.quotas, self.log)
-            for queue, reclaimable in found.queues.items():
+        tree = self._trees.get((root, terms))
+        if tree is None:
+            tree = self._trees[root, terms] = Tree(root, terms, self.quotas, self.log)
+            for queue, reclaimable in tree.queues.items():
                 for _, held in self._lines[queue].entries:
                     reclaimable.move(held, 1, self.state.now)
-        return found
+        return tree
 
     def known(self, claims: Claims) -> Bounds | None:
         """What these claims could come to have, if anybody asked before."""
@@ -365,8 +365,8 @@ class Hosts:
             self._trees.clear()
             for own in self._own:
                 own.clear()
-        found = self._bounds[claims] = Bounds(self, claims, terms)
-        return found
+        bounds = self._bounds[claims] = Bounds(self, claims, terms)
+        return bounds
 
 
 class Bounds:

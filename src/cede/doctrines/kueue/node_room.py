@@ -44,16 +44,16 @@ class Room:
 
     def copy(self) -> Room:
         """The same, to try things on; nothing was tried on this one."""
-        found = Room.__new__(Room)  # copy() goes through what pickling would ask, and takes ten times as long
-        found.__dict__.update(self.__dict__)
-        found._free = self._free.copy()
-        found._lately, found._changed = {}, set()
+        room = Room.__new__(Room)  # copy() goes through what pickling would ask, and takes ten times as long
+        room.__dict__.update(self.__dict__)
+        room._free = self._free.copy()
+        room._lately, room._changed = {}, set()
         if self._overlap is not None:
             leaving, held = self._overlap
-            found._overlap = (leaving.copy(), held.copy())
+            room._overlap = (leaving.copy(), held.copy())
         if self._members is not None:
-            found._members = self._members[:]
-        return found
+            room._members = self._members[:]
+        return room
 
     def take(self, row: int) -> None:
         self._move(row, 1)

@@ -86,8 +86,8 @@ def _otherwise(entry: Entry, exact: Entry) -> str:
     if entry.parks and exact.parks:
         return ""
     one, other = (
-        (found.mode, {victim.row: victim.reason for victim in found.victims}, found.assignment)
-        for found in (entry, exact)
+        (nominated.mode, {victim.row: victim.reason for victim in nominated.victims}, nominated.assignment)
+        for nominated in (entry, exact)
     )
     if one[:2] == other[:2] and (one[2].flavors, one[2].counts) == (other[2].flavors, other[2].counts):
         return ""
@@ -119,12 +119,12 @@ def _nominated(snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | 
 def _at(assigner: Assigner, counts: tuple[int, ...]) -> Entry:
     assignment = assigner.assign(counts)
     steps = assigner.snapshot.steps
-    found = NOBODY
+    outcome = NOBODY
     if assignment.mode == PREEMPT:
         room = None if assignment.room is None else assignment.room.copy()
-        found = assigner.search(assignment.asked, assignment.contested, room)
-        found = selected(assigner.snapshot, assigner.claimant, assignment.asked, assignment.contested, room, found)
-    return Entry(assigner.snapshot, assigner.claimant, assignment, found, len(assigner.snapshot.log), steps)
+        outcome = assigner.search(assignment.asked, assignment.contested, room)
+        outcome = selected(assigner.snapshot, assigner.claimant, assignment.asked, assignment.contested, room, outcome)
+    return Entry(assigner.snapshot, assigner.claimant, assignment, outcome, len(assigner.snapshot.log), steps)
 
 
 def _smaller(assigner: Assigner, claimant: Claimant) -> Entry | None:
@@ -134,17 +134,17 @@ def _smaller(assigner: Assigner, claimant: Claimant) -> Entry | None:
     total = sum(spare)
     if not total:
         return None
-    found: Entry | None = None
+    largest: Entry | None = None
     low, high = 0, total + 1
     while low < high:
         middle = (low + high) // 2
         counts = tuple(have - less * middle // total for have, less in zip(full, spare, strict=True))
         entry = _at(assigner, counts)
         if entry.mode == FIT or entry.victims:
-            found, high = entry, middle
+            largest, high = entry, middle
         else:
             low = middle + 1
-    return found
+    return largest
 
 
 def explained(snapshot: Snapshot, entry: Entry) -> Notes:
@@ -198,15 +198,15 @@ class Nominations:
             return nominate(snapshot, claimant, tried=tried)
         flavors = None if tried is None else frozenset(tried.items())
         like = (self.kinds[claimant.row], self._age(claimant), flavors, snapshot.moment)
-        found = self._nominated.holds().get(like)
-        if found is None:
-            found = nominate(snapshot, claimant, tried=tried)
-            found.like = like
-            self._nominated.keep(like, found)
-            return found
+        entry = self._nominated.holds().get(like)
+        if entry is None:
+            entry = nominate(snapshot, claimant, tried=tried)
+            entry.like = like
+            self._nominated.keep(like, entry)
+            return entry
         seen = len(snapshot.log)
-        made = (found.snapshot, claimant, found.assignment, found.found, seen, found.nodes_seen, found.notes, like)
-        return Entry(*made, found.exactly)
+        made = (entry.snapshot, claimant, entry.assignment, entry.found, seen, entry.nodes_seen, entry.notes, like)
+        return Entry(*made, entry.exactly)
 
     def place(self, entry: Entry) -> Hashable:
         """All that the answer to a head that is parked depends on; None where it may speak of the victims of others.

@@ -71,8 +71,8 @@ class _Standings:
         share = self.shares.share(node)
         exact = share if snapshot.doubts is None or share == ZERO else self.shares.exact_share(node)
         book.put_back(before)
-        found = self.known[node] = (entry, ((borrows, share, turn), (borrows, exact, turn)))
-        return found
+        standing = self.known[node] = (entry, ((borrows, share, turn), (borrows, exact, turn)))
+        return standing
 
 
 class _Bracket:

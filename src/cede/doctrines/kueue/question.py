@@ -87,9 +87,9 @@ def candidates_of(search: Search, victims: Rows) -> tuple[Rows, bool]:
         pool.others[(kind == PRIORITY) | (taken & (kind != HIERARCHY))],
     )
     walk = Walk(search, hierarchy, priority, pool.own)
-    found = [row for stretch in walk for row in stretch.rows]
-    found += [row for row in victims.tolist() if row not in set(found)]
-    return np.array(found, np.intp), bool(len(hierarchy) or len(priority))
+    candidates = [row for stretch in walk for row in stretch.rows]
+    candidates += [row for row in victims.tolist() if row not in set(candidates)]
+    return np.array(candidates, np.intp), bool(len(hierarchy) or len(priority))
 
 
 def quota_conditions(search: Search, rows: Rows) -> list[Linear]:
@@ -99,8 +99,8 @@ def quota_conditions(search: Search, rows: Rows) -> list[Linear]:
         return _QuotaOf(search, book.used, rows, np.ones(len(rows), np.bool_)).conditions()
     codes = np.array([search.snapshot.code(row) for row in rows.tolist()])
     before, after = book.moments
-    found = _QuotaOf(search, before, rows, codes != RESERVED).conditions()
-    return found + _QuotaOf(search, after, rows, codes != PREEMPTING).conditions()
+    conditions = _QuotaOf(search, before, rows, codes != RESERVED).conditions()
+    return conditions + _QuotaOf(search, after, rows, codes != PREEMPTING).conditions()
 
 
 class _QuotaOf:
@@ -124,7 +124,7 @@ class _QuotaOf:
         adds = self._adds(freed, queue)
         base = float(self.used[pair][queue]) + amount
         over: list[Over] = []
-        found: list[Linear] = []
+        conditions: list[Linear] = []
         kept = 0
         for level, node in enumerate(path):
             if level:
@@ -142,9 +142,9 @@ class _QuotaOf:
                 most = quotas.subtree[pair][node] + (0 if last else limit or 0) + kept
                 what = f"{quotas.name(pair)} of {quotas.names[node]}"
                 if most < quotas.unlimited[pair]:
-                    found.append(Linear(what, adds, high=float(most) - base, over=tuple(over)))
+                    conditions.append(Linear(what, adds, high=float(most) - base, over=tuple(over)))
             kept += local[node]
-        return found
+        return conditions
 
     def _direct(self, pair: int, node: int) -> float:
         """What a cohort's own work uses."""
@@ -163,11 +163,11 @@ class _QuotaOf:
         base = (self._direct(pair, node) if quotas.children[node] else float(self.used[pair][node])) - local
         others: list[Over] = []
         for child in quotas.children[node]:
-            found = self._over(pair, child, freed)
-            if isinstance(found, Over):
-                others.append(found)
+            beyond = self._over(pair, child, freed)
+            if isinstance(beyond, Over):
+                others.append(beyond)
             else:
-                base += found
+                base += beyond
         return Over(base, self._adds(freed, node), tuple(others))
 
     def _freed(self, pair: int) -> Floats:
@@ -186,8 +186,8 @@ def selected(
 
     def again(only: Bools) -> Outcome | None:
         afresh = None if room is None else room.afresh()
-        found = find_victims(with_only(snapshot, only[snapshot.rows]), claimant, asked, contested, afresh)
-        return None if not found.victims or (found.breach and not own.breach) else found
+        outcome = find_victims(with_only(snapshot, only[snapshot.rows]), claimant, asked, contested, afresh)
+        return None if not outcome.victims or (outcome.breach and not own.breach) else outcome
 
     search = Search(snapshot, claimant, asked, contested, room)
     return best_of(snapshot.cycle, own, _rows, lambda: about(search, own), again)
@@ -216,5 +216,5 @@ def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
     )
 
 
-def _rows(found: Outcome) -> list[int]:
-    return [victim.row for victim in found.victims]
+def _rows(outcome: Outcome) -> list[int]:
+    return [victim.row for victim in outcome.victims]

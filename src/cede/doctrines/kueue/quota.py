@@ -65,10 +65,10 @@ class Quotas:
         self.kept: dict[str, object] = {}
 
     def settings(self, queue: int) -> Settings:
-        found = self._settings.get(queue)
-        if found is None:
-            found = self._settings[queue] = settings_of(self._tree.settings(queue))
-        return found
+        settings = self._settings.get(queue)
+        if settings is None:
+            settings = self._settings[queue] = settings_of(self._tree.settings(queue))
+        return settings
 
     @cached_property
     def strict(self) -> frozenset[int]:
@@ -77,10 +77,10 @@ class Quotas:
 
     def groups(self, queue: int) -> tuple[Group, ...]:
         """The resource groups of a queue; what none lists comes after, one group a resource, flavors by name."""
-        found = self._groups.get(queue)
-        if found is None:
-            found = self._groups[queue] = self._groups_of(queue)
-        return found
+        groups = self._groups.get(queue)
+        if groups is None:
+            groups = self._groups[queue] = self._groups_of(queue)
+        return groups
 
     def show(self, pair: int, amount: int) -> str:
         """An amount for people; what is left of an unlimited quota is unlimited too."""
@@ -120,13 +120,13 @@ class Quotas:
         return bool(self.children[queue])
 
     def _limits(self, tree: QueueTree, name: str) -> Limits:
-        found: Limits = [[None] * self.size for _ in self.pairs]
+        limits: Limits = [[None] * self.size for _ in self.pairs]
         for queue, document in enumerate(tree.documents):
             for key, nano in (getattr(document, name, None) or {}).items():
                 resource, flavor = split_flavor(key)
                 pair = self.index[resource, flavor or DEFAULT]
-                found[pair][queue] = self.added(pair, found[pair][queue] or 0, self.count(pair, nano))
-        return found
+                limits[pair][queue] = self.added(pair, limits[pair][queue] or 0, self.count(pair, nano))
+        return limits
 
     def added(self, pair: int, one: int, other: int) -> int:
         """The sum of two quotas: an unlimited one absorbs the other, bounded ones stay below it."""
@@ -159,9 +159,9 @@ class Quotas:
 
     def _declared(self, tree: QueueTree, nominal: Limits) -> list[list[int]]:
         """The pairs each queue names, or that a queue below it names."""
-        found: list[set[int]] = [set() for _ in range(self.size)]
+        pairs_of: list[set[int]] = [set() for _ in range(self.size)]
         for queue in self.upward:
-            own = found[queue]
+            own = pairs_of[queue]
             for pair in range(len(self.pairs)):
                 if any(table[pair][queue] is not None for table in (nominal, self.borrowing, self.lending)):
                     own.add(pair)
@@ -169,8 +169,8 @@ class Quotas:
             for group in (document.resource_groups if document is not None else None) or ():
                 own.update(self.index[name, flavor] for name in group.resources for flavor in group.flavors)
             if self.parent[queue] != NONE:
-                found[self.parent[queue]] |= own
-        return [sorted(pairs) for pairs in found]
+                pairs_of[self.parent[queue]] |= own
+        return [sorted(pairs) for pairs in pairs_of]
 
     def _groups_of(self, queue: int) -> tuple[Group, ...]:
         flavors: dict[str, list[str]] = {}
@@ -178,23 +178,23 @@ class Quotas:
             resource, flavor = self.pairs[pair]
             flavors.setdefault(resource, []).append(flavor)
         document = self._tree.documents[queue]
-        found: list[Group] = []
+        groups: list[Group] = []
         grouped: set[str] = set()
         for group in (document.resource_groups if document is not None else None) or ():
             more = {flavor for name in group.resources for flavor in flavors.get(name, ())}
             listed = (*group.flavors, *sorted(more - set(group.flavors)))
-            found.append(Group(tuple(group.resources), listed))
+            groups.append(Group(tuple(group.resources), listed))
             grouped.update(group.resources)
-        found += [Group((name,), tuple(sorted(flavors[name]))) for name in sorted(flavors) if name not in grouped]
-        return tuple(found)
+        groups += [Group((name,), tuple(sorted(flavors[name]))) for name in sorted(flavors) if name not in grouped]
+        return tuple(groups)
 
 
 def quotas_of(state: State) -> Quotas:
     """The quotas of this state; made anew only after a queue's entry or a unit changed."""
-    found = state.tree.derived.get("kueue")
-    if not isinstance(found, Quotas):
-        found = state.tree.derived["kueue"] = Quotas(state)
-    return found
+    quotas = state.tree.derived.get("kueue")
+    if not isinstance(quotas, Quotas):
+        quotas = state.tree.derived["kueue"] = Quotas(state)
+    return quotas
 
 
 def _pairs(tree: QueueTree, units: Units) -> tuple[list[tuple[str, str]], list[list[tuple[int, int]]], list[int]]:
@@ -211,8 +211,8 @@ def _pairs(tree: QueueTree, units: Units) -> tuple[list[tuple[str, str]], list[l
                 for flavor in known.union(group.flavors):
                     columns.setdefault((resource, flavor), [])
     finest: dict[str, int] = {}
-    for (resource, _), found in columns.items():
-        finest[resource] = min([finest.get(resource, COARSEST), *(units.nano[column] for column in found)])
+    for (resource, _), counting in columns.items():
+        finest[resource] = min([finest.get(resource, COARSEST), *(units.nano[column] for column in counting)])
     finest = {resource: max(nano, kueue_unit(resource)) for resource, nano in finest.items()}
     pairs = sorted(columns)
     factors = [[(column, max(1, units.nano[column] // finest[pair[0]])) for column in columns[pair]] for pair in pairs]
@@ -232,12 +232,12 @@ def rounded_up(resource: str, nano: int) -> int:
 
 def _finer(units: Units) -> dict[int, int]:
     """The columns that count in parts of Kueue's unit, and how many of those make one."""
-    found = {}
+    finer = {}
     for column, name in enumerate(units.names):
         unit = kueue_unit(split_flavor(name)[0])
         if column != WHOLE and units.nano[column] < unit:
-            found[column] = unit // units.nano[column]
-    return found
+            finer[column] = unit // units.nano[column]
+    return finer
 
 
 def _unlimited(resource: str, nano: int) -> int:

@@ -145,8 +145,8 @@ class Ceiling:
 
     def _otherwise(self, claims: Claims, bounds: Bounds, *, others: bool) -> Amounts:
         """What nodes could have of which that is not what it was when the plan began."""
-        found = self._instead.get((claims, others))
-        if found is None:
+        instead = self._instead.get((claims, others))
+        if instead is None:
             snapshot = self.snapshot
             more: Amounts = {}
             for places in snapshot.booked():
@@ -158,11 +158,11 @@ class Ceiling:
                 for sign, moved in zip((1, -1), self._moved(other), strict=True):
                     for held in moved:
                         _add(more, held.places, sign)
-            found = self._instead[claims, others] = {}
+            instead = self._instead[claims, others] = {}
             for node, amounts in more.items():
                 have = bounds.at(node, others=others)
-                found[node] = [one + other for one, other in zip(have, amounts, strict=True)]
-        return found
+                instead[node] = [one + other for one, other in zip(have, amounts, strict=True)]
+        return instead
 
     def _moved(self, other: Reclaimable) -> tuple[list[Holding], list[Holding]]:
         """Who can be reclaimed besides those of when the plan began, and who cannot any more.
@@ -170,17 +170,17 @@ class Ceiling:
         Need be asked of queues only that the plan touched: of any other nobody left and the usage is what it was, so
         that the first ones up to its quota are those of then.
         """
-        found = self._changed.get(other)
-        if found is None:
+        moved = self._changed.get(other)
+        if moved is None:
             running, queue = self.snapshot.running, other.queue
             lasting, began = self.snapshot.lasting, running.book
-            found = ([], [])
+            moved = ([], [])
             if running.gone or any(
                 now[queue] != before[queue] for now, before in zip(lasting.used, began.used, strict=True)
             ):
-                found = other.otherwise(lasting, running.gone)
-            self._changed[other] = found
-        return found
+                moved = other.otherwise(lasting, running.gone)
+            self._changed[other] = moved
+        return moved
 
     def _terms(self, claims: Claims) -> Terms | None:
         """How those with these claims take from other queues; none if they do not."""
@@ -196,11 +196,11 @@ class Ceiling:
 
         On which terms follows from the claims as long as queues and settings stay, and with those go the bounds.
         """
-        found = group.bounds
-        if found is None or not found.follows:
+        bounds = group.bounds
+        if bounds is None or not bounds.follows:
             hosts, claims = self.snapshot.running.hosts, group.claims
-            found = group.bounds = hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
-        return found
+            bounds = group.bounds = hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
+        return bounds
 
     def reachable(self, group: Group, bounds: Bounds) -> Reachable:
         """What all of a group could come to have."""

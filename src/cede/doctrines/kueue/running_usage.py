@@ -88,8 +88,8 @@ class Running:
         if self._zeros is None:
             state = self.state
             odd = {*state.odd_usages, *state.odd_requests, *state.parts}  # of the others the columns say all
-            found = ((row, zeros_of(state, self.quotas, row)) for row in odd if row not in state.pending)
-            self._zeros = {row: zeros for row, zeros in found if zeros}
+            zeros_by_row = ((row, zeros_of(state, self.quotas, row)) for row in odd if row not in state.pending)
+            self._zeros = {row: zeros for row, zeros in zeros_by_row if zeros}
         return self._zeros
 
     # -- following -----------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class Running:
             return self.holdings.amounts(row, pairs)
         if pairs == self.pairs:
             return held.amounts
-        return tuple(found for found in held.amounts if found[0] in pairs)
+        return tuple(pair_and_amount for pair_and_amount in held.amounts if pair_and_amount[0] in pairs)
 
     def places(self, row: int) -> Places:
         """What one that held room when the plan began holds of which nodes."""
@@ -234,5 +234,5 @@ def zeros_of(state: State, quotas: Quotas, row: int) -> frozenset[int]:
     if not state.work.usage_given[row]:
         sides += [state.odd_requests.get(row), *(part.requests for part in state.parts.get(row, ()))]
     names = [name for side in sides if side for name, nano in side.items() if not nano]
-    found = (split_flavor(name) for name in names)
-    return frozenset(quotas.index[resource, flavor or DEFAULT] for resource, flavor in found)
+    resources = (split_flavor(name) for name in names)
+    return frozenset(quotas.index[resource, flavor or DEFAULT] for resource, flavor in resources)

@@ -160,10 +160,10 @@ class Snapshot:
         steps = self.cycle.trial.mark()
         if self._rooms_at != steps:
             self._rooms, self._rooms_at = {}, steps
-        found = self._rooms.get(claim)
-        if found is None:
-            found = self._rooms[claim] = Room(self.state, claim, self.running.places)
-        return found
+        room = self._rooms.get(claim)
+        if room is None:
+            room = self._rooms[claim] = Room(self.state, claim, self.running.places)
+        return room
 
     @property
     def holders(self) -> Holders:
@@ -310,16 +310,16 @@ class Snapshot:
 
     def touches(self, rows: Rows, pairs: list[int]) -> Bools:
         """Which of these hold any of the pairs; an amount of nothing counts too."""
-        found = np.zeros(len(rows), np.bool_)
+        holds = np.zeros(len(rows), np.bool_)
         for pair in pairs:
             for column, _ in self.quotas.columns[pair]:
-                found |= self.state.work.usage[column, rows] > 0
+                holds |= self.state.work.usage[column, rows] > 0
         zeros = self.running.zeros
         if zeros:
             wanted = set(pairs)
             here = [row for row, zero in zeros.items() if zero & wanted]
-            found |= np.isin(rows, here)
-        return found
+            holds |= np.isin(rows, here)
+        return holds
 
     def claim(self, row: int, parts: tuple[PodSet, ...], key: Hashable) -> Claim:
         """The claim of these members, told by their key; kept for those like it as long as nodes and units stay."""
@@ -332,10 +332,10 @@ class Snapshot:
             claims = {}
             self.cycle.memory[CLAIMS] = (reshaped, claims)
         like = (key, int(work.partition[row]), int(work.placement[row]), bool(work.exclusive[row]))
-        found = claims.get(like)
-        if not isinstance(found, Claim):
-            found = claims[like] = claim_of(state, row, parts)
-        return found
+        claim = claims.get(like)
+        if not isinstance(claim, Claim):
+            claim = claims[like] = claim_of(state, row, parts)
+        return claim
 
     def reserved_at(self, rows: Rows) -> Int64s:
         """When each got its quota; what does not say so got it now."""

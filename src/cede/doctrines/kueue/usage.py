@@ -106,18 +106,18 @@ class Book:
         borrowing = quotas.borrowing[pair]
         path = quotas.path[queue]
         root = path[-1]
-        found = subtree[root] - used[root]
+        available = subtree[root] - used[root]
         for at in path[-2::-1]:
             limit = borrowing[at]
             if limit is not None:
                 over = used[at] - local[at]
                 left = subtree[at] - local[at] - max(0, over) + limit
-                if left < found:
-                    found = left
+                if left < available:
+                    available = left
             own = local[at] - used[at]
             if own > 0:
-                found += own
-        return max(0, found)
+                available += own
+        return max(0, available)
 
     def borrows(self, pair: int, queue: int, amount: int = 0) -> bool:
         """Whether the queue is above its quota with so much more."""

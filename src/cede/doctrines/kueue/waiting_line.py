@@ -89,14 +89,14 @@ class Waiting:
             insort(self._line_of(kind), place)
 
     def _line_of(self, kind: Kind) -> list[Place]:
-        found = self.alike.get(kind)
-        if found is None:
-            found = self.alike[kind] = []
+        line = self.alike.get(kind)
+        if line is None:
+            line = self.alike[kind] = []
             group = self.groups.get(kind.claims)
             if group is None:
                 group = self.groups[kind.claims] = Group(kind.claims)
-            group.add(kind, found)
-        return found
+            group.add(kind, line)
+        return line
 
     def _leave(self, row: int, kind: Kind) -> None:
         place = self.places.pop(row, None)
@@ -116,10 +116,10 @@ class Waiting:
                 del self.groups[kind.claims]
 
     def _kind(self, row: int, which: Hashable) -> Kind:
-        found = self.kinds.get(which)
-        if found is None:
-            found = self.kinds[which] = self._new(row)
-        return found
+        kind = self.kinds.get(which)
+        if kind is None:
+            kind = self.kinds[which] = self._new(row)
+        return kind
 
     def _new(self, row: int) -> Kind:
         state, quotas = self.state, self.quotas

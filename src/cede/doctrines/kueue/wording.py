@@ -49,10 +49,10 @@ def warnings_at(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
 
 def preemptive(quotas: Quotas, queue: int) -> str:
     """The settings by which work of this queue may be preempted; nothing if there are none."""
-    found = []
+    ways = []
     own = quotas.settings(queue)
     if own.within != NEVER:
-        found.append(f"withinClusterQueue is {own.within}")
+        ways.append(f"withinClusterQueue is {own.within}")
     root = quotas.root[queue]
     takers = [
         quotas.names[other]
@@ -64,8 +64,8 @@ def preemptive(quotas: Quotas, queue: int) -> str:
     ]
     if takers:
         shown = ", ".join(sorted(takers)[:3]) + (f" and {len(takers) - 3} more" if len(takers) > 3 else "")
-        found.append(f"{shown} may reclaim what it borrows")
-    return "; ".join(found)
+        ways.append(f"{shown} may reclaim what it borrows")
+    return "; ".join(ways)
 
 
 def warnings_of(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
@@ -132,15 +132,15 @@ def misses_of(
     snapshot: Snapshot, rows: list[int], notes: Notes, other: Mapping[int, tuple[Rule, Mapping[str, object]]]
 ) -> tuple[Miss, ...]:
     """With the rule that protects each; `other` is what is said of those no search came to."""
-    found = []
+    misses = []
     for row in rows:
         rule, facts = notes.found.get(row) or other[row]
         name = snapshot.state.work_names[row]
         protects = rule.kind in ("protects", "excludes")
-        found.append(
+        misses.append(
             Miss(name, rule.id if protects else None, rule.because(**facts) if protects else "no rule protects it")
         )
-    return tuple(found)
+    return tuple(misses)
 
 
 def candidates_of(snapshot: Snapshot, entry: Entry, *, preempts: bool) -> tuple[Candidate, ...] | None:
