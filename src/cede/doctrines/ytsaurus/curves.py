@@ -172,10 +172,10 @@ def _slopes_of_one_size(turns: Turns, order: Indices, ends: Indices) -> Floats:
         (slopes.take(after, axis=0) - slopes.take(before, axis=0), np.zeros((others, slopes.shape[1])))
     )
     begins = np.concatenate((turns.rises[after] - turns.rises[before], np.zeros(others, np.int64)))
-    found: Floats = np.cumsum(change.take(order, axis=0), axis=0).take(ends, axis=0)
-    np.maximum(found, 0.0, out=found)
-    found[np.cumsum(begins[order])[ends] == 0] = 0.0
-    return found
+    slopes_after: Floats = np.cumsum(change.take(order, axis=0), axis=0).take(ends, axis=0)
+    np.maximum(slopes_after, 0.0, out=slopes_after)
+    slopes_after[np.cumsum(begins[order])[ends] == 0] = 0.0
+    return slopes_after
 
 
 def _with_jumps(x: Floats, before: Floats, jump: Floats) -> tuple[Floats, Floats]:

@@ -59,22 +59,22 @@ class Numbers:
         self._room.clear()
 
     def _list(self, operation: int) -> tuple[Rows, Int64s]:
-        found = self._lists.get(operation)
-        if found is None:
+        listed = self._lists.get(operation)
+        if listed is None:
             [rows] = self.update.standing.lists_of([operation])
-            found = rows, self.update.standing.before[rows]
+            listed = rows, self.update.standing.before[rows]
         amount = self.update.standing.amount
         for row, sign in self._changes.pop(operation, ()):
-            rows, before = found
+            rows, before = listed
             if sign > 0:
                 used = before[-1] + amount[rows[-1]] if len(rows) else np.zeros_like(amount[row])
-                found = np.append(rows, row), np.concatenate((before, used[None]))
+                listed = np.append(rows, row), np.concatenate((before, used[None]))
             else:
                 place = int(np.flatnonzero(rows == row)[0])
                 after = before[place + 1 :] - amount[row]
-                found = np.delete(rows, place), np.concatenate((before[:place], after))
-            self._lists[operation] = found
-        return found
+                listed = np.delete(rows, place), np.concatenate((before[:place], after))
+            self._lists[operation] = listed
+        return listed
 
     @property
     def lists(self) -> dict[int, tuple[Rows, Int64s]]:
@@ -98,8 +98,8 @@ class Numbers:
         for operation in self._moved:
             one = slice(operation, operation + 1)
             used = shares_of(self.usage[one].astype(np.float64), update.totals[one])
-            found = satisfaction(used, update.op_fair[one], update.op_demand[one])
-            self._satisfaction[operation] = round(float(found[0]), DECIMALS)
+            ratio = satisfaction(used, update.op_fair[one], update.op_demand[one])
+            self._satisfaction[operation] = round(float(ratio[0]), DECIMALS)
         self._moved.clear()
         return self._satisfaction[operations]
 
@@ -109,15 +109,15 @@ class Numbers:
         """What each pool may still take of each resource, all pools above it considered; none where nothing limits."""
         if not self.limited or (preemptive and self.update.pools.tree.infinite_overcommit):
             return None
-        found = self._room.get(preemptive)
-        if found is None:
-            found = self.limits - self.pool_usage
+        room = self._room.get(preemptive)
+        if room is None:
+            room = self.limits - self.pool_usage
             if preemptive:
-                found = found + self.tolerated
+                room = room + self.tolerated
             for pools, parents in self.update.pools.levels:
-                found[pools] = np.minimum(found[pools], found[parents])
-            self._room[preemptive] = found
-        return found
+                room[pools] = np.minimum(room[pools], room[parents])
+            self._room[preemptive] = room
+        return room
 
     def allows(self, pool: int, amount: Int64s, *, preemptive: bool) -> bool:
         """Whether the limits of this pool and of those above it let so much more be used."""
@@ -130,11 +130,11 @@ class Numbers:
         return True
 
     def _limited_above(self, pool: int) -> list[int]:
-        found = self._paths.get(pool)
-        if found is None:
+        limited = self._paths.get(pool)
+        if limited is None:
             path = self.update.pools.paths[pool]
-            found = self._paths[pool] = [above for above in path if (self.limits[above] < UNLIMITED).any()]
-        return found
+            limited = self._paths[pool] = [above for above in path if (self.limits[above] < UNLIMITED).any()]
+        return limited
 
     def over_limit(self, operation: int) -> tuple[int, int] | None:
         """The operation itself (-1) or the first pool above it that uses more than its limit, and of what."""
@@ -175,10 +175,10 @@ class Numbers:
 
     def _whole_lists(self, rows: Rows, operation: Rows) -> tuple[Int64s, Int8s]:
         owners = sorted(set(operation.tolist()))
-        found = cut(self.update, [self._list(own)[0] for own in owners], owners, self.update.standing.amount)
-        by_row = np.argsort(found.rows)
-        at = by_row[np.searchsorted(found.rows, rows, sorter=by_row)]
-        return found.before[at], found.group[at]
+        cuts = cut(self.update, [self._list(own)[0] for own in owners], owners, self.update.standing.amount)
+        by_row = np.argsort(cuts.rows)
+        at = by_row[np.searchsorted(cuts.rows, rows, sorter=by_row)]
+        return cuts.before[at], cuts.group[at]
 
     def all_groups(self) -> Cut:
         """The groups of everybody as things stand now."""

@@ -43,9 +43,9 @@ def updated(cycle: Cycle, memory: Memory) -> Update:
         memory.candidates = None
     if known is None or known.state is not state or not cycle.whole:
         memory.following = False
-        found = Update(state, memory, keep=cycle.whole)
-        memory.update = found if cycle.whole else known
-        return found
+        update = Update(state, memory, keep=cycle.whole)
+        memory.update = update if cycle.whole else known
+        return update
     came: set[int] | None = None
     if memory.following:
         touched = known.standing.follow()
@@ -91,19 +91,19 @@ class _Plan:
         if self.cycle.words:
             return self.state.pending
         standing = self.update.standing
-        found = standing.came & self.state.pending
+        rows = standing.came & self.state.pending
         if self.rows is not None:
-            return found | self.rows
+            return rows | self.rows
         for operation in self.update.plenty.asking:
-            found |= standing.waiters[operation]
-        return found
+            rows |= standing.waiters[operation]
+        return rows
 
     @cached_property
     def beats(self) -> Beats:
-        found = Beats(self.cycle, self.update, self.concerned)
-        for kind in barred(self.state, found.asks):
-            found.asks.close(kind)
-        return found
+        beats = Beats(self.cycle, self.update, self.concerned)
+        for kind in barred(self.state, beats.asks):
+            beats.asks.close(kind)
+        return beats
 
     @cached_property
     def answers(self) -> Answers:
@@ -167,9 +167,9 @@ class _Plan:
             if not self.rows:
                 return
             if may_try is None or not self.cycle.optimal:
-                found = plain_beats(candidates, self.rows, self.blocked, may_try, self.cycle.edition)
-                if found is not None:
-                    yield from self._plainly(candidates, *found)
+                beat = plain_beats(candidates, self.rows, self.blocked, may_try, self.cycle.edition)
+                if beat is not None:
+                    yield from self._plainly(candidates, *beat)
                     return
         if only_starts and not (self.concerned and self.beats.asks.open.any()):
             return
@@ -215,16 +215,16 @@ class _Plan:
         spare_of(update)
         shares = plain_shares(update)
         tells = over is None and update.spare is not None and plain(update) and (only_starts or shares)
-        found = memory.candidates if self.cycle.whole else None
-        if found is not None and (self.cycle.words or not tells):
-            found.everybody = True
+        candidates = memory.candidates if self.cycle.whole else None
+        if candidates is not None and (self.cycle.words or not tells):
+            candidates.everybody = True
         if not tells or (self.cycle.words and not shares):
             return None
-        if found is None:
-            found = StartCandidates(update)
+        if candidates is None:
+            candidates = StartCandidates(update)
             if self.cycle.whole:
-                memory.candidates = found
-        return found
+                memory.candidates = candidates
+        return candidates
 
     def _attempt(self, over: Bools | None) -> Bools:
         """Nodes that may try to preempt; they do, by this plan, but for those on which somebody waits for room."""
@@ -246,11 +246,11 @@ class _Plan:
         leaving, held = nodes.leaving[:, :size], nodes.held[:, :size]
         free = nodes.free[:, :size] + np.maximum(leaving, held) - held
         free[WHOLE] = 0
-        found: Bools = np.any(free < 0, axis=0)
+        over: Bools = np.any(free < 0, axis=0)
         for node in slots:
-            found[node] |= bool(self.state.node_residents[node])
-        found &= nodes.state[:size] == READY
-        return found if found.any() else None
+            over[node] |= bool(self.state.node_residents[node])
+        over &= nodes.state[:size] == READY
+        return over if over.any() else None
 
     def _over_clocks(self, over: Bools | None) -> None:
         clocks, limit = self.clocks, self.update.pools.tree.overcommit_duration

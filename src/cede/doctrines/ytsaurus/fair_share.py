@@ -69,8 +69,8 @@ def _end_at_one(s: Floats, y: Floats) -> None:
 def _levels(usage: Floats, limits: Floats) -> Floats:
     """The heights at which one resource after another has all that is used of it, as far as limits allow."""
     most = np.where(usage > limits + OVER, limits, np.inf).min(axis=1, initial=np.inf)
-    found: Floats = np.minimum(np.sort(usage, axis=1), most[:, None])
-    return found
+    levels: Floats = np.minimum(np.sort(usage, axis=1), most[:, None])
+    return levels
 
 
 def _kinks(usage: Floats, demand: Floats, limits: Floats) -> Floats:
@@ -84,7 +84,7 @@ def _kinks(usage: Floats, demand: Floats, limits: Floats) -> Floats:
     top = usage.max(axis=1, keepdims=True, initial=0.0)
     line = np.argmax(np.where(usage >= top - ROUNDING, rise, -1.0), axis=1)
     part = np.zeros(count)
-    found = np.empty((count, resources))
+    kinks = np.empty((count, resources))
     for turn in range(resources - 1):
         slower = rise[own, line][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -94,10 +94,10 @@ def _kinks(usage: Floats, demand: Floats, limits: Floats) -> Floats:
         line = np.where(
             np.isfinite(part), np.argmax(np.where(meet <= (part * (1 + ROUNDING))[:, None], rise, -1.0), axis=1), line
         )
-        found[:, turn] = np.minimum(part, last)
+        kinks[:, turn] = np.minimum(part, last)
         part = np.where(np.isfinite(part), part, 1.0)
-    found[:, -1] = last
-    return found
+    kinks[:, -1] = last
+    return kinks
 
 
 def shares_at(s: Floats, y: Floats, suggestion: Floats, *, beyond: Bools | None = None) -> Floats:
@@ -114,13 +114,13 @@ def shares_at(s: Floats, y: Floats, suggestion: Floats, *, beyond: Bools | None 
     low, wide = places[left], places[right] - places[left]
     part = np.minimum(np.divide(suggestion - low, wide, out=np.ones(count), where=wide > 0), 1.0)
     before = shares.take(left, axis=0)
-    found: Floats = before + part[:, None] * (shares.take(right, axis=0) - before)
-    found[suggestion <= 0] = 0.0
+    share: Floats = before + part[:, None] * (shares.take(right, axis=0) - before)
+    share[suggestion <= 0] = 0.0
     if beyond is not None and beyond.any():
         last = own + (s <= (suggestion * (1 + ROUNDING))[:, None]).sum(axis=1) - 1
         jumps = beyond & (places[last] >= wanted)
-        found[jumps] = shares[last[jumps]]
-    return found
+        share[jumps] = shares[last[jumps]]
+    return share
 
 
 SPARE = 8
@@ -246,17 +246,17 @@ class FairShare:
         """The curves of pools that something changed below."""
         for pool in reversed(self.pools.down):
             if pool in self._stale:
-                found = self.curves[pool] = self.curve_of(pool, self.guarantee[pool])
-                if self._table is not None and not self._table.put(pool, found):
+                curve = self.curves[pool] = self.curve_of(pool, self.guarantee[pool])
+                if self._table is not None and not self._table.put(pool, curve):
                     self._table = None
         self._stale.clear()
 
     def curve_of(self, pool: int, guarantee: Floats) -> Curve:
         """The curve of a pool if it were guaranteed so much."""
-        found = self.by_fit(pool)
-        if found is None:
+        polyline = self.by_fit(pool)
+        if polyline is None:
             return nothing(len(self.pools.columns))
-        curve = by_suggestion(*found, guarantee, self.limits[pool])
+        curve = by_suggestion(*polyline, guarantee, self.limits[pool])
         return shorter(curve) if pool in self.fifo else curve
 
     def by_fit(self, pool: int) -> tuple[Floats, Floats] | None:
@@ -269,12 +269,12 @@ class FairShare:
             return None
         lightest = self._lightest(pool)
         curves = [self.curves[child] for child in inner]
-        found = side_by_side(
+        polyline = side_by_side(
             [self.s[below], *(curve.s[None, curve.given :] for curve in curves)],
             [self.y[below], *(curve.y[None, curve.given :] for curve in curves)],
             [lightest / self.op_weights[below], lightest / self.weights[inner]],
         )
-        return self._one_by_one(pool, *found) if self.improved else found
+        return self._one_by_one(pool, *polyline) if self.improved else polyline
 
     def _lightest(self, pool: int) -> float:
         below, inner = self.operations.below[pool], self.pools.children[pool]
@@ -402,10 +402,10 @@ class FairShare:
     def _before(self, pool: int, offers: Offers) -> Floats:
         """What the children of a pool have under their suggestions if nobody jumps."""
         inner, below = self.pools.children[pool], self.operations.below[pool]
-        found: Floats = shares_at(self.s[below], self.y[below], offers.operations[below]).sum(axis=0)
+        share: Floats = shares_at(self.s[below], self.y[below], offers.operations[below]).sum(axis=0)
         for child in inner:
-            found = found + self.curves[child].at(float(offers.pools[child]))[1]
-        return found
+            share = share + self.curves[child].at(float(offers.pools[child]))[1]
+        return share
 
     def _jump_of(self, is_pool: bool, child: int, offers: Offers) -> Floats:
         if is_pool:
@@ -413,9 +413,9 @@ class FairShare:
             return curve.beyond(suggestion)[1] - curve.at(suggestion)[1]
         s, y, at = self.s[child : child + 1], self.y[child : child + 1], offers.operations[child : child + 1]
         yes = np.ones(1, np.bool_)
-        found: Floats = (shares_at(s, y, at, beyond=yes) - shares_at(s, y, at))[0]
-        found[found < ROUNDING] = 0.0
-        return found
+        jump: Floats = (shares_at(s, y, at, beyond=yes) - shares_at(s, y, at))[0]
+        jump[jump < ROUNDING] = 0.0
+        return jump
 
     def in_order(self, pool: int) -> list[tuple[bool, int]]:
         """The children of a pool, whether each is a pool, as they come: by name, or as a FIFO pool serves them."""
@@ -436,6 +436,6 @@ class FairShare:
             if above in inside or (self.pools.settings[pool].promised and above != NONE):
                 inside.add(pool)
                 self._hand_down(pool, offers)
-        found = shares_at(self.s, self.y, offers.operations, beyond=offers.jumps)
-        found[found < EPSILON] = 0.0
-        return found
+        promised = shares_at(self.s, self.y, offers.operations, beyond=offers.jumps)
+        promised[promised < EPSILON] = 0.0
+        return promised

@@ -48,8 +48,8 @@ def cut(update: Update, lists: Sequence[Rows], operations: Sequence[int], amount
 def _from_first(group: Int8s, lengths: Sequence[int]) -> Int8s:
     """With each list cut only once: behind the first that is not protected nobody is, wherever the sums land."""
     apart = np.repeat(np.arange(len(lengths)) * len(GROUPS), lengths)
-    found: Int8s = (np.maximum.accumulate(group + apart) - apart).astype(np.int8)
-    return found
+    groups: Int8s = (np.maximum.accumulate(group + apart) - apart).astype(np.int8)
+    return groups
 
 
 def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) -> Int8s:
@@ -62,7 +62,7 @@ def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) ->
     fair, demand = update.fair_and_demand(operation)
     share = shares_of(counted.astype(np.float64), total)
     small: Bools = np.all(across(counted < update.op_threshold[operation]), axis=0) & update.with_threshold[operation]
-    found = np.full(len(operation), PREEMPTIBLE, np.int8)
+    groups = np.full(len(operation), PREEMPTIBLE, np.int8)
     whole = across(np.abs(fair - demand) <= EPSILON).all(axis=0) & across(demand > EPSILON).any(axis=0)
     for group, part in ((AGGRESSIVELY, tree.satisfaction), (NON_PREEMPTIBLE, tree.aggressive_satisfaction)):
         bound = part * fair
@@ -71,5 +71,5 @@ def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) ->
             inside |= (np.abs(bound - share) <= EPSILON).all(axis=1)
         if group == AGGRESSIVELY:
             inside |= whole
-        found[inside] = group
-    return found
+        groups[inside] = group
+    return groups

@@ -12,19 +12,19 @@ from cede.state.columns import NONE, UNLIMITED, UNSET, Int64s
 
 def shares_of(amounts: Floats, total: Floats) -> Floats:
     """Amounts as parts of the total; of what there is nothing, nothing."""
-    found: Floats = np.divide(amounts, total, out=np.zeros_like(amounts), where=total > 0)
-    return found
+    shares: Floats = np.divide(amounts, total, out=np.zeros_like(amounts), where=total > 0)
+    return shares
 
 
 def counts_of(pools: Pools, amounts: Amounts, fill: float = 0.0) -> Floats:
     """Nano-units by name as counts in the order of the pools' resources."""
     units = pools.state.units
-    found = np.full(len(pools.columns), fill)
+    counts = np.full(len(pools.columns), fill)
     for at, column in enumerate(pools.columns.tolist()):
         name = units.names[column]
         if name in amounts:
-            found[at] = amounts[name] / units.nano[column]
-    return found
+            counts[at] = amounts[name] / units.nano[column]
+    return counts
 
 
 def threshold_of(pools: Pools, threshold: Amounts) -> Floats | None:
@@ -41,7 +41,7 @@ def threshold_of(pools: Pools, threshold: Amounts) -> Floats | None:
 def limits_of(pools: Pools) -> Floats:
     """The share that each pool is limited to; 1 of what it is not limited in."""
     tree = pools.state.tree
-    found = np.ones((len(pools.settings), len(pools.columns)))
+    limits = np.ones((len(pools.settings), len(pools.columns)))
     for pool in range(len(pools.settings)):
         total = pools.total[pools.tree_of[pool]].astype(np.float64)
         if pool < pools.size:
@@ -49,8 +49,8 @@ def limits_of(pools: Pools) -> Floats:
             most = np.where(given == UNSET, total, np.minimum(given, total))
         else:
             most = total
-        found[pool] = shares_of(most, total)
-    return found
+        limits[pool] = shares_of(most, total)
+    return limits
 
 
 def limits_in_counts(pools: Pools) -> tuple[Int64s, Int64s]:
@@ -84,9 +84,9 @@ def inferred(pools: Pools) -> Floats:
     """Guaranteed amounts: what a pool does not name follows the main resource, within what its parent has left."""
     tree, names = pools.state.tree, pools.state.units.names
     main = next((at for at, column in enumerate(pools.columns) if names[column] == pools.tree.main_resource), None)
-    found = np.zeros((len(pools.settings), len(pools.columns)))
+    guaranteed = np.zeros((len(pools.settings), len(pools.columns)))
     for root in range(pools.size, len(pools.settings)):
-        found[root] = pools.total[pools.tree_of[root]]
+        guaranteed[root] = pools.total[pools.tree_of[root]]
     for parent in pools.down:
         children = pools.children[parent]
         if not children:
@@ -96,15 +96,15 @@ def inferred(pools: Pools) -> Floats:
         amounts = np.where(named, given, 0).astype(np.float64)
         if main is not None:
             named[:, main] = True
-            above = found[parent]
+            above = guaranteed[parent]
             part = amounts[:, main] / above[main] if above[main] > 0 else np.zeros(len(children))
             wanted = np.where(named, 0.0, above * part[:, None])
             if parent < pools.size:
                 rest, asked = np.maximum(above - amounts.sum(axis=0), 0.0), wanted.sum(axis=0)
                 wanted *= np.divide(rest, asked, out=np.ones_like(rest), where=asked > rest)
             amounts += wanted
-        found[children] = amounts
-    return found
+        guaranteed[children] = amounts
+    return guaranteed
 
 
 def strong(pools: Pools, limits: Floats, burst: Floats) -> tuple[Floats, Floats]:
@@ -112,21 +112,21 @@ def strong(pools: Pools, limits: Floats, burst: Floats) -> tuple[Floats, Floats]
     which burst guarantees shrink with them. `burst` is what burst pools of each tree are guaranteed in all.
     """
     amounts = inferred(pools)
-    found = np.zeros_like(amounts)
+    shares = np.zeros_like(amounts)
     for pool in range(pools.size):
-        found[pool] = shares_of(amounts[pool], pools.total[pools.tree_of[pool]].astype(np.float64))
+        shares[pool] = shares_of(amounts[pool], pools.total[pools.tree_of[pool]].astype(np.float64))
     factors = np.ones(len(pools.total))
     for root in range(pools.size, len(pools.settings)):
-        found[root] = found[pools.children[root]].sum(axis=0)
+        shares[root] = shares[pools.children[root]].sum(axis=0)
         partition = pools.tree_of[root]
-        factors[partition] = _fitting(found[root] + burst[partition], np.ones(len(pools.columns)))
-        found[root] *= factors[partition]
+        factors[partition] = _fitting(shares[root] + burst[partition], np.ones(len(pools.columns)))
+        shares[root] *= factors[partition]
     for parent in pools.down:
-        found[parent] = np.minimum(found[parent], limits[parent])
+        shares[parent] = np.minimum(shares[parent], limits[parent])
         children = pools.children[parent]
         if children:
-            found[children] *= _fitting(found[children].sum(axis=0), found[parent])
-    return found, factors
+            shares[children] *= _fitting(shares[children].sum(axis=0), shares[parent])
+    return shares, factors
 
 
 def _fitting(sums: Floats, most: Floats) -> float:
@@ -140,13 +140,13 @@ def weights_of(pools: Pools, guarantees: Floats, flows: Floats) -> Floats:
 
     `flows` are the shares of resource flow of each pool with all below it.
     """
-    found = np.ones(len(pools.settings))
+    weights = np.ones(len(pools.settings))
     multiplier = pools.tree.infer_weight
     promised = guarantees.max(axis=1, initial=0.0) + flows
     for pool in range(pools.size):
         own, parent = pools.settings[pool].weight, pools.parent[pool]
         if own is not None:
-            found[pool] = own
+            weights[pool] = own
         elif multiplier is not None and parent != NONE and min(promised[pool], promised[parent]) > EPSILON:
-            found[pool] = multiplier * promised[pool] / promised[parent]
-    return found
+            weights[pool] = multiplier * promised[pool] / promised[parent]
+    return weights

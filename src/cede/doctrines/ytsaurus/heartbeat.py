@@ -51,8 +51,8 @@ def victims_for(cycle: Cycle, claim: Claim, here: NodeAllocations, open_: list[i
         return spare(cycle.state, here, taken, short) if cycle.edition == DOCS else (taken, [])
 
     def again(only: Bools) -> Victims | None:
-        found = take([at for at in open_ if only[here.rows[at]]])
-        return found if (here.amount[found[0]].sum(axis=0) >= short).all() else None
+        victims = take([at for at in open_ if only[here.rows[at]]])
+        return victims if (here.amount[victims[0]].sum(axis=0) >= short).all() else None
 
     own = take(open_)
     if not cycle.optimal or not own[0] or (here.amount[own[0]].sum(axis=0) < short).any():
@@ -92,14 +92,14 @@ GPUS = 8
 def waits_long(update: Update) -> Bools:
     """Operations that may preempt and were below their share for longer than the stage asks for."""
     late = (update.op_since != UNSET_CLOCK) & (update.state.now - update.op_since > update.pools.tree.full_host.timeout)
-    found: Bools = (update.op_priority > NOT) & late
-    return found
+    mask: Bools = (update.op_priority > NOT) & late
+    return mask
 
 
 def ask_for_one(asks: Asks) -> Bools:
     """Kinds that ask for a whole host."""
-    found: Bools = _gpus(asks.update.state, asks.need) == GPUS
-    return found
+    mask: Bools = _gpus(asks.update.state, asks.need) == GPUS
+    return mask
 
 
 def within_share(asks: Asks, numbers: Numbers) -> Bools:
@@ -108,8 +108,8 @@ def within_share(asks: Asks, numbers: Numbers) -> Bools:
     total = update.totals[owners].T
     asked = numbers.usage[owners].T + asks.amount
     share = np.divide(asked, total, out=np.zeros_like(total), where=total > 0)
-    found: Bools = np.all((share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0), axis=0)
-    return found
+    mask: Bools = np.all((share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0), axis=0)
+    return mask
 
 
 def is_allowed(state: State, tree: Tree, here: NodeAllocations) -> bool:
@@ -128,8 +128,8 @@ def _gpus(state: State, counts: Int64s) -> Floats:
     units = state.units
     gpus = [column for column in units.plain if units.names[column].endswith("gpu")]
     worth = np.array([units.nano[column] for column in gpus], np.int64)
-    found: Floats = (worth @ counts[gpus]) / NANO
-    return found
+    counted: Floats = (worth @ counts[gpus]) / NANO
+    return counted
 
 
 FEW = 8
@@ -390,13 +390,13 @@ class Beats:
         own = on_ssd if self.ssd_nodes[node] else np.zeros_like(on_ssd)
         active = ~self.idle
         aggressive, normal = active & (priority == AGGRESSIVE), active & (priority == STARVING)
-        found = [
+        stages = [
             Stage(rules.SSD, "ssd", SSD_AGGRESSIVELY, aggressive & own),
             Stage(rules.SSD, "ssd", LEVEL_NON, normal & own),
             Stage(rules.AGGRESSIVE, "aggressive", LEVEL_AGGRESSIVELY, aggressive & ~own),
         ]
-        found = [stage for stage in found if stage.target.any()]
-        return [*found, Stage(rules.STARVING, "starving", LEVEL_PREEMPTIBLE, normal & ~own, normal=True)]
+        stages = [stage for stage in stages if stage.target.any()]
+        return [*stages, Stage(rules.STARVING, "starving", LEVEL_PREEMPTIBLE, normal & ~own, normal=True)]
 
     def _stage(self, node: int, here: NodeAllocations, stage: Stage) -> Iterator[Taken]:
         open_ = np.flatnonzero(here.open(stage.least, normal=stage.normal))
@@ -420,17 +420,17 @@ class Beats:
         else:
             taken, spared = victims_for(self.cycle, self.asks.claim(kind), here, open_, short)
         if kind != NONE or taken:
-            found = Taken(kind, NONE, node, stage.rule, taken, spared, here, stage.least, stage.normal, free, short)
+            outcome = Taken(kind, NONE, node, stage.rule, taken, spared, here, stage.least, stage.normal, free, short)
             if kind == NONE:
-                found.rule = rules.OVERCOMMIT
+                outcome.rule = rules.OVERCOMMIT
             elif not taken:
-                found.rule = rules.STARTS
+                outcome.rule = rules.STARTS
             for at in taken:
                 self.evict(here, at)
             if kind != NONE:
-                found.row = self._start(kind, node)
+                outcome.row = self._start(kind, node)
                 self.used_up[node] = True
-            yield found
+            yield outcome
         if self.numbers.any_over():
             yield from self._limits(node, here, stage, [at for at in open_ if at not in taken])
 
@@ -438,12 +438,12 @@ class Beats:
         """What is free once those have left who are leaving."""
         nodes = self.state.nodes
         leaving, held = nodes.leaving[:, node], nodes.held[:, node]
-        found: Int64s = free + np.maximum(leaving, held) - held
+        total: Int64s = free + np.maximum(leaving, held) - held
         for row in self.leaving_later:
             for resident in self.state.residents_of(row):
                 if self.state.residents.node[resident] == node:
-                    found = found + self.state.residents.amount[:, resident]
-        return found
+                    total = total + self.state.residents.amount[:, resident]
+        return total
 
     def spared(self, taken: Taken) -> tuple[list[int], list[int]]:
         """Of a start's victims those who were needed, and those who were not."""
@@ -462,7 +462,7 @@ class Beats:
 
     def _limits(self, node: int, here: NodeAllocations, stage: Stage, rest: list[int]) -> Iterator[Taken]:
         """Of whoever is above a limit as many as it takes, newest first; a decision for each owner of a limit."""
-        found: dict[tuple[int, int, int], Taken] = {}
+        by_limit: dict[tuple[int, int, int], Taken] = {}
         for at in rest:
             operation = int(here.operation[at])
             over = self.numbers.over_limit(operation)
@@ -470,23 +470,23 @@ class Beats:
                 continue
             pool, resource = over
             key = (operation if pool == NONE else NONE, pool, resource)
-            if key not in found:
+            if key not in by_limit:
                 used = self.numbers.usage[operation] if pool == NONE else self.numbers.pool_usage[pool]
-                found[key] = Taken(
+                by_limit[key] = Taken(
                     node=node, rule=rules.LIMITS, here=here, least=stage.least, normal=stage.normal, over=over
                 )
-                found[key].used = int(used[resource])
-            found[key].victims.append(at)
+                by_limit[key].used = int(used[resource])
+            by_limit[key].victims.append(at)
             self.evict(here, at)
-        yield from found.values()
+        yield from by_limit.values()
 
 
 def held_nodes(update: Update) -> Bools:
     """Nodes on which somebody has room held and waits for it."""
-    found = np.zeros(len(update.state.node_names), np.bool_)
+    held = np.zeros(len(update.state.node_names), np.bool_)
     for nodes in update.standing.reserved.values():
-        found[list(nodes)] = True
-    return found
+        held[list(nodes)] = True
+    return held
 
 
 def spare_of(update: Update) -> tuple[list[int], Int64s]:
@@ -507,7 +507,7 @@ def spare_of(update: Update) -> tuple[list[int], Int64s]:
                 continue
         columns.append(column)
         least.append(-(-nano // units.nano[column]))
-    found = columns, np.array(least, np.int64)
+    spare = columns, np.array(least, np.int64)
     if lasts:
-        update.spare = found
-    return found
+        update.spare = spare
+    return spare

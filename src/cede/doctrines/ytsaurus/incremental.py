@@ -72,7 +72,7 @@ def plain_beats(
     worth &= ~held
     if len(waiting) > 1:
         waiting = _in_turn(candidates, waiting)
-    room, found = state.room(), Starts()
+    room, starts = state.room(), Starts()
     nodes = worth.nonzero()[0].tolist()
     if len(nodes) > 1:
         nodes.sort(key=update.room.rank.item)
@@ -85,7 +85,7 @@ def plain_beats(
             if row == NONE:
                 break
             free = [a - b for a, b in zip(free, waiting.pop(row).need, strict=True)]
-            found.append((row, node))
+            starts.append((row, node))
         if may_try is None or not may_try[node]:
             continue
         more = candidates.takeable.amounts.get(node)
@@ -110,15 +110,15 @@ def plain_beats(
         taken = _as_many(there, short)
         needed = _needed(update, taken, short)
         spared = [one for one in taken if one not in needed]
-        return found, Going(row, node, free, taken if edition == SHIPPED else needed, spared)
-    return found, None
+        return starts, Going(row, node, free, taken if edition == SHIPPED else needed, spared)
+    return starts, None
 
 
 def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Waiting] | None:
     """What there is to know of each; none where one is of an operation that has more than this one."""
     update, state = candidates.update, candidates.update.state
     waiters, own, by_fifo = update.standing.waiters, update.plenty.own, update.by_fifo
-    found: dict[int, _Waiting] = {}
+    waiting: dict[int, _Waiting] = {}
     for row in rows:
         number, pool, (need, preempts, odd) = candidates.known[row]
         uses = own(number)
@@ -136,8 +136,8 @@ def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Wai
         record = state.records.get(row)
         partition = int(state.work.partition[row]) if record is None else record.mould.partition
         preempts = preempts and update.starves(number, pool)
-        found[row] = _Waiting(need, partition, 0.0 if shared else INFINITE, preempts)
-    return found
+        waiting[row] = _Waiting(need, partition, 0.0 if shared else INFINITE, preempts)
+    return waiting
 
 
 def _in_turn(candidates: StartCandidates, waiting: dict[int, _Waiting]) -> dict[int, _Waiting]:
@@ -181,7 +181,7 @@ def _open(update: Update, node: int) -> list[There] | None:
     """Whom the normal stage may take there, in the order of taking; none where usage thresholds count too."""
     state, standing, settings = update.state, update.standing, update.operations.settings
     from_starving, raised = update.pools.tree.from_starving, update.op_clocks.raised
-    found: list[There] = []
+    victims: list[There] = []
     for row, members in state.room().standing[node].items():
         record = state.records[row]
         if record.code not in (RUNNING, CHECKPOINTING) or not record.preemptible:
@@ -198,10 +198,10 @@ def _open(update: Update, node: int) -> list[There] | None:
         amount = [0] * len(state.units)
         for column, count in record.mould.need:
             amount[column] = count * members
-        found.append((row, number, amount))
-    if len(found) > 1:
-        found.sort(key=lambda one: _age(update, one[0]), reverse=True)
-    return found
+        victims.append((row, number, amount))
+    if len(victims) > 1:
+        victims.sort(key=lambda one: _age(update, one[0]), reverse=True)
+    return victims
 
 
 def _before(update: Update, row: int, number: int) -> list[int]:
@@ -210,8 +210,8 @@ def _before(update: Update, row: int, number: int) -> list[int]:
     if len(standing.holders(number)) < 2:
         return [0] * len(update.pools.columns)
     standing.lists_of([number])
-    found: list[int] = standing.before[row].tolist()
-    return found
+    before: list[int] = standing.before[row].tolist()
+    return before
 
 
 def _is_protected(update: Update, number: int, before: list[int]) -> bool:
@@ -256,13 +256,13 @@ def _needed(update: Update, taken: list[There], short: list[int]) -> list[There]
     left = short
     for _, _, amount in taken:
         left = [a - b for a, b in zip(left, amount, strict=True)]
-    found = list(taken)
+    needed = list(taken)
     for one in sorted(taken, key=lambda other: _age(update, other[0])):
         without = [a + b for a, b in zip(left, one[2], strict=True)]
         if max(without) <= 0:
             left = without
-            found.remove(one)
-    return found
+            needed.remove(one)
+    return needed
 
 
 # -- what is said of it ------------------------------------------------------------------------------------------------

@@ -37,26 +37,26 @@ class Integrals:
         return [*self.burst, *self.relaxed]
 
     def _depth_first(self) -> list[int]:
-        found: list[int] = []
+        order: list[int] = []
         stack = list(reversed(range(self.pools.size, len(self.pools.settings))))
         while stack:
             pool = stack.pop()
-            found.append(pool)
+            order.append(pool)
             stack += reversed(self.pools.children[pool])
-        return found
+        return order
 
     def _amounts(self, pool: int, given: Amounts) -> Floats:
         """Counts; what is not named follows the main resource, as a part of the whole cluster."""
         pools, total = self.pools, self.totals[pool]
         names = [pools.state.units.names[column] for column in pools.columns]
-        found = counts_of(pools, given)
+        counts = counts_of(pools, given)
         if pools.tree.main_resource in names:
             main = names.index(pools.tree.main_resource)
-            part = found[main] / total[main] if total[main] > 0 else 0.0
+            part = counts[main] / total[main] if total[main] > 0 else 0.0
             for at, name in enumerate(names):
                 if name not in given:
-                    found[at] = part * total[at]
-        return found
+                    counts[at] = part * total[at]
+        return counts
 
     def _part(self, pool: int, amounts: Floats) -> float:
         """The part of the cluster that so much is of its scarcest resource."""
@@ -65,17 +65,17 @@ class Integrals:
 
     def burst_of_trees(self) -> Floats:
         """What burst pools are guaranteed in all, by tree."""
-        found = np.zeros((len(self.pools.total), len(self.pools.columns)))
+        burst = np.zeros((len(self.pools.total), len(self.pools.columns)))
         for pool in self.burst:
-            found[self.pools.tree_of[pool]] += self.burst_ratio[pool]
-        return found
+            burst[self.pools.tree_of[pool]] += self.burst_ratio[pool]
+        return burst
 
     def flows(self) -> Floats:
         """The share of resource flow of each pool with all below it."""
-        found = np.zeros(len(self.pools.settings))
+        flows = np.zeros(len(self.pools.settings))
         for pool in self.all:
-            found[self.pools.paths[pool]] += self._part(pool, self.flow[pool])
-        return found
+            flows[self.pools.paths[pool]] += self._part(pool, self.flow[pool])
+        return flows
 
     # -- volumes ---------------------------------------------------------------------------------------------------
 
@@ -84,23 +84,23 @@ class Integrals:
         self._convert(memory)
         seconds = elapsed / SECOND
         period = self.pools.tree.capacity_period / SECOND
-        found: dict[int, Floats] = {}
+        volumes: dict[int, Floats] = {}
         spare: dict[int, Floats] = {}
         for pool in self.all:
             name = self.pools.name(pool)
             kept = memory.volumes.get(name)
             if kept is None:
-                found[pool] = self._amounts(pool, self.pools.settings[pool].volume)
+                volumes[pool] = self._amounts(pool, self.pools.settings[pool].volume)
                 continue
             had, spent = np.array(kept), np.array(memory.spent.get(name, [0.0] * len(kept)))
             growth = (self.flow[pool] - spent * self.totals[pool]) * seconds
             room = np.maximum(self.flow[pool] * period - had, 0.0)
-            found[pool] = np.maximum(had + np.minimum(growth, room), 0.0)
+            volumes[pool] = np.maximum(had + np.minimum(growth, room), 0.0)
             # of the growth alone: beside a huge volume it has no digits left
             spare[pool] = np.maximum(growth - room, 0.0)
-        self._hand_on(found, spare, period)
-        memory.volumes = {self.pools.name(pool): volume.tolist() for pool, volume in found.items()}
-        return found
+        self._hand_on(volumes, spare, period)
+        memory.volumes = {self.pools.name(pool): volume.tolist() for pool, volume in volumes.items()}
+        return volumes
 
     def _convert(self, memory: Memory) -> None:
         """What was kept in counts of the cycle before, in those of this one; of a new resource as of the main one."""
@@ -204,21 +204,21 @@ class Integrals:
         root = self.pools.size + partition
         used = np.sum([fair.curves[child].at(0.0)[1] for child in self.pools.children[root]], axis=0)
         there = self.totals[root] > 0
-        found: Floats = np.where(there, np.maximum(1.0 - used, 0.0), 0.0)
-        return found
+        unused: Floats = np.where(there, np.maximum(1.0 - used, 0.0), 0.0)
+        return unused
 
 
 def _poured(volume: Floats, room: Floats, weights: Floats) -> Floats:
     """What each takes of a volume, (takers, resources): by weight; what is too much for one goes to the others."""
-    found = np.zeros_like(room)
+    poured = np.zeros_like(room)
     for resource, most in enumerate(volume.tolist()):
         rest = most
         takers = [at for at in range(len(weights)) if room[at, resource] > 0 and weights[at] > EPSILON]
         heavy = float(weights[takers].sum())
         for at in sorted(takers, key=lambda one: room[one, resource] / weights[one]):
-            found[at, resource] = min(rest * weights[at] / heavy, room[at, resource])
-            rest, heavy = rest - found[at, resource], heavy - weights[at]
-    return found
+            poured[at, resource] = min(rest * weights[at] / heavy, room[at, resource])
+            rest, heavy = rest - poured[at, resource], heavy - weights[at]
+    return poured
 
 
 def _largest(use: Callable[[float], Floats], left: Floats) -> float:

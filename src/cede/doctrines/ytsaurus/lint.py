@@ -40,7 +40,7 @@ def pool_findings(state: State, pools: Pools) -> Iterator[Finding]:
 def _void(pools: Pools) -> dict[int, Finding]:
     """Pools with a guarantee below one that is guaranteed nothing: theirs is nothing too."""
     tree, amounts = pools.state.tree, inferred(pools)
-    found: dict[int, Finding] = {}
+    void: dict[int, Finding] = {}
     for pool in range(pools.size):
         named = tree.guaranteed[:, pool]
         if not ((named != UNSET) & (named > 0)).any():
@@ -49,13 +49,13 @@ def _void(pools: Pools) -> dict[int, Finding]:
         empty = next((one for one in above if not amounts[one].any()), None)
         if empty is not None:
             name, parent = pools.name(pool), pools.name(empty)
-            found[pool] = Finding(
+            void[pool] = Finding(
                 "ytsaurus.lint.void-guarantee",
                 f"queues[{name}].guaranteed",
                 f"{parent}, which {name} is below, is guaranteed nothing, so that {name} is neither",
                 f"guarantee {parent} at least as much",
             )
-    return found
+    return void
 
 
 def _burst(pools: Pools) -> Iterator[Finding]:
@@ -246,14 +246,14 @@ def _enabled(pools: Pools) -> str | None:
     name = "enable_aggressive_starvation"
     if pools.tree.aggressive_starvation:
         return f"doctrine.{name}"
-    found = sorted(pools.name(pool) for pool in range(pools.size) if pools.settings[pool].aggressive_starvation)
-    return f"queues[{found[0]}].settings.{name}" if found else None
+    enabled = sorted(pools.name(pool) for pool in range(pools.size) if pools.settings[pool].aggressive_starvation)
+    return f"queues[{enabled[0]}].settings.{name}" if enabled else None
 
 
 def _leaves(pools: Pools) -> Iterator[Any]:
     """Pools that operations stand in; of a file without pools, the root."""
-    found = [pool for pool in range(pools.size) if not pools.children[pool]]
-    yield from (pools.settings[pool] for pool in found or range(pools.size, len(pools.settings)))
+    leaves = [pool for pool in range(pools.size) if not pools.children[pool]]
+    yield from (pools.settings[pool] for pool in leaves or range(pools.size, len(pools.settings)))
 
 
 GONE = {
@@ -468,8 +468,8 @@ def _ignored(own: OperationSettings, pool: Pool, path: str) -> Iterator[Finding]
 def _offered(state: State) -> np.ndarray[Any, np.dtype[np.int64]]:
     """What nodes that are not down have of each column."""
     up = state.nodes.state[: state.nodes.size] != DOWN
-    found: np.ndarray[Any, np.dtype[np.int64]] = state.nodes.capacity[:, : state.nodes.size][:, up].sum(axis=1)
-    return found
+    offered: np.ndarray[Any, np.dtype[np.int64]] = state.nodes.capacity[:, : state.nodes.size][:, up].sum(axis=1)
+    return offered
 
 
 def _has(state: State, wanted: TagFilter) -> Iterator[bool]:

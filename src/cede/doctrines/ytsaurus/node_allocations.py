@@ -43,8 +43,8 @@ class NodeAllocations:
 
     def open(self, least: int, *, normal: bool) -> Bools:
         """Whom a stage may take that takes this level and all above."""
-        found: Bools = (self.level >= least) & ~self.shielded
-        return found & ~self.from_normal if normal else found
+        mask: Bools = (self.level >= least) & ~self.shielded
+        return mask & ~self.from_normal if normal else mask
 
 
 def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> NodeAllocations:
@@ -71,8 +71,8 @@ def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> NodeAlloc
 def is_running(state: State, works: Rows) -> Bools:
     """Who of these runs: others that hold room cannot be taken."""
     code = state.work.state[works]
-    found: Bools = (code == RUNNING) | (code == CHECKPOINTING)
-    return found
+    mask: Bools = (code == RUNNING) | (code == CHECKPOINTING)
+    return mask
 
 
 def levels_of(update: Update, works: Rows, operation: Rows, group: Int8s, ssd: Bools) -> tuple[Int64s, Bools, Bools]:
@@ -93,12 +93,12 @@ def _gap(numbers: Numbers, works: Rows) -> Int64s:
     """1 for allocations that use less cpu than they may."""
     state = numbers.update.state
     cpu = state.units.index.get("cpu")
-    found = np.zeros(len(works), np.int64)
+    gap = np.zeros(len(works), np.int64)
     if cpu is not None:
         for at in np.flatnonzero(state.work.usage_given[works]).tolist():
             asked = sum(int(member[cpu]) for member in state.members_of(int(works[at])))
-            found[at] = state.work.usage[cpu, works[at]] < asked
-    return found
+            gap[at] = state.work.usage[cpu, works[at]] < asked
+    return gap
 
 
 def others_on(numbers: Numbers, node: int) -> list[int]:

@@ -39,20 +39,20 @@ class Everywhere:
 
     def open(self, least: int, *, normal: bool) -> Bools:
         """Whom a stage may take that takes this level and all above."""
-        found: Bools = (self._level >= least) & ~self._shielded
-        return found & ~self._from_normal if normal else found
+        mask: Bools = (self._level >= least) & ~self._shielded
+        return mask & ~self._from_normal if normal else mask
 
     def discount(self, least: int, *, normal: bool) -> Int64s:
         """What such a stage could take on each node, (columns, nodes)."""
-        found = self._known.get((least, normal))
-        if found is None:
+        discount = self._known.get((least, normal))
+        if discount is None:
             open_ = self.open(least, normal=normal)
             node, taken = self.node[open_], self._residents[open_]
-            found = np.zeros((len(self.state.units), self.state.nodes.size), np.int64)
+            discount = np.zeros((len(self.state.units), self.state.nodes.size), np.int64)
             for column, amounts in enumerate(self.state.residents.amount):
-                np.add.at(found[column], node, amounts[taken])
-            self._known[least, normal] = found
-        return found
+                np.add.at(discount[column], node, amounts[taken])
+            self._known[least, normal] = discount
+        return discount
 
 
 PAIRS = 2**13
@@ -82,25 +82,25 @@ def worth_a_beat(beats: Beats, may_try: Bools | None, over: Bools | None, *, onl
     discount = beats.discount
     size = beats.state.nodes.size
     free = beats.state.nodes.free[:, :size]
-    found = _room_for(beats, free, beats.asks.open)
+    worth = _room_for(beats, free, beats.asks.open)
     exceeded = np.zeros(size, np.bool_)
     if only_starts or may_try is None:
-        return found, exceeded
+        return worth, exceeded
     if discount is None:
         if beats.update.operations.graceful or _reaches_further(beats):
             return np.ones(size, np.bool_), may_try
         if over is not None:
-            found |= over
+            worth |= over
             exceeded |= over
         exceeding = beats.numbers.any_over()
         if beats.update.strongest == NOT and not exceeding:
-            return found, may_try & exceeded
+            return worth, may_try & exceeded
         discount, above = _takeable(beats, exceeding=exceeding)
         exceeded |= above
     wanting = beats.update.op_priority > NOT
     claims = beats.asks.open & wanting[beats.asks.operation]
     going = may_try & (_room_for(beats, free + discount, claims) | exceeded)
-    return found | going, going
+    return worth | going, going
 
 
 def _reaches_further(beats: Beats) -> bool:
@@ -119,19 +119,19 @@ def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
     if not claims.any():
         return np.zeros(free.shape[1], np.bool_)
     columns, least = beats.spare
-    found: Bools = np.all(free[columns] >= least[:, None], axis=0)
+    nodes: Bools = np.all(free[columns] >= least[:, None], axis=0)
     needs = beats.asks.need[:, claims]
     if needs.shape[1] == 1:
-        found &= (needs <= np.maximum(free, 0)).all(axis=0)
-        return found
+        nodes &= (needs <= np.maximum(free, 0)).all(axis=0)
+        return nodes
     if needs.shape[1] * free.shape[1] <= PAIRS:
         room = np.maximum(free, 0)
-        found &= (needs[:, :, None] <= room[:, None, :]).all(axis=0).any(axis=0)
-        return found
+        nodes &= (needs[:, :, None] <= room[:, None, :]).all(axis=0).any(axis=0)
+        return nodes
     fewest = needs.min(axis=1)
     for column in np.flatnonzero(fewest).tolist():
-        found &= free[column] >= fewest[column]
-    return found
+        nodes &= free[column] >= fewest[column]
+    return nodes
 
 
 def _takeable(beats: Beats, *, exceeding: bool) -> tuple[Int64s, Bools]:

@@ -24,8 +24,8 @@ NOBODY: Rows = np.zeros(0, np.intp)
 def progress_of(state: State, rows: Rows) -> Int64s:
     """When what would be lost began: at the start, or at the last checkpoint; NEVER where no start is known."""
     started, saved = state.work.started[rows], state.work.checkpoint_last[rows]
-    found: Int64s = np.where((started == NEVER) | (saved == NEVER), started, np.maximum(started, saved))
-    return found
+    progress: Int64s = np.where((started == NEVER) | (saved == NEVER), started, np.maximum(started, saved))
+    return progress
 
 
 class OperationUsage:
@@ -107,10 +107,10 @@ class OperationUsage:
         app = work.app[known].astype(np.int64)
         app = np.where(app == NONE, len(apps) + known, app)  # who names no app is one by itself
         span = len(apps) + size
-        found, which = np.unique(above * span + app, return_inverse=True)
+        keys, which = np.unique(above * span + app, return_inverse=True)
         own = [
             numbers.number(key // span, apps[key % span] if key % span < len(apps) else names[key % span - len(apps)])
-            for key in found.tolist()
+            for key in keys.tolist()
         ]
         self.operation[known] = np.array(own, np.intp)[which] if own else NONE
         numbers.enter_listed()
@@ -141,20 +141,20 @@ class OperationUsage:
     def _amounts(self, rows: Rows) -> Int64s:
         """What each counts for: what it uses, or, as long as it waits, what it asks for."""
         work = self.state.work
-        found = self.pools.amounts(work.usage, rows)
+        amounts = self.pools.amounts(work.usage, rows)
         for at in np.flatnonzero(work.usage_given[rows] & (self.kind[rows] == WAITS)).tolist():
             asked = np.sum(self.state.members_of(int(rows[at])), axis=0)
-            found[at] = asked[self.pools.columns]
-        return found
+            amounts[at] = asked[self.pools.columns]
+        return amounts
 
     def _amount(self, row: int) -> Int64s:
         """The same of one."""
-        found: Int64s
+        amount: Int64s
         if self._folds or self.state.work.usage_given[row]:
-            found = self._amounts(np.array([row]))[0]
+            amount = self._amounts(np.array([row]))[0]
         else:
-            found = self.state.work.usage[self.pools.columns, row]
-        return found
+            amount = self.state.work.usage[self.pools.columns, row]
+        return amount
 
     def _split(self, rows: Rows) -> dict[int, list[int]]:
         """These workloads by operation."""
@@ -188,13 +188,13 @@ class OperationUsage:
     def _kinds(self, rows: Rows) -> Int64s:
         state = self.state
         code = state.work.state[rows]
-        found = np.where((code >= RESERVED) & (code <= CHECKPOINTING), HOLDS, IDLE)
-        found[code == PREEMPTING] = LEAVES
+        kinds = np.where((code >= RESERVED) & (code <= CHECKPOINTING), HOLDS, IDLE)
+        kinds[code == PREEMPTING] = LEAVES
         waits = (code != GONE) & (code <= SUSPENDED)
         if waits.any():
             asked = np.fromiter(state.pending, np.intp, len(state.pending))
-            found[waits & np.isin(rows, asked)] = WAITS
-        return found
+            kinds[waits & np.isin(rows, asked)] = WAITS
+        return kinds
 
     @property
     def usage(self) -> Int64s:
@@ -257,16 +257,16 @@ class OperationUsage:
 
     def newcomers(self) -> set[int]:
         """Workloads that came since, also on a row that was another's."""
-        found: set[int] = set()
+        newcomers: set[int] = set()
         ended: set[int] = set()
         for row in self.state.journal.rows:
             if row < 0:
                 ended.add(~row)
-                found.discard(~row)
+                newcomers.discard(~row)
             elif row in ended or row >= len(self.operation) or self.operation[row] == NONE:
-                found.add(row)
+                newcomers.add(row)
         self.came -= ended
-        return found
+        return newcomers
 
     def _move(self, row: int, touched: set[int]) -> None:
         """What this row counts for, as it stands now; `touched` learns whose it is and was."""
@@ -365,7 +365,7 @@ class OperationUsage:
 
 
 def _nodes_by_row(works: Rows, nodes: Rows) -> dict[int, tuple[int, ...]]:
-    found: dict[int, tuple[int, ...]] = {}
+    by_row: dict[int, tuple[int, ...]] = {}
     for row, node in zip(works.tolist(), nodes.tolist(), strict=True):
-        found[row] = (*found.get(row, ()), node)
-    return found
+        by_row[row] = (*by_row.get(row, ()), node)
+    return by_row

@@ -65,11 +65,11 @@ def read_pools(state: State) -> Pools:
     key = state.journal.reshaped
     kept = state.tree.derived.get("ytsaurus.elements")
     if kept is not None and kept[0] == key:
-        found: Pools = kept[1]
-        return found
-    found = _read(state)
-    state.tree.derived["ytsaurus.elements"] = (key, found)
-    return found
+        pools: Pools = kept[1]
+        return pools
+    pools = _read(state)
+    state.tree.derived["ytsaurus.elements"] = (key, pools)
+    return pools
 
 
 def _read(state: State) -> Pools:
@@ -136,28 +136,28 @@ class Operations:
 
     def number(self, pool: int, name: str) -> int:
         """The operation of this name in this pool, entered if it is new."""
-        found = self.index.get((pool, name))
-        if found is None:
-            found = self.index[pool, name] = len(self.names)
+        number = self.index.get((pool, name))
+        if number is None:
+            number = self.index[pool, name] = len(self.names)
             self.names.append(name)
             self.pool.append(pool)
             settings = self._settings(pool, name)
             self.settings.append(settings)
             if settings.limits is not None:
-                self.limited[found] = settings.limits
+                self.limited[number] = settings.limits
             self.graceful |= settings.graceful
             self._order = self._below = None
-        return found
+        return number
 
     def _settings(self, pool: int, name: str) -> Operation:
         """What counts for it; for all of a pool that the file does not list that is the same."""
         entry, pools = self._entries.get(name), self.pools
         if entry is not None:
             return operation_of(entry, pools.settings[pool], pools.tree)
-        found = self._unlisted.get(pool)
-        if found is None:
-            found = self._unlisted[pool] = operation_of(None, pools.settings[pool], pools.tree)
-        return found
+        settings = self._unlisted.get(pool)
+        if settings is None:
+            settings = self._unlisted[pool] = operation_of(None, pools.settings[pool], pools.tree)
+        return settings
 
     def place(self, number: int) -> tuple[tuple[str, int, int], ...]:
         """What puts it in `order`: the names of the pools above it, from the root down, and its own."""
@@ -195,10 +195,10 @@ class Operations:
     def below(self) -> list[Rows]:
         """The operations of each pool, by name."""
         if self._below is None:
-            found: list[list[int]] = [[] for _ in self.pools.settings]
+            below: list[list[int]] = [[] for _ in self.pools.settings]
             for number in sorted(range(len(self)), key=self.names.__getitem__):
-                found[self.pool[number]].append(number)
-            self._below = [np.array(numbers, np.intp) for numbers in found]
+                below[self.pool[number]].append(number)
+            self._below = [np.array(numbers, np.intp) for numbers in below]
         return self._below
 
     @property

@@ -36,17 +36,17 @@ def kept(state: State, memory: Mapping[str, Any], at: int | None) -> dict[str, A
         own = own.copy()
         Update(state, own)
     started = {app.name for app in state.static.apps if SINCE in app.settings}
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "apps": _elements(own, _operations(state, own), started),
         "queues": _elements(own, {(name,) for name in state.tree.index}, _started(state)),
         "nodes": {} if own.nodes is None else _nodes(state, own.nodes, at),
     }
     if at is not None:
-        found["queues"] = _with_volumes(found["queues"], own)
+        document["queues"] = _with_volumes(document["queues"], own)
     elif own.volumes or own.historic:
-        found |= {"volumes": dict(own.volumes), "spent": dict(own.spent), "resources": dict(own.resources)}
-        found["updated"] = own.updated
-    return {key: value for key, value in found.items() if value or key == "updated"}
+        document |= {"volumes": dict(own.volumes), "spent": dict(own.spent), "resources": dict(own.resources)}
+        document["updated"] = own.updated
+    return {key: value for key, value in document.items() if value or key == "updated"}
 
 
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _recall(memory: Memory, key: Key, told: Mapping[str, Any]) -> None:
 
 def _elements(memory: Memory, keys: Iterable[Key], started: set[str]) -> list[dict[str, Any]]:
     """What is known of each; `started` are those whose clock the file starts: if it does not run, that is known too."""
-    found = []
+    elements = []
     for key in sorted(keys):
         told: dict[str, Any] = {"name": key[-1]}
         if len(key) > 1 and key[0] != ROOT:
@@ -107,18 +107,18 @@ def _elements(memory: Memory, keys: Iterable[Key], started: set[str]) -> list[di
         if key in memory.historic:
             told[HISTORIC] = memory.historic[key]
         if told.keys() - {"name", "queue"}:
-            found.append(told)
-    return found
+            elements.append(told)
+    return elements
 
 
 def _operations(state: State, memory: Memory) -> set[Key]:
-    found: set[Key] = {key for key in memory.since if len(key) == 2}
+    keys: set[Key] = {key for key in memory.since if len(key) == 2}
     if state.static.apps:
         listed = {app.name for app in state.static.apps}
-        found |= {key for key in memory.known if len(key) == 2 and key[1] in listed}
+        keys |= {key for key in memory.known if len(key) == 2 and key[1] in listed}
     if memory.historic:
-        found |= _with_work(state)
-    return found
+        keys |= _with_work(state)
+    return keys
 
 
 def _with_work(state: State) -> set[Key]:
@@ -135,11 +135,11 @@ def _started(state: State) -> set[str]:
 
 
 def _with_volumes(queues: list[dict[str, Any]], memory: Memory) -> list[dict[str, Any]]:
-    found = {told["name"]: told for told in queues}
+    by_name = {told["name"]: told for told in queues}
     for pool, volume in memory.volumes.items():
         amounts = {name: count * nano for (name, nano), count in zip(memory.resources.items(), volume, strict=True)}
-        found[pool] = found.get(pool, {"name": pool}) | {VOLUME: amounts}
-    return [found[name] for name in sorted(found)]
+        by_name[pool] = by_name.get(pool, {"name": pool}) | {VOLUME: amounts}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------------
@@ -150,18 +150,18 @@ def _nodes(state: State, clocks: Nodes, at: int | None) -> dict[str, list[Group]
     order = np.argsort(state.node_rank()[:size], kind="stable")
     tried, _ = clocks.settled(state, at)
     given = state.nodes.last_preemptive_attempt[:size], state.nodes.overcommitted_since[:size]
-    found = {
+    clocks_by_name = {
         TRIED: _groups(state, order, tried, given[0]),
         OVER: _groups(state, order, clocks.over, given[1]),
     }
-    return {key: groups for key, groups in found.items() if groups}
+    return {key: groups for key, groups in clocks_by_name.items() if groups}
 
 
 def _groups(state: State, order: Int64s, clock: Int64s, given: Int64s) -> list[Group]:
     """By time the nodes with that time, for most of them have the same; none: the file's clock runs no more."""
     rows = order[(clock[order] != NEVER) | (given[order] != NEVER)]
-    found = []
+    groups = []
     for time in np.unique(clock[rows]).tolist():
         names = [state.node_names[row] for row in rows[clock[rows] == time].tolist()]
-        found.append([None if time == NEVER else time, names])
-    return found
+        groups.append([None if time == NEVER else time, names])
+    return groups

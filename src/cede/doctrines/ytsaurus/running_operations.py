@@ -183,12 +183,12 @@ def fifo_order(standing: OperationUsage, below: Rows, settings: Pool, weights: F
 
 def slots_in_fifo(standing: OperationUsage, orders: dict[int, Rows], running: Bools) -> Bools:
     """Who is far enough ahead in its FIFO pool to be scheduled; everybody, where no such limit is set."""
-    found = np.ones(len(running), np.bool_)
+    allowed = np.ones(len(running), np.bool_)
     most = standing.pools.tree.fifo_schedulable
     if most is not None:
         for order in orders.values():
-            found[order[running[order]][most:]] = False
-    return found
+            allowed[order[running[order]][most:]] = False
+    return allowed
 
 
 def memory_sizes(pools: Pools) -> tuple[int, int, Sizes] | None:
@@ -202,9 +202,9 @@ def memory_sizes(pools: Pools) -> tuple[int, int, Sizes] | None:
     memory, slots = names.index("memory"), names.index("user_slots")
     nodes, count = state.nodes, state.nodes.size
     free = np.maximum(nodes.capacity[:, :count] - nodes.occupied[:, :count], 0)[pools.columns[memory]]
-    found: Sizes = {}
+    sizes: Sizes = {}
     for partition in range(len(pools.total)):
         here = (nodes.partition[:count] == partition) & (nodes.state[:count] != DOWN)
         size, times = np.unique(free[here], return_counts=True)
-        found[partition] = size.astype(np.float64), times.astype(np.float64)
-    return memory, slots, found
+        sizes[partition] = size.astype(np.float64), times.astype(np.float64)
+    return memory, slots, sizes

@@ -17,8 +17,8 @@ def dominates(more: Floats, less: Floats, fair: Floats, demand: Floats) -> Bools
     """
     blocked = across(fair >= demand - EPSILON)
     above = across(more > less + EPSILON)
-    found: Bools = np.where(blocked.all(axis=0), above.any(axis=0), (above | blocked).all(axis=0))
-    return found
+    mask: Bools = np.where(blocked.all(axis=0), above.any(axis=0), (above | blocked).all(axis=0))
+    return mask
 
 
 def satisfaction(usage: Floats, fair: Floats, demand: Floats) -> Floats:
@@ -30,10 +30,10 @@ def satisfaction(usage: Floats, fair: Floats, demand: Floats) -> Floats:
     blocked = fair >= demand - EPSILON
     least = np.where(some, ratio, 1.0).min(axis=0, initial=INFINITE)
     most = np.where(some & ~blocked, ratio, 0.0).max(axis=0, initial=0.0)
-    found = np.where(blocked.all(axis=0), least, most)
-    found = np.where((usage > fair + EPSILON).any(axis=0), ratio.max(axis=0, initial=0.0), found)
-    found[(fair <= EPSILON).all(axis=0)] = INFINITE
-    result: Floats = np.minimum(found, INFINITE)
+    ratios = np.where(blocked.all(axis=0), least, most)
+    ratios = np.where((usage > fair + EPSILON).any(axis=0), ratio.max(axis=0, initial=0.0), ratios)
+    ratios[(fair <= EPSILON).all(axis=0)] = INFINITE
+    result: Floats = np.minimum(ratios, INFINITE)
     return result
 
 
@@ -45,5 +45,5 @@ def below_share(usage: Floats, fair: Floats, demand: Floats, tolerance: Floats) 
 
 def covered(fair: Floats, demand: Floats) -> Bools:
     """Whether the fair share is as good as all of the demand, so that there is nothing to tolerate."""
-    found: Bools = np.all(across(fair + LARGE >= demand), axis=0)
-    return found
+    mask: Bools = np.all(across(fair + LARGE >= demand), axis=0)
+    return mask

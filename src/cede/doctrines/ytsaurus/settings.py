@@ -376,11 +376,11 @@ class Operation:
 def tree_of(state: State) -> Tree:
     """The tree's options as the file's `doctrine` gives them."""
     choice = state.static.doctrine
-    found = state.tree.derived.get("ytsaurus.tree")
-    if found is None or found[0] is not choice:
-        found = choice, tree_from({} if choice is None else choice.settings)
-        state.tree.derived["ytsaurus.tree"] = found
-    tree: Tree = found[1]
+    read = state.tree.derived.get("ytsaurus.tree")
+    if read is None or read[0] is not choice:
+        read = choice, tree_from({} if choice is None else choice.settings)
+        state.tree.derived["ytsaurus.tree"] = read
+    tree: Tree = read[1]
     return tree
 
 
@@ -438,27 +438,27 @@ def tree_from(raw: Mapping[str, Any]) -> Tree:
 
 def pools_of(state: State, tree: Tree) -> list[Pool]:
     """What counts for each queue, by its row; kept until a queue's entry changes. To look at, not to change."""
-    found = state.tree.derived.get("ytsaurus.pools")
-    if found is None or found[0] is not tree:
-        found = tree, _pools(state, tree)
-        state.tree.derived["ytsaurus.pools"] = found
-    pools: list[Pool] = found[1]
+    read = state.tree.derived.get("ytsaurus.pools")
+    if read is None or read[0] is not tree:
+        read = tree, _pools(state, tree)
+        state.tree.derived["ytsaurus.pools"] = read
+    pools: list[Pool] = read[1]
     return pools
 
 
 def _pools(state: State, tree: Tree) -> list[Pool]:
     queues = state.tree
-    found: dict[int, Pool] = {}
+    settings: dict[int, Pool] = {}
     root = root_pool(tree)
     for row in range(queues.size):
         for at in reversed(queues.path(row)):
-            if at not in found:
+            if at not in settings:
                 above = queues.path(at)[1:2]
                 own = PoolSettings.model_validate(queues.settings(at))
                 document = queues.documents[at]
                 weight = own.weight if document is None or document.weight is None else document.weight
-                found[at] = pool_from(own, found[above[0]] if above else root, tree, weight=weight)
-    return [found[row] for row in range(queues.size)]
+                settings[at] = pool_from(own, settings[above[0]] if above else root, tree, weight=weight)
+    return [settings[row] for row in range(queues.size)]
 
 
 def root_pool(tree: Tree) -> Pool:

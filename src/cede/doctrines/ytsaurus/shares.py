@@ -28,16 +28,16 @@ def shares(state: State, _edition: str) -> dict[str, dict[str, Any]]:
 def _pools(update: Update) -> dict[str, Any]:
     pools = update.pools
     satisfied = pool_satisfaction(update)
-    found = {}
+    elements = {}
     for pool in sorted(range(pools.size), key=pools.name):
-        found[pools.name(pool)] = _element(
+        elements[pools.name(pool)] = _element(
             update,
             (update.pool_fair[pool], update.pool_usage[pool], update.pool_demand[pool]),
             below=bool(update.pool_below[pool]),
             satisfied=float(satisfied[pool]),
             starvation=int(update.pool_starvation[pool]),
         ) | _parts(update, pool)
-    return found
+    return elements
 
 
 def _parts(update: Update, pool: int) -> dict[str, Any]:
@@ -45,41 +45,41 @@ def _parts(update: Update, pool: int) -> dict[str, Any]:
     promised = update.strong[pool]
     strong = np.minimum(update.pool_fair[pool], promised)
     integral = np.minimum(update.pool_fair[pool] - strong, update.integral[pool])
-    found: dict[str, Any] = {"weight": float(update.fair.weights[pool])}
+    parts: dict[str, Any] = {"weight": float(update.fair.weights[pool])}
     if promised.any():
-        found["strong_guarantee_share"] = _shown(update, strong)
+        parts["strong_guarantee_share"] = _shown(update, strong)
     if update.integral[pool].any():
-        found["integral_guarantee_share"] = _shown(update, integral)
-    return found
+        parts["integral_guarantee_share"] = _shown(update, integral)
+    return parts
 
 
 def pool_satisfaction(update: Update) -> Floats:
     """The satisfaction of each pool: of its least satisfied child that can be scheduled, else its own."""
     pools, operations = update.pools, update.operations
-    found = np.full(len(pools.settings), np.inf)
+    least = np.full(len(pools.settings), np.inf)
     rows = np.flatnonzero(update.schedulable)
-    np.minimum.at(found, np.array(operations.pool, np.intp)[rows], update.op_local[rows])
+    np.minimum.at(least, np.array(operations.pool, np.intp)[rows], update.op_local[rows])
     for pool in reversed(pools.down):
-        if pools.parent[pool] >= 0 and np.isfinite(found[pool]):
-            found[pools.parent[pool]] = min(found[pools.parent[pool]], found[pool])
-    return np.where(np.isfinite(found), found, update.pool_local)
+        if pools.parent[pool] >= 0 and np.isfinite(least[pool]):
+            least[pools.parent[pool]] = min(least[pools.parent[pool]], least[pool])
+    return np.where(np.isfinite(least), least, update.pool_local)
 
 
 def _operations(update: Update) -> dict[str, Any]:
     operations = update.operations
-    found: dict[str, Any] = {}
+    elements: dict[str, Any] = {}
     twice = {name for name, count in Counter(operations.names).items() if count > 1}
     for number in sorted(range(len(operations)), key=operations.names.__getitem__):
         name = operations.names[number]
         key = f"{name} in {update.pools.name(operations.pool[number])}" if name in twice else name
-        found[key] = _element(
+        elements[key] = _element(
             update,
             (update.op_fair[number], update.op_usage[number], update.op_demand[number]),
             below=bool(update.op_below[number]),
             satisfied=float(update.op_local[number]),
             starvation=int(update.op_starvation[number]),
         )
-    return found
+    return elements
 
 
 def _element(
@@ -105,8 +105,8 @@ def _shown(update: Update, share: Floats) -> dict[str, float]:
 def _groups(update: Update) -> dict[str, str]:
     state, standing = update.state, update.standing
     everybody = range(len(update.operations))
-    found = cut(update, standing.lists_of(everybody), everybody, standing.amount)
-    named = {state.work_names[row]: GROUPS[group] for row, group in zip(found.rows, found.group, strict=True)}
+    cuts = cut(update, standing.lists_of(everybody), everybody, standing.amount)
+    named = {state.work_names[row]: GROUPS[group] for row, group in zip(cuts.rows, cuts.group, strict=True)}
     return dict(sorted(named.items()))
 
 
@@ -188,7 +188,7 @@ class _Elements:
         summed = fair.by_fit(pool)
         strong = np.minimum(share, update.strong[pool])
         integral = np.minimum(share - strong, update.integral[pool])
-        found = {
+        element = {
             "name": update.pools.name(pool),
             "kind": ROOT if is_root else POOL,
             "tree": update.pools.tree_of[pool],
@@ -208,8 +208,8 @@ class _Elements:
         }
         if summed is not None:
             end = float(len(fair.fifo[pool])) if pool in fair.fifo else 1.0
-            found |= {"offer": float(fair.fit[pool]), "sum": self._curve("offer", *summed, end)}
-        return found
+            element |= {"offer": float(fair.fit[pool]), "sum": self._curve("offer", *summed, end)}
+        return element
 
     def _operation(self, number: int) -> dict[str, Any]:
         update = self.update

@@ -67,10 +67,10 @@ class Takeable:
     def table(self) -> Int64s:
         """By column and node."""
         state = self.update.state
-        found: Int64s = np.zeros((len(state.units), len(state.node_names)), np.int64)
+        table: Int64s = np.zeros((len(state.units), len(state.node_names)), np.int64)
         for node, amount in self.amounts.items():
-            found[:, node] = amount
-        return found
+            table[:, node] = amount
+        return table
 
     def _look(self, number: int) -> None:
         for node, amount in self._taken.pop(number, ()):
@@ -82,13 +82,13 @@ class Takeable:
         stands = update.fifo.stands(number)
         if stands < 0:
             return
-        found: list[tuple[int, list[int]]] = []
+        held: list[tuple[int, list[int]]] = []
         for row in rows if stands > 0 else self._beyond(number):
-            found += self._held(row)
-        for node, amount in found:
+            held += self._held(row)
+        for node, amount in held:
             self._add(node, amount, 1)
-        if found:
-            self._taken[number] = found
+        if held:
+            self._taken[number] = held
 
     def _held(self, row: int) -> list[tuple[int, list[int]]]:
         """What somebody who runs and may be preempted holds, by node."""
@@ -198,8 +198,8 @@ class Fitting:
         return self._known(need)[1][0] > 0
 
     def _known(self, need: Need) -> tuple[Bools, list[int]]:
-        found = self._fit.get(need)
-        if found is None:
+        fits = self._fit.get(need)
+        if fits is None:
             if len(self._fit) >= MANY_NEEDS:
                 self._fit.clear()
             for node in self._unwritten:
@@ -208,8 +208,8 @@ class Fitting:
             columns = [column for column, amount in enumerate(need) if amount > 0]
             least = np.array([need[column] for column in columns], np.int64)
             enough: Bools = np.all(self._room[columns] >= least[:, None], axis=0)
-            found = self._fit[need] = enough, [int(np.count_nonzero(enough))]
-        return found
+            fits = self._fit[need] = enough, [int(np.count_nonzero(enough))]
+        return fits
 
 
 class StartCandidates:
@@ -358,14 +358,14 @@ class StartCandidates:
         if not self._wanting:
             return None
         self._look_around()
-        found: Bools | None = None
+        nodes: Bools | None = None
         for need in self._wanting:
             if self._reach.any(need):
                 fits = self._reach.nodes(need)
-                found = fits if found is None else found | fits
-        if found is not None and self.update.standing.reserved:
-            found = found & ~held
-        return found if found is not None and found.any() else None
+                nodes = fits if nodes is None else nodes | fits
+        if nodes is not None and self.update.standing.reserved:
+            nodes = nodes & ~held
+        return nodes if nodes is not None and nodes.any() else None
 
     def _look_around(self) -> None:
         takeable, changed = self.takeable, self._unlooked
@@ -380,14 +380,14 @@ class StartCandidates:
     def wakes_at(self, now: int) -> int | None:
         """When the next operation starves to some effect: where it fits nowhere with all that could be taken, only
         something that happens can help it, unless it has something that is shielded then, or starves aggressively."""
-        found: int | None = None
+        first: int | None = None
         for number, time in self.update.op_clocks.dues():
-            if found is not None and time >= found:
+            if first is not None and time >= first:
                 continue
             self._look_around()
             if time <= now or self._gains(number):
-                found = time
-        return found
+                first = time
+        return first
 
     def _gains(self, number: int) -> bool:
         update = self.update
@@ -398,19 +398,19 @@ class StartCandidates:
 
     def _who_may(self) -> dict[Need, set[int]]:
         update = self.update
-        found: dict[Need, set[int]] = {}
+        by_need: dict[Need, set[int]] = {}
         raised = self._pools_that_lend()
         for pool in raised:
             for (need, preempts, _), alike in self._alike.get(pool, {}).items():
                 if preempts:
-                    found.setdefault(need, set()).update(alike.rows)
+                    by_need.setdefault(need, set()).update(alike.rows)
         for number in update.op_clocks.raised:
             if update.operations.pool[number] not in raised:
                 for row in self._of.get(number, ()):
                     need, preempts, _ = self.known[row][2]
                     if preempts:
-                        found.setdefault(need, set()).add(row)
-        return found
+                        by_need.setdefault(need, set()).add(row)
+        return by_need
 
     def _pools_that_lend(self) -> set[int]:
         """Pools with somebody who waits and may preempt because the pool, or one above it, starves."""
@@ -424,7 +424,7 @@ class StartCandidates:
         """Those that might start where they fit, or by preemption on nodes that may try to."""
         state, free = self.update.state, self._room.free
         if self.everybody or self._decided & state.pending:
-            found = set(self.known)
+            rows = set(self.known)
             self._grown = set(range(len(free)))
         else:
             for node in self._changed:
@@ -434,27 +434,27 @@ class StartCandidates:
                         break
             if self._held is not None:
                 self._grown.update(np.flatnonzero(self._held & ~held).tolist())
-            found = self._that_fit()
+            rows = self._that_fit()
         for node in self._changed:
             self._free[node] = free[node]
         self._changed.clear()
         self._held = held if state.between else None
         if may_try is not None:
-            found |= self._by_preemption(may_try)
+            rows |= self._by_preemption(may_try)
         self._shared = None
-        return found
+        return rows
 
     def _that_fit(self) -> set[int]:
-        found: set[int] = set()
+        rows: set[int] = set()
         for row in self._fresh:
             if self.fitting.any(self.known[row][2][0]):
-                found.add(row)
+                rows.add(row)
         if self._grown:
             room = [self._room.free[node] for node in self._grown]
             for kinds in self._alike.values():
                 for alike in kinds.values():
-                    found |= self._first(alike, _places(alike.need, room))
-        return found
+                    rows |= self._first(alike, _places(alike.need, room))
+        return rows
 
     def _first(self, alike: Alike, places: int) -> set[int]:
         """Of these as many as might start where there are so many places for them.
@@ -467,7 +467,7 @@ class StartCandidates:
         if self._shared is None:
             fifo, waiters = self.update.fifo, self.update.standing.waiters
             self._shared = {row for number in fifo.short | fifo.frontiers() for row in waiters.get(number, ())}
-        found = alike.rows & self._shared
+        rows = alike.rows & self._shared
         left, last = places, NONE
         for _, number, row in alike.order:
             if row not in self._shared:
@@ -475,21 +475,21 @@ class StartCandidates:
                     break
                 left -= number != last
                 last = number
-                found.add(row)
-        return found
+                rows.add(row)
+        return rows
 
     def _by_preemption(self, may_try: Bools) -> set[int]:
         """Those that may preempt and fit a node with what could be taken there; on each at most one of them starts."""
-        found: set[int] = set()
+        candidates: set[int] = set()
         raised = self._pools_that_lend()
         for pool in raised:
             for (need, preempts, _), alike in self._alike.get(pool, {}).items():
                 if preempts:
-                    found |= self._first(alike, int(np.count_nonzero(self._reach.nodes(need) & may_try)))
+                    candidates |= self._first(alike, int(np.count_nonzero(self._reach.nodes(need) & may_try)))
         for need, rows in self._wanting.items():
             if (self._reach.nodes(need) & may_try).any():
-                found.update(row for row in rows if self.known[row][1] not in raised)
-        return found
+                candidates.update(row for row in rows if self.known[row][1] not in raised)
+        return candidates
 
     def with_victims(self, nodes: Bools) -> Bools | None:
         """Those of these nodes on which somebody could be taken; none, if that is nowhere.
@@ -497,10 +497,10 @@ class StartCandidates:
         On the others a preemptive stage finds nothing to do: without victims it starts whom the node has room for, and
         all of these that may start did so just before.
         """
-        found = np.zeros_like(nodes)
+        mask = np.zeros_like(nodes)
         for node in self.takeable.amounts:
-            found[node] = nodes[node]
-        return found if found.any() else None
+            mask[node] = nodes[node]
+        return mask if mask.any() else None
 
     def starts(self, row: int, node: int) -> None:
         """The cycle decided that this one starts there, without booking it."""
@@ -522,7 +522,7 @@ class StartCandidates:
 
 def _places(need: list[tuple[int, int]], nodes: list[list[int]]) -> int:
     """How many times so much fits the nodes in all, which have so much free."""
-    found = 0
+    places = 0
     for free in nodes:
         times = MANY
         for column, amount in need:
@@ -530,8 +530,8 @@ def _places(need: list[tuple[int, int]], nodes: list[list[int]]) -> int:
             if fits < times:
                 times = fits
         if times > 0:
-            found += times
-    return found
+            places += times
+    return places
 
 
 def plain(update: Update) -> bool:

@@ -207,10 +207,10 @@ def _carried_out(state: State, claimant: str, victim: str) -> bool:
 
 def memory_of(cycle: Cycle) -> Memory:
     """The memory of a run of cycles; of a single plan, an empty one."""
-    found = cycle.memory.get("ytsaurus")
-    if not isinstance(found, Memory):
-        found = cycle.memory["ytsaurus"] = Memory()
-    return found
+    memory = cycle.memory.get("ytsaurus")
+    if not isinstance(memory, Memory):
+        memory = cycle.memory["ytsaurus"] = Memory()
+    return memory
 
 
 class Timers:
@@ -273,26 +273,26 @@ class Timers:
         before, level = self.since.item(at), self.level.item(at)
         running = below and before != UNSET_CLOCK
         since = (before if running else now) if below else UNSET_CLOCK
-        found = level if below else NOT
+        new_level = level if below else NOT
         if running and now - before > timeout:
-            found = STARVING
+            new_level = STARVING
         if running and aggressive_timeout is not None and now - before > aggressive_timeout:
-            found = AGGRESSIVE
-        if since != before or found != level:
-            self.since[at], self.level[at] = since, found
+            new_level = AGGRESSIVE
+        if since != before or new_level != level:
+            self.since[at], self.level[at] = since, new_level
             self._tell(at)
 
     def next_level_at(self, at: int, now: int, timeout: float, aggressive_timeout: float | None) -> int | None:
         """When this one would starve, or starve aggressively, if that is ahead."""
         since, level = self.since.item(at), self.level.item(at)
-        found: int | None = None
+        first: int | None = None
         if level < STARVING and (time := since + floor(timeout) + 1) > now:
-            found = time
+            first = time
         if aggressive_timeout is not None and level < AGGRESSIVE:
             time = since + floor(aggressive_timeout) + 1
-            if time > now and (found is None or time < found):
-                found = time
-        return found
+            if time > now and (first is None or time < first):
+                first = time
+        return first
 
     def watch(self, at: int, time: int | None) -> None:
         """The level of this one may change at this time, and not before."""
@@ -319,12 +319,12 @@ class Timers:
 
     def due(self, now: int) -> list[int]:
         """Those whose level may have changed by now."""
-        found: list[int] = []
+        due: list[int] = []
         while (time := self.next_due()) is not None and time <= now:
             at = heappop(self._due)[1]
             del self._due_at[at]
-            found.append(at)
-        return found
+            due.append(at)
+        return due
 
     @property
     def strongest(self) -> int:

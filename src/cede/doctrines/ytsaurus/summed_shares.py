@@ -139,7 +139,7 @@ class Plenty:
         if not self.alone or self._odd or self._tight():
             return None
         pools, operations = self.standing.pools, self.standing.operations
-        found: set[int] = set()
+        short: set[int] = set()
         asked: set[int] = set()
         for number in self.asking:
             pool = operations.pool[number]
@@ -147,7 +147,7 @@ class Plenty:
             if abs(missing - EPSILON) <= NEAR:
                 return None
             if missing > EPSILON:
-                found.add(number)
+                short.add(number)
             asked.update(pools.paths[pool])
         low: set[int] = set()
         for pool in asked if pools.tree.pool_starvation else ():
@@ -159,7 +159,7 @@ class Plenty:
                     return None
                 if missing > EPSILON:
                     low.add(pool)
-        return found, low
+        return short, low
 
 
 NEAR_BOUND = 1e-10
@@ -358,8 +358,8 @@ class Line:
             return asked, [0.0] * len(asked)
         wide = asked[by] - used[by]
         grows = 1.0 / wide if free[by] else 0.0
-        found = [own + part * (most - own) for own, most in zip(used, asked, strict=True)]
-        return found, [grows * (most - own) for own, most in zip(used, asked, strict=True)]
+        shares = [own + part * (most - own) for own, most in zip(used, asked, strict=True)]
+        return shares, [grows * (most - own) for own, most in zip(used, asked, strict=True)]
 
 
 class FifoShares:
@@ -445,12 +445,12 @@ class FifoShares:
             self._lost = True
             return False
         for root in list(self._stale):
-            found = self._solve(root)
-            if found is None:
+            moved = self._solve(root)
+            if moved is None:
                 self._lost = True
                 return False
-            changed |= found[0]
-            pools |= found[1]
+            changed |= moved[0]
+            pools |= moved[1]
         self.anew, self._lost = self._lost, False
         if self.anew:
             changed.update(self._places)
@@ -508,10 +508,10 @@ class FifoShares:
 
     def _wide(self, shares: Shares) -> Shares:
         """Of all resources."""
-        found = [0.0] * len(self.standing.pools.columns)
+        wide = [0.0] * len(self.standing.pools.columns)
         for at, share in zip(self._columns, shares, strict=True):
-            found[at] = share
-        return found
+            wide[at] = share
+        return wide
 
     def _place(self, number: int, pool: int) -> Place:
         operations, standing = self.standing.operations, self.standing
@@ -612,8 +612,8 @@ class FifoShares:
         if stands > 0:
             return [0.0] * len(self._columns)
         line = self.lines[self.standing.operations.pool[number]]
-        found = line.reached.part if stands == 0 else _shares(line.asked[number], line.totals)
-        return [one if one >= EPSILON else 0.0 for one in found]
+        share = line.reached.part if stands == 0 else _shares(line.asked[number], line.totals)
+        return [one if one >= EPSILON else 0.0 for one in share]
 
     def in_part(self, number: int) -> tuple[list[int], Shares, Shares, Counts]:
         """Of an operation with a part of what it asks for, by what anybody asks for: columns, fair share, demand, and
@@ -704,11 +704,11 @@ class FifoShares:
     def _shares_of(self, pool: int, totals: Counts) -> tuple[Shares, Shares]:
         """What a pool uses and asks for."""
         used, asked = self.plenty.used[pool], self.plenty.asked[pool]
-        found: tuple[Shares, Shares] = [], []
+        shares: tuple[Shares, Shares] = [], []
         for at, total in zip(self._columns, totals, strict=True):
-            found[0].append(used[at] / total if total else 0.0)
-            found[1].append(asked[at] / total if total else 0.0)
-        return found
+            shares[0].append(used[at] / total if total else 0.0)
+            shares[1].append(asked[at] / total if total else 0.0)
+        return shares
 
     def _find_low(self, pool: int, used: Shares, fair: Shares, asked: Shares) -> None:
         below = _below(used, fair, asked, float(self.standing.pools.settings[pool].tolerance))

@@ -129,7 +129,7 @@ class OperationColumns:
 
     def _thresholds(self, given: list[Amounts]) -> None:
         """Usage thresholds of operations; equal ones, as from one pool, are worked out once."""
-        found = np.zeros((len(given), self.op_threshold.shape[1]))
+        thresholds = np.zeros((len(given), self.op_threshold.shape[1]))
         there = np.zeros(len(given), np.bool_)
         known: dict[tuple[tuple[str, int], ...], Floats | None] = {}
         for at, amounts in enumerate(given):
@@ -139,8 +139,8 @@ class OperationColumns:
                     known[key] = threshold_of(self.pools, amounts)
                 own = known[key]
                 if own is not None:
-                    found[at], there[at] = own, True
-        self.op_threshold = np.concatenate((self.op_threshold, found))
+                    thresholds[at], there[at] = own, True
+        self.op_threshold = np.concatenate((self.op_threshold, thresholds))
         self.with_threshold = np.append(self.with_threshold, there)
 
 
@@ -291,10 +291,10 @@ class Update:
 
     def operation_limits(self) -> dict[int, Int64s]:
         """What operations with limits of their own may use, in counts. To look at, not to change."""
-        found, limited = self._operation_limits, self.operations.limited
-        for number, limits in islice(limited.items(), len(found), None):  # operations are only ever added
-            found[number] = counted(counts_of(self.pools, limits, float(UNLIMITED)))
-        return found
+        counts, limited = self._operation_limits, self.operations.limited
+        for number, limits in islice(limited.items(), len(counts), None):  # operations are only ever added
+            counts[number] = counted(counts_of(self.pools, limits, float(UNLIMITED)))
+        return counts
 
     def fair_and_demand(self, operations: Rows) -> tuple[Floats, Floats]:
         """Fair share and demand share of each of these operations."""
@@ -307,13 +307,13 @@ class Update:
 
     def fair_of(self, operation: int) -> Floats:
         """The fair share of an operation."""
-        found: Floats = np.array(self.fifo.fair(operation)) if self.by_fifo else self.op_fair[operation]
-        return found
+        share: Floats = np.array(self.fifo.fair(operation)) if self.by_fifo else self.op_fair[operation]
+        return share
 
     def demand_of(self, operation: int) -> Floats:
         """The demand share of an operation."""
-        found: Floats = np.array(self.fifo.demand(operation)) if self.by_fifo else self.op_demand[operation]
-        return found
+        share: Floats = np.array(self.fifo.demand(operation)) if self.by_fifo else self.op_demand[operation]
+        return share
 
     def __getattr__(self, name: str) -> Any:
         """Shares and what follows from them, once somebody asks."""
@@ -547,8 +547,8 @@ class Update:
         return self.pools.tree.aggressive_timeout * self._part_of_timeouts()
 
     def _part_of_timeouts(self) -> Floats:
-        found: Floats = np.minimum(1.0, self.standing.counts[:, WAITS] / self.pools.tree.timeout_coefficient)
-        return found
+        part: Floats = np.minimum(1.0, self.standing.counts[:, WAITS] / self.pools.tree.timeout_coefficient)
+        return part
 
     @property
     def op_since(self) -> Int64s:
@@ -619,12 +619,12 @@ class Priorities:
         """What operations that wait may use, each for itself or for its pools; at one version the same ones wait."""
         update = self._update
         pools, names = update.pools, update.pool_clocks.keys
-        found: dict[Key, int] = {}
+        levels: dict[Key, int] = {}
         for number in update.plenty.asking:
             path = pools.paths[update.operations.pool[number]]
             key = update.op_clocks.keys[number]
-            found[key] = max([self._operations.get(key, NOT), *(self._pools.get(names[pool], NOT) for pool in path)])
-        return found
+            levels[key] = max([self._operations.get(key, NOT), *(self._pools.get(names[pool], NOT) for pool in path)])
+        return levels
 
 
 def _levels(clocks: Timers) -> dict[Key, int]:
@@ -634,6 +634,6 @@ def _levels(clocks: Timers) -> dict[Key, int]:
 def _average(memory: Memory, key: Key, first: float | None, used: float, kept: float) -> float:
     """The usage of late, the present one counting the more the longer it lasts."""
     before = memory.historic.get(key, first)
-    found = (before or 0.0) * kept + used * (1 - kept)
-    memory.historic[key] = found
-    return found
+    average = (before or 0.0) * kept + used * (1 - kept)
+    memory.historic[key] = average
+    return average

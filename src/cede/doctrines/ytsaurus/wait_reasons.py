@@ -69,17 +69,22 @@ def _like(update: Update, row: int) -> Hashable:
     if state.static.policies or operation in update.operations.limited:
         return None
     record = state.records.get(row)
-    found: Hashable = None if record is None else update.likes.get(record.mould)
-    if found is None and not (row in state.constraints or row in state.parts or row in state.odd_requests):
+    description: Hashable = None if record is None else update.likes.get(record.mould)
+    if description is None and not (row in state.constraints or row in state.parts or row in state.odd_requests):
         work = state.work
         if work.required_node[row] == NONE:
             where = int(work.partition[row]), int(work.tenant[row]), int(work.placement[row]), int(work.members[row])
-            found = update.operations.pool[operation], where, work.need[:, row].tobytes(), work.usage[:, row].tobytes()
+            description = (
+                update.operations.pool[operation],
+                where,
+                work.need[:, row].tobytes(),
+                work.usage[:, row].tobytes(),
+            )
             if record is not None:
                 if len(update.likes) >= MOST_MOULDS:
                     update.likes.clear()
-                update.likes[record.mould] = found
-    return found
+                update.likes[record.mould] = description
+    return description
 
 
 def may_run(update: Update, row: int) -> bool:
@@ -107,28 +112,28 @@ class Waits:
     def decisions(self) -> Iterator[Decision]:
         """In the order of operations, then of submission."""
         order, only = self.update.operations.order, self.cycle.only
-        found: list[tuple[int, int, int, Decision]] = []
+        decisions: list[tuple[int, int, int, Decision]] = []
         for kind in range(len(self.asks)):
             left = self.asks.left(kind)
             if left and (only is None or only in left):
                 made, turn = self._about(kind), int(order[self.asks.operation[kind]])
-                found += [(turn, self.asks.places[row], row, made) for row in left]
-        for _, _, row, made in sorted(found, key=lambda one: one[:2]):
+                decisions += [(turn, self.asks.places[row], row, made) for row in left]
+        for _, _, row, made in sorted(decisions, key=lambda one: one[:2]):
             yield about(made, self.state.work_names[row])
 
     def refusals(self, rows: set[int]) -> Iterator[Decision]:
         """Of these workloads, those that cannot run, in the same order."""
         if not rows:
             return
-        found: list[tuple[int, Decision]] = []
+        decisions: list[tuple[int, Decision]] = []
         for kind in range(len(self.asks)):
             left = rows.intersection(self.asks.left(kind))
             never = self._refused(kind) if left else None
             if never is not None:
-                found += [(row, never) for row in left]
+                decisions += [(row, never) for row in left]
         place = self.update.operations.place
         owners = self.update.standing.operation
-        for row, made in sorted(found, key=lambda one: (place(int(owners[one[0]])), self.asks.places[one[0]])):
+        for row, made in sorted(decisions, key=lambda one: (place(int(owners[one[0]])), self.asks.places[one[0]])):
             yield about(made, self.state.work_names[row])
 
     def _row(self, kind: int) -> int:
@@ -136,16 +141,16 @@ class Waits:
 
     def claim(self, kind: int) -> Claim:
         """The claim as one heartbeat sees it: all members on one node, one that its tags allow."""
-        found = self._claims.get(kind)
-        if found is None:
+        single = self._claims.get(kind)
+        if single is None:
             claim, need = self.asks.claim(kind), self.asks.need[:, kind]
-            found = replace(claim, members=1, need=need, vectors=[need], columns=np.flatnonzero(need).tolist())
+            single = replace(claim, members=1, need=need, vectors=[need], columns=np.flatnonzero(need).tolist())
             settings = self.update.operations.settings[int(self.asks.operation[kind])]
             if settings.tag_filter is not None:
                 fits = [settings.tag_filter.matches(self.beats.labels(node)) for node in range(self.state.nodes.size)]
-                found = replace(found, allowed=found.allowed & np.array(fits, np.bool_))
-            self._claims[kind] = found
-        return found
+                single = replace(single, allowed=single.allowed & np.array(fits, np.bool_))
+            self._claims[kind] = single
+        return single
 
     # -- the first thing that stands in the way ----------------------------------------------------------------------
 
@@ -157,9 +162,9 @@ class Waits:
         if not state.nodes.size:
             return self._wait(kind, rules.NO_CLUSTER)
         for check in (self._not_scheduled, self._no_node, self._at_limit, self._with_room):
-            found = check(kind)
-            if found is not None:
-                return found
+            decision = check(kind)
+            if decision is not None:
+                return decision
         if not state.work.preempts[row] and self._priority(kind) > NOT:
             return self._wait(kind, rules.MAY_NOT, explained=True)
         return self._without_room(kind)
@@ -177,10 +182,10 @@ class Waits:
         like = _like(self.update, self._row(kind))
         if like in self.update.possible:
             return None
-        found = self._never(kind)
-        if found is None and like is not None:
+        refusal = self._never(kind)
+        if refusal is None and like is not None:
             self.update.possible.add(like)
-        return found
+        return refusal
 
     def _never(self, kind: int) -> Decision | None:
         state, row = self.state, self._row(kind)
@@ -308,8 +313,10 @@ class Waits:
         units = self.state.units
         short = [(column, int(most)) for column, most in zip(columns, least, strict=True) if free[column, node] < most]
         has, asked = (
-            ", ".join(f"{units.names[c]} {show_quantity(units.names[c], count * units.nano[c])}" for c, count in found)
-            for found in ([(column, int(free[column, node])) for column, _ in short], short)
+            ", ".join(
+                f"{units.names[c]} {show_quantity(units.names[c], count * units.nano[c])}" for c, count in amounts
+            )
+            for amounts in ([(column, int(free[column, node])) for column, _ in short], short)
         )
         return {"nodes": self.state.node_names[node], "free": has, "least": asked}
 
@@ -335,20 +342,20 @@ class Waits:
         assert claim.need is not None
         if self._everywhere is None:
             self._everywhere = Everywhere(self.beats.numbers, self.beats.ssd_nodes)
-        found = np.zeros(len(claim.allowed), np.bool_)
+        mask = np.zeros(len(claim.allowed), np.bool_)
         for ssd in (False, True):
             here = self.beats.ssd_nodes == ssd
             if here.any():
                 least, normal = self._stage(kind, ssd=ssd)
                 room = free + self._everywhere.discount(least, normal=normal)
-                found |= here & feasible(claim, claim.need, room)
-        return found
+                mask |= here & feasible(claim, claim.need, room)
+        return mask
 
     def _spare(self) -> Bools:
         """Nodes that have enough left to be looked at."""
         columns, least = self.beats.spare
-        found: Bools = np.all(self.state.nodes.free[columns, : self.state.nodes.size] >= least[:, None], axis=0)
-        return found
+        mask: Bools = np.all(self.state.nodes.free[columns, : self.state.nodes.size] >= least[:, None], axis=0)
+        return mask
 
     def _stage(self, kind: int, *, ssd: bool) -> tuple[int, bool]:
         """The level that this kind takes on a node, and whether that is normal preemption; `ssd`: on one whose disks
@@ -366,16 +373,16 @@ class Waits:
 
     def _names(self, nodes: Bools) -> str:
         """The first of these nodes by name, and how many more there are."""
-        found = np.flatnonzero(nodes)
-        first = found[np.argsort(self.state.node_rank()[found])[:NAMED]].tolist()
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        rows = np.flatnonzero(nodes)
+        first = rows[np.argsort(self.state.node_rank()[rows])[:NAMED]].tolist()
+        more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
         return ", ".join(self.state.node_names[node] for node in first) + more
 
     def _held_on(self, nodes: Bools) -> str:
         """Who waits for its room on the first of these nodes."""
         state = self.state
-        found = [int(state.residents.work[one]) for one in state.node_residents[int(np.argmax(nodes))]]
-        return " and ".join(state.work_names[row] for row in found if state.work.state[row] == RESERVED)
+        rows = [int(state.residents.work[one]) for one in state.node_residents[int(np.argmax(nodes))]]
+        return " and ".join(state.work_names[row] for row in rows if state.work.state[row] == RESERVED)
 
     def _facts(self, kind: int) -> dict[str, object]:
         operation = int(self.asks.operation[kind])
@@ -401,16 +408,18 @@ class Waits:
         nodes = self.claim(kind).allowed  # an explanation tells of everybody on those that it may use
         if not self.cycle.explain:
             nodes = nodes & self._nodes_of(missed)
-        found = {one.workload: one for one in self._candidates(kind, np.flatnonzero(nodes).tolist(), cannot, known)}
-        misses = tuple(self._miss(row, found, cannot) for row in missed)
-        shown = tuple(found[name] for name in sorted(found)) if self.cycle.explain else None
+        candidates = {
+            one.workload: one for one in self._candidates(kind, np.flatnonzero(nodes).tolist(), cannot, known)
+        }
+        misses = tuple(self._miss(row, candidates, cannot) for row in missed)
+        shown = tuple(candidates[name] for name in sorted(candidates)) if self.cycle.explain else None
         return replace(made, nearest_miss=misses, candidates=shown)
 
     def _nodes_of(self, rows: list[int]) -> Bools:
-        found = np.zeros(self.state.nodes.size, np.bool_)
+        mask = np.zeros(self.state.nodes.size, np.bool_)
         for row in rows:
-            found[self.state.residents.node[self.state.residents_of(row)]] = True
-        return found
+            mask[self.state.residents.node[self.state.residents_of(row)]] = True
+        return mask
 
     def _candidates(
         self, kind: int, nodes: list[int], cannot: Rule | None, known: Mapping[str, Any]
@@ -432,10 +441,10 @@ class Waits:
                     other = rules.TOO_LITTLE
                     yield Candidate(name, "not-needed", other.id, other.because(node=self.state.node_names[node]))
 
-    def _miss(self, row: int, found: Mapping[str, Candidate], cannot: Rule | None) -> Miss:
+    def _miss(self, row: int, candidates: Mapping[str, Candidate], cannot: Rule | None) -> Miss:
         """One of the fewest whose going would have made room, and what protects it."""
         name = self.state.work_names[row]
-        one = found.get(name)
+        one = candidates.get(name)
         if one is None or one.rule == rules.TOO_LITTLE.id:
             return Miss(name, None, "no rule protects it alone")
         if cannot is not None and one.rule == cannot.id:

@@ -69,10 +69,10 @@ class Asks:
 
     def claim(self, kind: int) -> Claim:
         """The claim of the first one of a kind; where it may stand is the same for all."""
-        found = self._claims.get(kind)
-        if found is None:
-            found = self._claims[kind] = claim_of(self.update.state, self.queues[kind][0])
-        return found
+        claim = self._claims.get(kind)
+        if claim is None:
+            claim = self._claims[kind] = claim_of(self.update.state, self.queues[kind][0])
+        return claim
 
     def front(self, kind: int) -> int:
         """The one of this kind whose turn it is."""

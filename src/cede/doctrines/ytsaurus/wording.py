@@ -225,12 +225,12 @@ class Answers:
     def about(self, taken: Taken, since: int | None = None) -> Decision:
         """The decision that this part of a heartbeat comes to."""
         if taken.row == NONE:
-            found = self._unclaimed(taken, since)
+            decision = self._unclaimed(taken, since)
         else:
-            found = self._preempting(taken) if taken.victims else self._starting(taken)
+            decision = self._preempting(taken) if taken.victims else self._starting(taken)
         if taken.here is not None:
             self._gone.update(taken.here.rows[taken.victims].tolist())
-        return found
+        return decision
 
     # -- with a claimant ---------------------------------------------------------------------------------------------
 
@@ -342,9 +342,9 @@ class Answers:
         assert here is not None
         assert taken.rule is not None
         still = [at for at, row in enumerate(here.rows.tolist()) if row not in self._gone]
-        found = [self.verdict(here, at, taken, taken.rule) for at in still]
-        found += [not_running(self.state, row) for row in others_on(self.beats.numbers, taken.node)]
-        return tuple(sorted(found, key=lambda one: one.workload))
+        candidates = [self.verdict(here, at, taken, taken.rule) for at in still]
+        candidates += [not_running(self.state, row) for row in others_on(self.beats.numbers, taken.node)]
+        return tuple(sorted(candidates, key=lambda one: one.workload))
 
     def verdict(self, here: NodeAllocations, at: int, taken: Taken, by: Rule) -> Candidate:
         """What became of one allocation on the node, and why."""
@@ -368,7 +368,7 @@ class Answers:
         operation = int(self.beats.asks.operation[taken.kind])
         used, fair = usage_words(self.beats.numbers, operation, self._moved(taken, operation=operation))
         assert taken.rule is not None
-        found: dict[str, Any] = {
+        account: dict[str, Any] = {
             "stage": WORDS.get(taken.rule.id, "regular"),
             "node": self.state.node_names[taken.node],
             "thresholds": f"{percent(tree.aggressive_satisfaction)} and {percent(tree.satisfaction)} of the fair share",
@@ -379,8 +379,8 @@ class Answers:
         }
         here = taken.here
         if here is not None and taken.victims:
-            found["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
-        return found
+            account["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
+        return account
 
     def _pool(self, pool: int, taken: Taken) -> dict[str, Any]:
         update = self.update
@@ -392,13 +392,13 @@ class Answers:
         """What the claimant's operation, or a pool above it, used more before this: its victims, less the claimant."""
         update, here = self.update, taken.here
         amount = update.standing.amount
-        found: Int64s = -amount[taken.row]
+        moved: Int64s = -amount[taken.row]
         for at in taken.victims if here is not None else ():
             assert here is not None
             own = int(here.operation[at])
             if own == operation or pool in update.pools.paths[update.operations.pool[own]]:
-                found = found + amount[here.rows[at]]
-        return found
+                moved = moved + amount[here.rows[at]]
+        return moved
 
     def _row(self, here: NodeAllocations, at: int, taken: Taken) -> dict[str, Any]:
         update, operation = self.update, int(here.operation[at])
