@@ -15,7 +15,7 @@ import cede
 from cede.doctrines.kueue import classical
 from cede.doctrines.kueue.candidate_order import FEW, in_order
 from cede.doctrines.kueue.candidates import pool_of
-from cede.doctrines.kueue.classical import HIERARCHY, PRIORITY, Reach, Stretch, Walk
+from cede.doctrines.kueue.classical import HIERARCHY, PRIORITY, CandidateBatch, CandidateIterator, ReclaimableBranches
 from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.search import Search
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of, snapshot_of
@@ -79,17 +79,17 @@ def _give_quota(
             cohort["guaranteed"] = {name: random.choice([0, 5, 20, 60]) for name in resources}
 
 
-def pieces(walk: Iterable[Stretch], size: int) -> list[Stretch]:
+def pieces(iterator: Iterable[CandidateBatch], size: int) -> list[CandidateBatch]:
     """The same way in shorter stretches, as a larger cluster has them."""
     return [
-        Stretch(
+        CandidateBatch(
             stretch.positions[at : at + size],
             stretch.rows[at : at + size],
             stretch.queues[at : at + size],
             None if stretch.usable is None else stretch.usable[at : at + size],
             stretch.own,
         )
-        for stretch in walk
+        for stretch in iterator
         for at in range(0, len(stretch.rows), size)
     ]
 
@@ -108,13 +108,13 @@ def searches(snapshot: Snapshot, claimant: Claimant) -> Iterator[tuple[Asked, li
 
 def attempt(search: Search, borrowing: bool, size: int, *, sums: bool) -> list[tuple[int, str, Asked]]:
     """Row, reason and amounts of the victims, in the order of taking."""
-    pool, reach = pool_of(search), Reach(search)
-    kind = reach.kind[search.snapshot.queue[pool.others]]
-    walk = Walk(search, pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY], pool.own)
+    pool, reclaimable = pool_of(search), ReclaimableBranches(search)
+    kind = reclaimable.kind[search.snapshot.queue[pool.others]]
+    iterator = CandidateIterator(search, pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY], pool.own)
     if sums:
-        taken = classical.attempt_by_sums(search, reach, pieces(walk, size), borrowing)  # type: ignore[arg-type]
+        taken = classical.attempt_by_sums(search, reclaimable, pieces(iterator, size), borrowing)  # type: ignore[arg-type]
     else:
-        taken = classical._attempt(search, reach, walk, borrowing)
+        taken = classical._attempt(search, reclaimable, iterator, borrowing)
     return [(victim.row, victim.reason, victim.amounts) for victim in taken]
 
 
@@ -129,12 +129,12 @@ def test_sums_find_the_victims_that_walking_finds(seed: int, size: int, borrowin
         for asked, contested in searches(snapshot, claimant):
             one, other = (Search(snapshot, claimant, asked, contested, None) for _ in range(2))
             assert classical.is_plain(one)
-            before = [row[:] for row in one.book.used]
+            before = [row[:] for row in one.quota_usage.used]
 
             found = attempt(one, borrowing, size, sums=True)
 
             assert found == attempt(other, borrowing, size, sums=False)
-            assert one.book.used == before
+            assert one.quota_usage.used == before
 
 
 @settings(max_examples=20)

@@ -10,7 +10,7 @@ import numpy as np
 import cede
 from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.quota import quotas_of
-from cede.doctrines.kueue.usage import book_of
+from cede.doctrines.kueue.usage import quota_usage_of
 from cede.doctrines.parts.exact import solve
 from cede.doctrines.parts.exact.check import keeps
 from cede.engine.certify import AHEAD
@@ -57,11 +57,11 @@ def test_the_conditions_hold_for_just_those_sets_that_leave_enough_quota() -> No
         wanted = sum(int(state.work.usage[column, row]) * factor for column, factor in quotas.columns[pair])
         for size in range(len(asked.rows) + 1):
             for gone in combinations(asked.rows.tolist(), size):
-                book = book_of(state, quotas)
+                quota_usage = quota_usage_of(state, quotas)
                 for victim in gone:
                     used = sum(int(state.work.usage[c, victim]) * f for c, f in quotas.columns[pair])
-                    book.remove(pair, int(state.work.queue[victim]), used)
-                fits = book.fits(int(state.work.queue[row]), ((pair, wanted),))
+                    quota_usage.remove(pair, int(state.work.queue[victim]), used)
+                fits = quota_usage.fits(int(state.work.queue[row]), ((pair, wanted),))
                 held[fits] += 1
                 assert keeps(asked, np.array(gone, np.intp)) == fits, (seed, gone)
     assert min(held.values()) > 100

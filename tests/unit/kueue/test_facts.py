@@ -18,7 +18,7 @@ from cede.doctrines.kueue.dominant_share import Shares
 from cede.doctrines.kueue.fair_sharing import Tournament
 from cede.doctrines.kueue.quota import Quotas, quotas_of
 from cede.doctrines.kueue.snapshot import TAKES, Snapshot, claimant_of, snapshot_of
-from cede.doctrines.kueue.usage import Book, asked_of, book_of
+from cede.doctrines.kueue.usage import QuotaUsage, asked_of, quota_usage_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.engine.cluster import Cluster
 from cede.state.trial import Trial
@@ -91,9 +91,9 @@ def used_by(fact: Fact) -> list[Fact]:
     return [holding(f"work of {queue}", queue, usage) for queue, usage in fact["usage"].items()]
 
 
-def book(cluster: Cluster) -> tuple[Quotas, Book]:
+def quota_usage(cluster: Cluster) -> tuple[Quotas, QuotaUsage]:
     quotas = quotas_of(cluster.state)
-    return quotas, book_of(cluster.state, quotas)
+    return quotas, quota_usage_of(cluster.state, quotas)
 
 
 def units(quotas: Quotas, pair: int, count: int) -> int:
@@ -119,7 +119,7 @@ def snapshot(cluster: Cluster) -> Snapshot:
 
 @facts("available")
 def test_what_a_queue_can_take_now_and_ever(fact: Fact) -> None:
-    quotas, usage = book(cluster_of(fact, used_by(fact)))
+    quotas, usage = quota_usage(cluster_of(fact, used_by(fact)))
 
     for queue, amounts in fact["expected"]["available"].items():
         for key, number in amounts.items():
@@ -133,7 +133,7 @@ def test_what_a_queue_can_take_now_and_ever(fact: Fact) -> None:
 
 @facts("drs")
 def test_the_dominant_share_of_a_node(fact: Fact) -> None:
-    quotas, usage = book(cluster_of(fact, used_by(fact)))
+    quotas, usage = quota_usage(cluster_of(fact, used_by(fact)))
 
     for node in fact["expected"]:
         row = quotas.names.index(node["node"])
@@ -211,7 +211,7 @@ def test_which_queue_is_next(fact: Fact) -> None:
     own = seen.quotas.names.index(fact["preemptor_cluster_queue"])
     queues = [seen.quotas.names.index(name) for name in fact["candidate_cluster_queues"]]
     standing = CandidateOrder(seen, np.flatnonzero(np.isin(seen.queue, queues)), own)
-    tournament = Tournament(Shares(seen.book), own, standing)
+    tournament = Tournament(Shares(seen.quota_usage), own, standing)
     found = []
     for turn in range(len(fact["expected"]) + 1):
         queue = tournament.next()
@@ -235,7 +235,7 @@ def test_which_queue_is_next(fact: Fact) -> None:
 def test_what_is_held_back_for_a_head(fact: Fact) -> None:
     assignment = fact["assignment"]
     (queue,) = fact["usage"]
-    quotas, usage = book(cluster_of(fact, used_by(fact)))
+    quotas, usage = quota_usage(cluster_of(fact, used_by(fact)))
     row = quotas.names.index(queue)
     asked = asked_of(dict(counts(quotas, key, number) for key, number in assignment["usage"].items()))
     expected = asked_of(dict(counts(quotas, key, number) for key, number in fact["expected"].items()))
@@ -245,5 +245,5 @@ def test_what_is_held_back_for_a_head(fact: Fact) -> None:
     else:  # a head that fits is charged with all it asks for, before anybody is nominated again
         seen = snapshot(cluster_of(fact, [*used_by(fact), {"name": "in", "queue": queue}]))
         seen.charge(claimant_of(seen, seen.state.work_index["in"]), asked, TAKES)
-        more = {pair: seen.book.used[pair][row] - usage.used[pair][row] for pair, _ in asked}
+        more = {pair: seen.quota_usage.used[pair][row] - usage.used[pair][row] for pair, _ in asked}
         assert asked_of(more) == expected

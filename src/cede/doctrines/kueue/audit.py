@@ -24,7 +24,7 @@ MOMENTS = {"preempting": (BEFORE,), "reserved": (AFTER,)}
 """When work in such a state is there; all other is at both."""
 
 
-class _Entries:
+class _QueueEntries:
     """What the file says of the queues; made anew after it changed."""
 
     def __init__(self, state: State) -> None:
@@ -94,17 +94,17 @@ class _Entries:
         return all_lent
 
 
-Held = dict[str, Amounts]
+UsageByMoment = dict[str, Amounts]
 """What work holds, `BEFORE` and `AFTER`."""
 
 
-class Counted(Protocol):
+class InitialUsage(Protocol):
     """What work held to begin with."""
 
-    def of(self, queue: str, children: list[str]) -> Held:
+    def of(self, queue: str, children: list[str]) -> UsageByMoment:
         """That of the queue itself."""
 
-    def below(self, queue: str) -> Held | None:
+    def below(self, queue: str) -> UsageByMoment | None:
         """That of the queue and of all below it; none where that is not one sum."""
 
 
@@ -116,19 +116,19 @@ class Account:
     to begin with is `counted` when somebody asks for it.
     """
 
-    def __init__(self, state: State, counted: Counted) -> None:
+    def __init__(self, state: State, counted: InitialUsage) -> None:
         entries = state.tree.derived.get("kueue account")
-        if not isinstance(entries, _Entries):
-            entries = state.tree.derived["kueue account"] = _Entries(state)
+        if not isinstance(entries, _QueueEntries):
+            entries = state.tree.derived["kueue account"] = _QueueEntries(state)
         self.entries = entries
         self.parent, self.children = entries.parent, entries.children
         self.weight, self.limits, self.groups = entries.weight, entries.limits, entries.groups
         self.quota, self.local, self.path = entries.quota, entries.local, entries.path
         self._moments = WHEN if state.between else WHEN[:1]  # the two are one where nothing makes way for anything
         self._counted = counted
-        self._began: dict[str, Held] = {}
-        self._below: dict[str, Held | None] = {}
-        self._moved: dict[str, Held] = {}
+        self._began: dict[str, UsageByMoment] = {}
+        self._below: dict[str, UsageByMoment | None] = {}
+        self._moved: dict[str, UsageByMoment] = {}
 
     def at_first(self) -> Account:
         """The same before anything moved, to go on from there by itself."""
@@ -266,7 +266,7 @@ class Audit:
 
     def __init__(self, state: State, _edition: str) -> None:
         self.state = state
-        self.account = Account(state, _Counted(state))
+        self.account = Account(state, _InitialUsage(state))
         choice = state.static.doctrine
         self.settings: dict[str, Any] = {} if choice is None else dict(choice.settings)
         self.started = False
@@ -474,7 +474,7 @@ def _overlapping(state: State) -> dict[int, list[int]]:
     return overlapping
 
 
-class _Counted:
+class _InitialUsage:
     """What work holds by queue: from the sum, where nothing is finer than what Kueue counts in.
 
     An account is of one state, which stays as it is while decisions about it are checked.
@@ -487,10 +487,10 @@ class _Counted:
         self._columns = _columns(state)
         self._sums: dict[str, list[int]] = {}
 
-    def of(self, queue: str, children: list[str]) -> Held:
+    def of(self, queue: str, children: list[str]) -> UsageByMoment:
         state, row = self._state, self._state.tree.index[queue]
         if not self._whole:
-            held: Held = {BEFORE: {}, AFTER: {}}
+            held: UsageByMoment = {BEFORE: {}, AFTER: {}}
             for holder in _holders(state, row, state.work.state > SUSPENDED):
                 for when in MOMENTS.get(_word(state, holder), WHEN):
                     for pair, amount in _held(state, holder).items():
@@ -502,7 +502,7 @@ class _Counted:
             total = [have - sum(less) for have, less in zip(total, below, strict=True)]
         return self._told(total, self._overlapping.get(row, ()))
 
-    def below(self, queue: str) -> Held | None:
+    def below(self, queue: str) -> UsageByMoment | None:
         if not self._whole:
             return None
         tree = self._state.tree
@@ -518,7 +518,7 @@ class _Counted:
             sums = self._sums[queue] = tree.usage[:, tree.index[queue]].tolist()
         return sums
 
-    def _told(self, total: list[int], overlapping: Collection[int]) -> Held:
+    def _told(self, total: list[int], overlapping: Collection[int]) -> UsageByMoment:
         """So much by pair, with and without those that are preempting or reserved."""
         everything: Amounts = {}
         for column, pair, nano in self._columns:

@@ -18,7 +18,7 @@ OWN_LATER, LEAVING_FIRST = 1 << 33, 1 << 34
 
 Key = tuple[int, int, str, str]
 """Sorts like the order itself."""
-Held = tuple[int, Asked]
+CandidateUsage = tuple[int, Asked]
 """A candidate's row, and all that it holds."""
 
 
@@ -83,8 +83,8 @@ class CandidateOrder:
         counts = np.bincount(self.queue, minlength=snapshot.quotas.size)
         here = np.flatnonzero(counts)
         self._left: dict[int, int] = dict(zip(here.tolist(), counts[here].tolist(), strict=True))
-        self._lines: dict[int, Iterator[tuple[Held, Key]]] = {}
-        self._next: dict[int, Held] = {}
+        self._lines: dict[int, Iterator[tuple[CandidateUsage, Key]]] = {}
+        self._next: dict[int, CandidateUsage] = {}
         self._amounts: dict[tuple[int, ...], Asked] = {}
 
     def queues(self) -> list[int]:
@@ -100,7 +100,7 @@ class CandidateOrder:
             self._look_below(self.snapshot.quotas.parent[queue])
         return self.firsts[queue]
 
-    def pop(self, queue: int) -> Held:
+    def pop(self, queue: int) -> CandidateUsage:
         """The queue's first candidate, who is not asked again."""
         line = self._lines.get(queue)
         if line is None:
@@ -115,9 +115,9 @@ class CandidateOrder:
             self._next[queue], self.firsts[queue] = following
         return candidate
 
-    def drop(self, queue: int) -> list[Held]:
+    def drop(self, queue: int) -> list[CandidateUsage]:
         """All candidates of the queue, who are not asked again."""
-        dropped: list[Held] = []
+        dropped: list[CandidateUsage] = []
         while queue in self._left:
             dropped.append(self.pop(queue))
         return dropped
@@ -147,7 +147,9 @@ class CandidateOrder:
                 self.firsts[queue] = first
 
 
-def _line(snapshot: Snapshot, at: Rows, own: int, known: dict[tuple[int, ...], Asked]) -> Iterator[tuple[Held, Key]]:
+def _line(
+    snapshot: Snapshot, at: Rows, own: int, known: dict[tuple[int, ...], Asked]
+) -> Iterator[tuple[CandidateUsage, Key]]:
     """Candidates of one queue in their order, with the keys that tell their place among those of others."""
     at = _sorted(snapshot, at)
     rows = snapshot.rows[at]

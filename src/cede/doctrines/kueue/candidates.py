@@ -33,7 +33,7 @@ def pool_of(search: Search) -> Pool:
     snapshot, claimant = search.snapshot, search.claimant
     settings = claimant.settings
     if not claimant.preempts or not settings.preempts:
-        return Pool(_NOBODY, _NOBODY)
+        return Pool(_NO_ROWS, _NO_ROWS)
     age = claimant.submitted if LOWER_OR_NEWER in (settings.within, settings.reclaim) else None
     key = (claimant.queue, claimant.priority, age, tuple(search.contested))
     pool = snapshot.pools.get(key)
@@ -48,7 +48,7 @@ def _pool(search: Search) -> Pool:
     snapshot, claimant = search.snapshot, search.claimant
     settings, queue = claimant.settings, claimant.queue
     own = snapshot.queue == queue
-    mine = theirs = _NOBODY
+    mine = theirs = _NO_ROWS
     if settings.within != NEVER:
         mine = _may_go(snapshot, np.flatnonzero(own), search.contested)
     if snapshot.quotas.parent[queue] != NONE and settings.reclaim != NEVER:
@@ -59,7 +59,7 @@ def _pool(search: Search) -> Pool:
     )
 
 
-_NOBODY: Rows = np.zeros(0, np.intp)
+_NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
 def _may_go(snapshot: Snapshot, at: Rows, contested: list[int]) -> Rows:

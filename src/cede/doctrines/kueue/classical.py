@@ -14,11 +14,23 @@ import numpy as np
 from cede.doctrines.kueue import rules
 from cede.doctrines.kueue.candidate_order import in_order
 from cede.doctrines.kueue.candidates import allowed_by, pool_of, tested
-from cede.doctrines.kueue.node_bounds import Entry, Holding, Turn
+from cede.doctrines.kueue.node_bounds import AdmittedWorkload, LineEntry, SortKey
 from cede.doctrines.kueue.quota import Asked, Quotas
-from cede.doctrines.kueue.search import BORROW, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
+from cede.doctrines.kueue.search import (
+    BORROW,
+    MOST,
+    NO_VICTIMS,
+    OWN,
+    RECLAIM,
+    Outcome,
+    Search,
+    Target,
+    Targets,
+    sums_are_enough,
+    usage_words,
+)
 from cede.doctrines.kueue.settings import ANY, LOWER, NEVER
-from cede.doctrines.kueue.usage import Book
+from cede.doctrines.kueue.usage import QuotaUsage
 from cede.doctrines.parts.orders import Rows
 from cede.state.columns import Bools, Int8s, Int64s
 
@@ -41,27 +53,29 @@ class Branch:
 
 def branches(search: Search) -> list[Branch]:
     """Per ancestor the queues above their quota, and whether the claimant has the advantage over them."""
-    book, queue, quotas = search.book, search.queue, search.snapshot.quotas
-    advantage = all(not book.borrows(pair, queue, amount) for pair, amount in search.asked)
-    rest = {pair: max(0, amount - book.local_available(pair, queue)) for pair, amount in search.asked}
+    quota_usage, queue, quotas = search.quota_usage, search.queue, search.snapshot.quotas
+    advantage = all(not quota_usage.borrows(pair, queue, amount) for pair, amount in search.asked)
+    rest = {pair: max(0, amount - quota_usage.local_available(pair, queue)) for pair, amount in search.asked}
     reached_branches: list[Branch] = []
     below, decided = queue, queue
     for ancestor in quotas.path[queue][1:]:
-        reached = tuple(_exceeding(book, quotas, ancestor, below, search.contested))
+        reached = tuple(_exceeding(quota_usage, quotas, ancestor, below, search.contested))
         reached_branches.append(Branch(ancestor, advantage, decided, reached))
         fits = all(
-            book.used[pair][ancestor] + amount <= quotas.subtree[pair][ancestor] for pair, amount in rest.items()
+            quota_usage.used[pair][ancestor] + amount <= quotas.subtree[pair][ancestor] for pair, amount in rest.items()
         )
-        rest = {pair: max(0, amount - book.local_available(pair, ancestor)) for pair, amount in rest.items()}
+        rest = {pair: max(0, amount - quota_usage.local_available(pair, ancestor)) for pair, amount in rest.items()}
         if fits and not advantage:
             advantage, decided = True, ancestor
         below = ancestor
     return reached_branches
 
 
-def _exceeding(book: Book, quotas: Quotas, cohort: int, skipped: int, contested: list[int]) -> Iterator[int]:
+def _exceeding(
+    quota_usage: QuotaUsage, quotas: Quotas, cohort: int, skipped: int, contested: list[int]
+) -> Iterator[int]:
     """Queues above their quota below this cohort, in parts of the tree that are above theirs."""
-    tables = [(book.used[pair], quotas.subtree[pair]) for pair in contested]
+    tables = [(quota_usage.used[pair], quotas.subtree[pair]) for pair in contested]
     for child in quotas.children[cohort]:
         if child == skipped:
             continue
@@ -71,12 +85,12 @@ def _exceeding(book: Book, quotas: Quotas, cohort: int, skipped: int, contested:
         else:
             continue
         if quotas.children[child]:
-            yield from _exceeding(book, quotas, child, skipped, contested)
+            yield from _exceeding(quota_usage, quotas, child, skipped, contested)
         else:
             yield child
 
 
-class Reach:
+class ReclaimableBranches:
     """Which queues of other branches can be reached, and through which cohorts."""
 
     def __init__(self, search: Search) -> None:
@@ -123,7 +137,7 @@ class Candidate(NamedTuple):
     own: bool
 
 
-class Stretch(NamedTuple):
+class CandidateBatch(NamedTuple):
     """Some candidates in their order, all of one list; `usable` says who may be taken while the claimant borrows."""
 
     positions: Rows
@@ -133,24 +147,24 @@ class Stretch(NamedTuple):
     own: bool
 
 
-class Walk:
+class CandidateIterator:
     """Those the claimant has the advantage over, then other queues', then its own; and before all what is leaving.
 
     Further attempts walk the same way again, so that a stretch is sorted once.
     """
 
     def __init__(self, search: Search, hierarchy: Rows, priority: Rows, own: Rows) -> None:
-        self._known: list[Stretch] = []
-        self._more = _stretches(search, (hierarchy, priority, own))
+        self._known: list[CandidateBatch] = []
+        self._more = _batches(search, (hierarchy, priority, own))
 
-    def __iter__(self) -> Iterator[Stretch]:
+    def __iter__(self) -> Iterator[CandidateBatch]:
         at = 0
         while True:
             if at == len(self._known):
-                stretch = next(self._more, None)
-                if stretch is None:
+                batch = next(self._more, None)
+                if batch is None:
                     return
-                self._known.append(stretch)
+                self._known.append(batch)
             yield self._known[at]
             at += 1
 
@@ -162,7 +176,7 @@ class Walk:
                 yield Candidate(row, queue, use, own)
 
 
-def _stretches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[Stretch]:
+def _batches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[CandidateBatch]:
     snapshot = search.snapshot
     for leaving in (True, False):
         if leaving and not snapshot.leaving_rows:
@@ -173,7 +187,7 @@ def _stretches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[Stret
             for part in in_order(snapshot, positions[snapshot.leaving[positions] == leaving]):
                 usable = _usable(search, part) if number == 1 else None
                 rows, queues = snapshot.rows[part].tolist(), snapshot.queue[part].tolist()
-                yield Stretch(part, rows, queues, usable, number == 2)
+                yield CandidateBatch(part, rows, queues, usable, number == 2)
 
 
 def _usable(search: Search, positions: Rows) -> list[bool]:
@@ -190,7 +204,7 @@ def _usable(search: Search, positions: Rows) -> list[bool]:
     return mask
 
 
-class LineWalk:
+class LineIterator:
     """The same walk along the lines in which candidates are kept, nobody sorted or even looked at who is not reached.
 
     It ends where the first ones of some line do not tell how it goes on, and is cut then.
@@ -200,7 +214,7 @@ class LineWalk:
         self.search = search
         self._cut = False
         settings, running = search.claimant.settings, search.snapshot.running
-        self._hosts, self._gone, self._zeros = running.hosts, search.snapshot.gone, running.zeros
+        self._node_bounds, self._gone, self._zeros = running.node_bounds, search.snapshot.gone, running.zeros
         self._contested = frozenset(search.contested)
         self._leave = {running.queue(row) for row in search.snapshot.leaving_rows}
         """The queues of which some are leaving."""
@@ -234,9 +248,9 @@ class LineWalk:
                     return queues
         return ()
 
-    def _in_turn(self, queues: Sequence[int], side: Turn, done: Set[int]) -> Iterator[Holding]:
+    def _in_turn(self, queues: Sequence[int], side: SortKey, done: Set[int]) -> Iterator[AdmittedWorkload]:
         """The candidates of several lines in one order."""
-        lines: list[tuple[Entry, Iterator[Entry]]] = []
+        lines: list[tuple[LineEntry, Iterator[LineEntry]]] = []
         for queue in queues:
             if queue not in done and (side is STAYS or queue in self._leave):
                 line = self._along(queue, side)
@@ -254,11 +268,11 @@ class LineWalk:
             else:
                 heapreplace(lines, (following, line))
 
-    def _along(self, queue: int, side: Turn) -> Iterator[Entry]:
+    def _along(self, queue: int, side: SortKey) -> Iterator[LineEntry]:
         """The candidates of one queue: who holds something contested, and whom the claimant's policy lets it take."""
         claimant, work = self.search.claimant, self.search.snapshot.state.work
         policy = claimant.settings.within if queue == claimant.queue else claimant.settings.reclaim
-        line = self._hosts.line(queue)
+        line = self._node_bounds.line(queue)
         begin, end = 0, len(line)
         if queue in self._leave:
             middle = bisect_left(line, STAYS, key=_turn)
@@ -274,14 +288,14 @@ class LineWalk:
                 yield line[at]
         self._cut |= end - begin > MOST_IN_LINE
 
-    def _touches(self, held: Holding) -> bool:
+    def _touches(self, held: AdmittedWorkload) -> bool:
         """Whether it holds any of what is contested; an amount of nothing counts too."""
         for pair, _ in held.amounts:
             if pair in self._contested:
                 return True
         return bool(self._zeros) and not self._contested.isdisjoint(self._zeros.get(held.row, ()))
 
-    def _usable(self, held: Holding) -> bool:
+    def _usable(self, held: AdmittedWorkload) -> bool:
         """Whether one without advantage may be taken even if the claimant's queue ends above its quota."""
         claimant, settings = self.search.claimant, self.search.claimant.settings
         if not settings.borrow or held.priority >= claimant.priority:
@@ -289,16 +303,15 @@ class LineWalk:
         return settings.threshold is None or held.priority <= settings.threshold
 
 
-LEAVES: Turn = (False, -(1 << 62), 0, "", "")
-STAYS: Turn = (True, -(1 << 62), 0, "", "")
+LEAVES: SortKey = (False, -(1 << 62), 0, "", "")
+STAYS: SortKey = (True, -(1 << 62), 0, "", "")
 """Before all turns of those that are leaving, and of those that stay."""
 
 
-def _turn(entry: Entry) -> Turn:
+def _turn(entry: LineEntry) -> SortKey:
     return entry[0]
 
 
-MOST = 1 << 62
 REASONS = (RECLAIM, BORROW, OWN)
 ONE_BY_ONE = 64
 """After so many were spared by looking for the next one in C, the others are gone through one by one."""
@@ -309,67 +322,25 @@ def is_plain(search: Search) -> bool:
     return search.notes is None and sums_are_enough(search)
 
 
-def sums_are_enough(search: Search) -> bool:
-    """Whether what the claimant can take is what the root has left; never where nodes count, or usage overlaps."""
-    if search.room is not None or search.book.moments is not None:
-        return False
-    quotas = search.snapshot.quotas
-    path = quotas.path[search.queue]
-    return all(
-        _sums_up(quotas, pair, path[-1]) and all(quotas.borrowing[pair][node] is None for node in path)
-        for pair in search.pairs
-    )
-
-
-def _sums_up(quotas: Quotas, pair: int, root: int) -> bool:
-    """No queue of the tree keeps anything of this to itself, and it is counted in one column within 64 bits."""
-    key = f"sums up {pair} {root}"
-    answer = quotas.kept.get(key)
-    if answer is None:
-        tree = [node for node in range(quotas.size) if quotas.root[node] == root]
-        answer = quotas.kept[key] = (
-            all(quotas.lending[pair][node] is None for node in tree)
-            and all(factor == 1 for _, factor in quotas.columns[pair])
-            and sum(quotas.subtree[pair][node] for node in tree) < MOST
-        )
-    return bool(answer)
-
-
-def spared_by_sums(search: Search, taken: Found) -> Found:
-    """Who is left after putting back, latest but the last first, whoever is not needed; borrowing is allowed."""
-    quotas, used = search.snapshot.quotas, search.book.used
-    root = quotas.root[search.queue]
-    slack = {pair: quotas.subtree[pair][root] - used[pair][root] - amount for pair, amount in search.asked if amount}
-    kept = [taken[-1]]
-    for victim in reversed(taken[:-1]):
-        for pair, amount in victim.amounts:
-            if pair in slack and amount > slack[pair]:
-                kept.append(victim)
-                break
-        else:
-            for pair, amount in victim.amounts:
-                if pair in slack:
-                    slack[pair] -= amount
-    return kept[::-1]
-
-
-def attempt_by_sums(search: Search, reach: Reach, walk: Walk, borrowing: bool) -> Found:
+def attempt_by_sums(
+    search: Search, reclaimable: ReclaimableBranches, iterator: CandidateIterator, borrowing: bool
+) -> Targets:
     """As the general attempt; the book of the search stays as it is."""
-    sums = _Sums(search, reach, borrowing)
-    for stretch in walk:
-        if sums.enough_after(stretch):
+    sums = _ArrayAttempt(search, reclaimable, borrowing)
+    for batch in iterator:
+        if sums.enough_after(batch):
             return sums.victims()
     return []
 
 
-def _cohorts_above(reach: Reach) -> list[Rows]:
+def _cohorts_above(reclaimable: ReclaimableBranches) -> list[Rows]:
     """By depth in the tree, for each queue within reach the cohort there that it is in; -1 for none.
 
     Only cohorts below the common ancestor. Each is in one table, whether a queue is just below it or further down.
     """
-    quotas = reach.quotas
+    quotas = reclaimable.quotas
     tables: list[Rows] = []
-    for branch in reach.branches:
+    for branch in reclaimable.branches:
         if quotas.height[branch.ancestor] < 2 or not branch.queues:
             continue
         queues: Rows = np.array(branch.queues, np.intp)
@@ -396,7 +367,7 @@ def _below(quotas: Quotas, ancestor: int) -> list[Rows]:
 
 
 @dataclass(slots=True)
-class _Pile:
+class _TakenColumns:
     """Victims so far, in the order of taking."""
 
     positions: list[Rows] = field(default_factory=list)
@@ -404,16 +375,16 @@ class _Pile:
     given: list[Int64s] = field(default_factory=list)
 
 
-class _Sums:
+class _ArrayAttempt:
     """Usage by node and what the claimant still lacks, as columns; `slack` is below zero where it lacks something."""
 
-    def __init__(self, search: Search, reach: Reach, borrowing: bool) -> None:
+    def __init__(self, search: Search, reclaimable: ReclaimableBranches, borrowing: bool) -> None:
         self.search = search
-        self.reach = reach
+        self.reclaimable = reclaimable
         self.borrowing = borrowing
-        quotas, book = search.snapshot.quotas, search.book
+        quotas, quota_usage = search.snapshot.quotas, search.quota_usage
         pairs, queue = search.pairs, search.queue
-        self.used: Int64s = np.array([book.used[pair] for pair in pairs], np.int64)
+        self.used: Int64s = np.array([quota_usage.used[pair] for pair in pairs], np.int64)
         self.quota: Int64s = np.array([quotas.subtree[pair] for pair in pairs], np.int64)
         asked: Int64s = np.array([amount for _, amount in search.asked], np.int64)
         root = quotas.root[queue]
@@ -422,26 +393,26 @@ class _Sums:
         self.own_slack: Int64s = self.quota[:, queue] - self.used[:, queue] - asked
         self.contested = [pairs.index(pair) for pair in search.contested]
         self.done: Bools = np.zeros(quotas.size, np.bool_)
-        self.above = _cohorts_above(reach)
-        self.pile = _Pile()
+        self.above = _cohorts_above(reclaimable)
+        self.pile = _TakenColumns()
 
-    def enough_after(self, stretch: Stretch) -> bool:
+    def enough_after(self, batch: CandidateBatch) -> bool:
         """Take from this stretch what may be taken; whether the claimant fits at some point, where it stops."""
         snapshot = self.search.snapshot
-        positions = stretch.positions
+        positions = batch.positions
         held: Int64s = np.stack([snapshot.usage(pair, snapshot.rows[positions]) for pair in self.search.pairs])
-        reason: Int8s = np.full(len(positions), REASONS.index(OWN if stretch.own else RECLAIM), np.int8)
-        if stretch.usable is not None:
-            usable = np.array(stretch.usable, np.bool_)
+        reason: Int8s = np.full(len(positions), REASONS.index(OWN if batch.own else RECLAIM), np.int8)
+        if batch.usable is not None:
+            usable = np.array(batch.usable, np.bool_)
             reason[usable] = REASONS.index(BORROW)
             if self.borrowing:
                 positions, held, reason = positions[usable], held[:, usable], reason[usable]
         while len(positions):
-            stop, enough = self._up_to(positions, held, reason, own=stretch.own)
+            stop, enough = self._up_to(positions, held, reason, own=batch.own)
             if enough:
                 return True
             rest = np.arange(len(positions)) >= stop
-            if not stretch.own:
+            if not batch.own:
                 rest &= ~self.done[snapshot.queue[positions]]
             positions, held, reason = positions[rest], held[:, rest], reason[rest]
         return False
@@ -518,7 +489,7 @@ class _Sums:
         self.pile.reasons.append(reason)
         self.pile.given.append(held)
 
-    def victims(self) -> Found:
+    def victims(self) -> Targets:
         """Who is left after putting back, latest but the last first, whoever is not needed."""
         snapshot, pairs = self.search.snapshot, self.search.pairs
         positions, reasons = np.concatenate(self.pile.positions), np.concatenate(self.pile.reasons)
@@ -526,12 +497,12 @@ class _Sums:
         kept = self._kept(given, reasons == REASONS.index(OWN))
         rows, queues = snapshot.rows[positions[kept]].tolist(), snapshot.queue[positions[kept]].tolist()
         known: dict[tuple[int, ...], Asked] = {}
-        victims: Found = []
+        victims: Targets = []
         for row, queue, code, *held in zip(rows, queues, reasons[kept].tolist(), *given[:, kept].tolist(), strict=True):
             amounts = known.get(key := tuple(held))
             if amounts is None:
                 amounts = known[key] = tuple(pair for pair in zip(pairs, held, strict=True) if pair[1])
-            victims.append(Taken(row, queue, REASONS[code], amounts))
+            victims.append(Target(row, queue, REASONS[code], amounts))
         return victims
 
     def _kept(self, given: Int64s, own: Bools) -> Bools:
@@ -567,28 +538,28 @@ def find(search: Search) -> Outcome:
             return outcome
     pool = pool_of(search)
     if not len(pool.own) and not len(pool.others):
-        return NOBODY
-    reach = Reach(search)
+        return NO_VICTIMS
+    reclaimable = ReclaimableBranches(search)
     if search.notes is not None:
-        _note_unreached(search, reach)
-    kind = reach.kind[search.snapshot.queue[pool.others]]
+        _note_unreached(search, reclaimable)
+    kind = reclaimable.kind[search.snapshot.queue[pool.others]]
     hierarchy, priority = pool.others[kind == HIERARCHY], pool.others[kind == PRIORITY]
-    walk = Walk(search, hierarchy, priority, pool.own)
+    iterator = CandidateIterator(search, hierarchy, priority, pool.own)
     attempt = attempt_by_sums if by_sums else _attempt
-    noted = {} if search.notes is None else dict(search.notes.found)
+    noted = {} if search.notes is None else dict(search.notes.reasons)
     attempts = _attempts(search, bool(len(hierarchy)), bool(len(priority)))
     for borrowing in attempts:
         if search.notes is not None:
-            search.notes.found = dict(noted)  # what an attempt that failed had to say is of no interest
+            search.notes.reasons = dict(noted)  # what an attempt that failed had to say is of no interest
         elif attempts == (True, False) and not borrowing and not len(priority):
             continue  # the same walk as before, and it would have to end within its quota besides
         search.restore()
         if search.notes is None and not _enough(search, (pool.own, hierarchy, priority), borrowing):
             continue
-        victims = attempt(search, reach, walk, borrowing)
+        victims = attempt(search, reclaimable, iterator, borrowing)
         if victims:
             return Outcome(victims, within_quota=not borrowing)
-    return NOBODY
+    return NO_VICTIMS
 
 
 def _along_lines(search: Search) -> Outcome | None:
@@ -597,22 +568,22 @@ def _along_lines(search: Search) -> Outcome | None:
     An attempt that is not cut sees all that the general one does, in the same order. Whether it could come to enough
     at all is not asked before: that would cost more than so few steps.
     """
-    reach = Reach(search)
-    walk = LineWalk(search, reach.queues(advantage=True), reach.queues(advantage=False))
-    if walk.is_cut():
+    reclaimable = ReclaimableBranches(search)
+    iterator = LineIterator(search, reclaimable.queues(advantage=True), reclaimable.queues(advantage=False))
+    if iterator.is_cut():
         return None
-    attempts = _attempts(search, bool(walk.hierarchy), bool(walk.priority))
+    attempts = _attempts(search, bool(iterator.hierarchy), bool(iterator.priority))
     for borrowing in attempts:
-        if attempts == (True, False) and not borrowing and not walk.priority:
+        if attempts == (True, False) and not borrowing and not iterator.priority:
             continue
         search.restore()
-        victims = _attempt(search, reach, walk, borrowing)
+        victims = _attempt(search, reclaimable, iterator, borrowing)
         if victims:
             return Outcome(victims, within_quota=not borrowing)
-        if walk.is_cut():
+        if iterator.is_cut():
             search.restore()
             return None
-    return NOBODY
+    return NO_VICTIMS
 
 
 def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> bool:
@@ -621,18 +592,18 @@ def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> 
     The less is used, the more is available, as long as what a cohort uses is what its children take: then all of them
     gone is the most that any choice leaves.
     """
-    snapshot, book, queue = search.snapshot, search.book, search.queue
+    snapshot, quota_usage, queue = search.snapshot, search.quota_usage, search.queue
     at: Rows = np.concatenate(lists[: 2 if borrowing and not search.claimant.settings.borrow else 3])
     if not len(at):
         return False
     rows = snapshot.rows[at]
-    if book.moments is None and not snapshot.uneven:
-        left = book.copy()
+    if quota_usage.moments is None and not snapshot.uneven:
+        left = quota_usage.copy()
         queues = snapshot.queue[at]
         for pair, _ in search.asked:
             for column, factor in snapshot.quotas.columns[pair]:
                 freed = np.zeros(snapshot.quotas.size, np.int64)
-                np.add.at(freed, queues, snapshot.holdings.column(column)[rows])
+                np.add.at(freed, queues, snapshot.workload_usage.column(column)[rows])
                 for other in np.flatnonzero(freed).tolist():
                     left.remove(pair, other, int(freed[other]) * factor)
         if not left.fits(queue, search.asked, borrowing):
@@ -642,22 +613,24 @@ def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> 
 
 def _attempts(search: Search, hierarchy: bool, priority: bool) -> tuple[bool, ...]:
     """Whether the claimant's queue may end above its quota, attempt by attempt."""
-    book, quotas = search.book, search.snapshot.quotas
+    quota_usage, quotas = search.quota_usage, search.snapshot.quotas
     forbidden = not search.claimant.settings.borrow
-    under = all(quotas.subtree[pair][search.queue] > book.used[pair][search.queue] for pair in search.contested)
+    under = all(quotas.subtree[pair][search.queue] > quota_usage.used[pair][search.queue] for pair in search.contested)
     if not (hierarchy or priority) or (forbidden and not under):
         return (True,)
     return (False, True) if forbidden and not hierarchy else (True, False)
 
 
-def _attempt(search: Search, reach: Reach, walk: Walk | LineWalk, borrowing: bool) -> Found:
+def _attempt(
+    search: Search, reclaimable: ReclaimableBranches, iterator: CandidateIterator | LineIterator, borrowing: bool
+) -> Targets:
     """Take one after another until the claimant fits; then spare. If it does not, all are to be put back."""
-    book, contested = search.book, search.contested
+    quota_usage, contested = search.quota_usage, search.contested
     amounts = search.snapshot.amounts
     done: set[int] = set()
-    taken: Found = []
+    taken: Targets = []
     notes, room = search.notes, search.room
-    for row, queue, usable, own in walk.candidates(done, borrowing):
+    for row, queue, usable, own in iterator.candidates(done, borrowing):
         if own:
             reason = OWN
         else:
@@ -669,19 +642,19 @@ def _attempt(search: Search, reach: Reach, walk: Walk | LineWalk, borrowing: boo
                 if notes is not None:
                     _note_no_borrowing(search, row)
                 continue
-            if book.any_within(reach.nodes(queue), contested):
+            if quota_usage.any_within(reclaimable.nodes(queue), contested):
                 done.add(queue)
                 if notes is not None:
                     _note_by_then(search, row, queue)
                 continue
             reason = BORROW if usable else RECLAIM
         if notes is not None:
-            _note_taken(search, reach, row, queue, reason)
-        victim = Taken(row, queue, reason, amounts(row, search.pairs))
+            _note_taken(search, reclaimable, row, queue, reason)
+        victim = Target(row, queue, reason, amounts(row, search.pairs))
         search.take(victim)
         taken.append(victim)
         if (room is None or room.fits()) and search.fits(borrowing):
-            return _spared(search, taken, walk, borrowing)
+            return _spared(search, taken, iterator, borrowing)
     search.tried = taken
     if notes is not None:
         for victim in taken:
@@ -689,15 +662,15 @@ def _attempt(search: Search, reach: Reach, walk: Walk | LineWalk, borrowing: boo
     return []
 
 
-def _spared(search: Search, taken: Found, walk: Walk | LineWalk, borrowing: bool) -> Found:
+def _spared(search: Search, taken: Targets, iterator: CandidateIterator | LineIterator, borrowing: bool) -> Targets:
     kept = search.spare(taken, borrowing)
     if search.notes is not None:
         stay = {victim.row for victim in kept}
         for victim in taken:
             if victim.row not in stay:
                 search.notes.stays(victim.row, rules.SPARED)
-        for row, _, usable, _ in walk.candidates(set(), borrowing):
-            if row in search.notes.found:
+        for row, _, usable, _ in iterator.candidates(set(), borrowing):
+            if row in search.notes.reasons:
                 continue
             if borrowing and usable is False:
                 _note_no_borrowing(search, row)
@@ -709,19 +682,19 @@ def _spared(search: Search, taken: Found, walk: Walk | LineWalk, borrowing: bool
 # -- explanations ----------------------------------------------------------------------------------------------------
 
 
-def _note_taken(search: Search, reach: Reach, row: int, queue: int, reason: str) -> None:
+def _note_taken(search: Search, reclaimable: ReclaimableBranches, row: int, queue: int, reason: str) -> None:
     quotas, settings = search.snapshot.quotas, search.claimant.settings
     assert search.notes is not None
     test = tested(search.snapshot, search.claimant, row)
     if reason == OWN:
         search.notes.put(row, rules.WITHIN, queue=quotas.names[queue], policy=settings.within, test=test)
         return
-    branch = reach.branch[queue]
+    branch = reclaimable.branch[queue]
     search.notes.put(
         row,
         rules.BORROW if reason == BORROW else rules.RECLAIM,
         queue=quotas.names[queue],
-        held=held(search, queue),
+        held=usage_words(search, queue),
         advantage=_advantage(search, branch),
         policy=settings.reclaim,
         threshold="" if settings.threshold is None else f" up to priority {settings.threshold}",
@@ -738,21 +711,10 @@ def _advantage(search: Search, branch: Branch) -> str:
     return f"{where}, advantage decided at {names[branch.decided]}: the request fits the {what} {names[branch.decided]}"
 
 
-def held(search: Search, queue: int) -> str:
-    """What a queue holds of the contested pairs beside its quota: as it stands, and at this point of the search."""
-    quotas, before, now = search.snapshot.quotas, search.snapshot.book.used, search.book.used
-    return ", ".join(
-        f"{quotas.show(pair, before[pair][queue])} of {quotas.show(pair, quotas.subtree[pair][queue])} "
-        f"{quotas.name(pair)}"
-        + (f" ({quotas.show(pair, now[pair][queue])} at its turn)" if now[pair][queue] != before[pair][queue] else "")
-        for pair in search.contested
-    )
-
-
 def _note_by_then(search: Search, row: int, queue: int) -> None:
     assert search.notes is not None
     names = search.snapshot.quotas.names
-    search.notes.put(row, rules.NOMINAL_BY_THEN, queue=names[queue], held=held(search, queue))
+    search.notes.put(row, rules.NOMINAL_BY_THEN, queue=names[queue], held=usage_words(search, queue))
 
 
 def _note_no_borrowing(search: Search, row: int) -> None:
@@ -768,21 +730,21 @@ def _note_no_borrowing(search: Search, row: int) -> None:
     search.notes.put(row, rules.NO_BORROWING, claimant_queue=search.snapshot.quotas.names[search.queue], reason=reason)
 
 
-def _note_unreached(search: Search, reach: Reach) -> None:
+def _note_unreached(search: Search, reclaimable: ReclaimableBranches) -> None:
     """Everyone in a queue, or below a cohort, that is within its quota to begin with."""
     snapshot, quotas = search.snapshot, search.snapshot.quotas
     assert search.notes is not None
     pool = pool_of(search)
     for at in pool.others.tolist():
         queue = int(snapshot.queue[at])
-        if queue in reach.branch:
+        if queue in reclaimable.branch:
             continue
         row = int(snapshot.rows[at])
         mine = set(quotas.path[search.queue])
         above = [cohort for cohort in quotas.path[queue][1:] if cohort not in mine]
-        cohort = next((c for c in reversed(above) if search.book.within(c, search.contested)), None)
+        cohort = next((c for c in reversed(above) if search.quota_usage.within(c, search.contested)), None)
         if cohort is None:
-            search.notes.put(row, rules.NOMINAL, queue=quotas.names[queue], held=held(search, queue))
+            search.notes.put(row, rules.NOMINAL, queue=quotas.names[queue], held=usage_words(search, queue))
         else:
-            facts = {"cohort": quotas.names[cohort], "held": held(search, cohort)}
+            facts = {"cohort": quotas.names[cohort], "held": usage_words(search, cohort)}
             search.notes.put(row, rules.COHORT_NOMINAL, queue=quotas.names[queue], **facts)

@@ -10,16 +10,16 @@ from itertools import islice
 from cede.doctrines.kueue import wording
 from cede.doctrines.kueue.audit import HOLDING
 from cede.doctrines.kueue.flavors import FIT, NO_FIT
-from cede.doctrines.kueue.kinds import FIRST, Group, Kind, Place
+from cede.doctrines.kueue.kinds import FIRST, Group, Kind, LinePosition
 from cede.doctrines.kueue.limits import over_limit
-from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, followed, memory_of
+from cede.doctrines.kueue.memory import AWAIT, DEFER, PARK, PREEMPT, SKIP, START, Memory, memory_of, view_of
 from cede.doctrines.kueue.nominate import Entry, Nominations, nominate
 from cede.doctrines.kueue.pass_order import in_turn
-from cede.doctrines.kueue.quota_bounds import Ceiling, Reachable
+from cede.doctrines.kueue.quota_bounds import AttainableQuota, QuotaBounds
 from cede.doctrines.kueue.settings import ANY
 from cede.doctrines.kueue.snapshot import HOLDS, Claimant, Snapshot, snapshot_of
-from cede.doctrines.kueue.usage import Book
-from cede.doctrines.kueue.waiting_line import Waiting
+from cede.doctrines.kueue.usage import QuotaUsage
+from cede.doctrines.kueue.waiting_line import WaitingLines
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import about
 from cede.model.plan import Decision
@@ -27,33 +27,33 @@ from cede.model.plan import Decision
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
     """One cycle: every pending workload decided once, or the one that is asked for; without words, what acts."""
-    decisions = _everyone(cycle) if cycle.words else _acts(cycle)
+    decisions = _all_decisions(cycle) if cycle.words else _acting_decisions(cycle)
     if cycle.only is None:
         return decisions
     wanted = cycle.state.work_names[cycle.only]
     return islice((decision for decision in decisions if decision.workload == wanted), 1)
 
 
-def _everyone(cycle: Cycle) -> Iterator[Decision]:
+def _all_decisions(cycle: Cycle) -> Iterator[Decision]:
     memory = memory_of(cycle)
-    following = followed(cycle, memory)
-    yield from _refused(following.waiting)
-    if following.waiting.lines:
-        plan = _Plan(snapshot_of(cycle, following.running), following.waiting, memory)
+    view = view_of(cycle, memory)
+    yield from _refused(view.waiting)
+    if view.waiting.lines:
+        plan = _Plan(snapshot_of(cycle, view.running), view.waiting, memory)
         yield from plan.decisions()
         yield from plan.behind()
 
 
-def _acts(cycle: Cycle) -> Iterator[Decision]:
+def _acting_decisions(cycle: Cycle) -> Iterator[Decision]:
     """The decisions that act, up to the first preemption, and refusals; all of the plan is made, for what is remembered
     of those after it. Who waits and holds room back is named before those who act, as they may not be lawful without.
     """
     memory = memory_of(cycle)
-    following = followed(cycle, memory)
-    yield from _refused(following.waiting)
-    if not following.waiting.lines:
+    view = view_of(cycle, memory)
+    yield from _refused(view.waiting)
+    if not view.waiting.lines:
         return
-    plan = _Plan(snapshot_of(cycle, following.running, silent=True), following.waiting, memory)
+    plan = _Plan(snapshot_of(cycle, view.running, silent=True), view.waiting, memory)
     holding: list[Decision] = []
     over = False
     try:
@@ -70,10 +70,10 @@ def _acts(cycle: Cycle) -> Iterator[Decision]:
             elif decision.rule in HOLDING:
                 holding.append(decision)
     finally:
-        following.running.end_plan()
+        view.running.end_plan()
 
 
-def _refused(waiting: Waiting) -> Iterator[Decision]:
+def _refused(waiting: WaitingLines) -> Iterator[Decision]:
     """Those that came and have no queue, or use a priority they may not."""
     for row in waiting.fresh:
         refusal = waiting.kind[row].refusal
@@ -88,7 +88,7 @@ class _Plan:
     stays in front. `keepers` block their queue and hold room back: in every pass, at their turn in it.
     """
 
-    def __init__(self, snapshot: Snapshot, waiting: Waiting, memory: Memory) -> None:
+    def __init__(self, snapshot: Snapshot, waiting: WaitingLines, memory: Memory) -> None:
         self.snapshot = snapshot
         self.waiting = waiting
         self.memory = memory
@@ -96,7 +96,7 @@ class _Plan:
         self.blocked: dict[int, tuple[Claimant, str, int]] = {}
         self.keepers: list[Entry] = []
         self._moment: tuple[int, int] | None = None
-        self._ceiling: Ceiling
+        self._quota_bounds: QuotaBounds
         self._awake: dict[Group, list[Kind]] = {}
         """Of the groups that somebody asked about at this moment, who is awake."""
         self._asleep: set[Kind] = set()
@@ -120,10 +120,10 @@ class _Plan:
             if self.snapshot.log:
                 self.snapshot.end_pass()
             if not words:
-                following = self._next(number)
-                if following is None:
+                upcoming = self._next(number)
+                if upcoming is None:
                     return
-                number = following
+                number = upcoming
                 yield from self._standing_still()
             heads = [self.nominations.claimant(place[-1]) for place in self._heads(number)]
             if not heads:
@@ -138,7 +138,7 @@ class _Plan:
             return bool(self.waiting.lines)
         return any(len(line) > number and queue not in blocked for queue, line in self.waiting.lines.items())
 
-    def _heads(self, number: int) -> list[Place]:
+    def _heads(self, number: int) -> list[LinePosition]:
         blocked = self.blocked
         heads = [
             line[number] for queue, line in self.waiting.lines.items() if len(line) > number and queue not in blocked
@@ -164,7 +164,7 @@ class _Plan:
 
     # -- who sleeps ----------------------------------------------------------------------------------------------
 
-    def _counts(self, place: Place) -> bool:
+    def _counts(self, place: LinePosition) -> bool:
         """Whether this head has a say in its pass: it may have a way, or hold room back from those who have one.
 
         With fair sharing whoever is there counts, for who comes first depends on it.
@@ -172,7 +172,7 @@ class _Plan:
         kind = self.waiting.kind[place[-1]]
         return self.snapshot.mode.fair or kind.settings.reclaim != ANY or self._restless(place) or self._is_awake(kind)
 
-    def _restless(self, place: Place) -> bool:
+    def _restless(self, place: LinePosition) -> bool:
         """Whether something is remembered of it, so that its turn may go otherwise than that of others like it."""
         return not place[0] or (bool(self.memory.tried) and place[4] in self.memory.tried)
 
@@ -184,7 +184,7 @@ class _Plan:
         """
         if self.snapshot.moment != self._moment:
             self._moment = self.snapshot.moment
-            self._ceiling = Ceiling(self.snapshot)
+            self._quota_bounds = QuotaBounds(self.snapshot)
             self._awake, self._asleep = {}, set()
         waiting, blocked, strict = self.waiting, self.blocked, self.waiting.quotas.strict
         best: int | None = None
@@ -197,7 +197,7 @@ class _Plan:
         for queue, line in waiting.lines.items():  # the first awake one tells, and most of the others need no look
             if queue not in blocked and len(line) > number and self._may_have_a_way(line[number]):
                 return number
-        candidates: list[tuple[int, list[Place]]] = []
+        candidates: list[tuple[int, list[LinePosition]]] = []
         for claims, group in waiting.groups.items():
             if claims.queue not in blocked and len(waiting.lines[claims.queue]) > number:
                 candidates += [(claims.queue, group.kinds[kind]) for kind in self._awake_of(group)]
@@ -214,7 +214,7 @@ class _Plan:
                     best = position
         return best
 
-    def _remembered(self) -> Iterator[tuple[int, Place]]:
+    def _remembered(self) -> Iterator[tuple[int, LinePosition]]:
         """Those that wait, and of whom something is remembered."""
         waiting = self.waiting
         for row in waiting.sticky:
@@ -224,7 +224,7 @@ class _Plan:
             if row in waiting.places:
                 yield row, waiting.places[row]
 
-    def _stand_still(self, place: Place, number: int) -> None:
+    def _stand_still(self, place: LinePosition, number: int) -> None:
         """The head of a strict queue has no way: nobody passes it, and in every pass it keeps what it can."""
         claimant = self.nominations.claimant(place[-1])
         self.decided(claimant, PARK, number)
@@ -239,7 +239,7 @@ class _Plan:
             yield wording.no_victims(self.snapshot, entry)
         self._still.clear()
 
-    def _may_have_a_way(self, place: Place) -> bool:
+    def _may_have_a_way(self, place: LinePosition) -> bool:
         return self._restless(place) or self._is_awake(self.waiting.kind[place[-1]])
 
     def _is_awake(self, kind: Kind) -> bool:
@@ -262,16 +262,16 @@ class _Plan:
         What is remembered of a group holds from when a plan began; of one that was not looked at in this plan then, it
         is of another plan, and counts for nothing later on.
         """
-        ceiling, running = self._ceiling, self.snapshot.running
-        began = ceiling.began
+        quota_bounds, running = self._quota_bounds, self.snapshot.running
+        began = quota_bounds.began
         if began:
             self._began_with.add(group)
         known = group in self._began_with
         changes = running.changes if began else None
-        bounds = ceiling.bounds(group)
-        reach: Reachable | None = None
+        bounds = quota_bounds.bounds(group)
+        attainable: AttainableQuota | None = None
         grew: bool | None = None if known and not began else True
-        still = known and ceiling.stays_short(group, bounds)
+        still = known and quota_bounds.stays_short(group, bounds)
         settled = still or not began
         awake: list[Kind] = []
         for kind in group.loose if still else group.kinds:  # the others sleep
@@ -284,19 +284,19 @@ class _Plan:
                 if kind.steady:
                     if kind.short:
                         if grew is None:
-                            grew = ceiling.grew(bounds)
+                            grew = quota_bounds.grew(bounds)
                         if not grew:
                             continue
-                    if reach is None:
-                        reach = ceiling.reachable(group, bounds)
-                    if not ceiling.may_have_a_way(kind, reach):
+                    if attainable is None:
+                        attainable = quota_bounds.attainable(group, bounds)
+                    if not quota_bounds.may_have_a_way(kind, attainable):
                         if changes is not None:
                             kind.asleep, kind.oldest = changes, FIRST
                             settled = settled and kind.need is None
                         continue
             awake.append(kind)
         if not settled:
-            group.settle(running.hosts.moved[group.claims.queue])
+            group.settle(running.node_bounds.moved[group.claims.queue])
         return awake
 
     def nominated(self, claimant: Claimant) -> Entry:
@@ -327,7 +327,7 @@ class _Plan:
         A younger one may take fewer, and of those it may take none comes later in its order than the others do.
         """
         kind = self.waiting.kind[claimant.row]
-        if kind.aged and (self.snapshot.mode.fair or claimant.submitted > self.waiting.alike[kind][0][2]):
+        if kind.aged and (self.snapshot.mode.fair or claimant.submitted > self.waiting.lines_by_kind[kind][0][2]):
             return
         awake = self._awake.get(kind.group)
         if awake is None:
@@ -348,7 +348,7 @@ class _Pass:
         self.number = number
         self.snapshot = plan.snapshot
         self.nominations = plan.nominations
-        self.now: Book | None = None
+        self.now: QuotaUsage | None = None
         self.left = 0
 
     def decisions(self, heads: list[Claimant]) -> Iterator[Decision]:
@@ -448,17 +448,17 @@ class _Pass:
 
     def _has_quota(self, entry: Entry) -> bool:
         snapshot = self.snapshot
-        book = snapshot.without_victims().copy()
+        quota_usage = snapshot.without_victims().copy()
         for row in entry.rows:
-            snapshot.let_go(book, row)
-        return book.fits(entry.claimant.queue, entry.assignment.asked)
+            snapshot.let_go(quota_usage, row)
+        return quota_usage.fits(entry.claimant.queue, entry.assignment.asked)
 
     def _hold_back(self, entry: Entry) -> None:
         """What a blocked head keeps from borrowers; nothing if it could always reclaim it."""
-        claimant, book = entry.claimant, self.snapshot.book
+        claimant, quota_usage = entry.claimant, self.snapshot.quota_usage
         if claimant.settings.reclaim == ANY:
             return
-        held = book.held_back(claimant.queue, entry.assignment.asked, entry.assignment.level)
+        held = quota_usage.held_back(claimant.queue, entry.assignment.asked, entry.assignment.level)
         if self.left:
             self.snapshot.charge(claimant, held, HOLDS, lasting=False)
         else:  # nobody is left in this pass whom it could be kept from

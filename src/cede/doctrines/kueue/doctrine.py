@@ -13,7 +13,7 @@ from cede.doctrines.kueue.question import question
 from cede.doctrines.kueue.quota import quotas_of
 from cede.doctrines.kueue.rules import AWAITS, RULES
 from cede.doctrines.kueue.settings import DIALECT, EDITION
-from cede.doctrines.kueue.usage import Book, book_of
+from cede.doctrines.kueue.usage import QuotaUsage, quota_usage_of
 from cede.doctrines.parts.doctrine import Doctrine, Traits
 from cede.doctrines.parts.starting_file import Outline, Starter
 from cede.model.plan import REQUEUED
@@ -33,17 +33,17 @@ def starter(outline: Outline, _edition: str) -> Starter:
 def shares(state: State, _edition: str) -> dict[str, dict[str, Any]]:
     """Queues and cohorts by name: dominant share and resource, whether they borrow, available, potential, usage."""
     quotas = quotas_of(state)
-    book = book_of(state, quotas)
-    dominant_shares = Shares(book)
+    quota_usage = quota_usage_of(state, quotas)
+    dominant_shares = Shares(quota_usage)
     queues = {
-        quotas.names[row]: _of(book, dominant_shares, row)
+        quotas.names[row]: _of(quota_usage, dominant_shares, row)
         for row in sorted(range(quotas.size), key=quotas.names.__getitem__)
     }
     return {"queues": queues, "apps": {}, "workloads": {}}
 
 
-def _of(book: Book, shares: Shares, row: int) -> dict[str, Any]:
-    quotas = book.quotas
+def _of(quota_usage: QuotaUsage, shares: Shares, row: int) -> dict[str, Any]:
+    quotas = quota_usage.quotas
     share = shares.share(row)
     pairs = quotas.declared[row]
 
@@ -56,8 +56,8 @@ def _of(book: Book, shares: Shares, row: int) -> dict[str, Any]:
         "dominant_resource": shares.dominant(row),
         "borrowing": shares.borrowing(row),
         "quota": amounts([quotas.subtree[pair][row] for pair in pairs]),
-        "usage": amounts([book.used[pair][row] for pair in pairs]),
-        "available": amounts([book.available(pair, row) for pair in pairs]),
+        "usage": amounts([quota_usage.used[pair][row] for pair in pairs]),
+        "available": amounts([quota_usage.available(pair, row) for pair in pairs]),
         "potential": amounts([quotas.potential[pair][row] for pair in pairs]),
     }
 

@@ -16,7 +16,7 @@ from math import ceil, lcm
 from typing import NamedTuple
 
 from cede.doctrines.kueue.quota import Quotas, kueue_unit
-from cede.doctrines.kueue.usage import Book
+from cede.doctrines.kueue.usage import QuotaUsage
 from cede.state.columns import NONE
 
 PER_MILLE = 1000
@@ -107,7 +107,7 @@ def scales_of(quotas: Quotas) -> Scales:
     return scales
 
 
-class Doubts:
+class RoundingCheck:
     """Doubles that were compared as shares, with the exact ones they stand for, cohort by cohort."""
 
     def __init__(self) -> None:
@@ -135,14 +135,16 @@ class Doubts:
 class Shares:
     """Shares of the nodes of one book, as it stands when asked: doubles, or `exact` ones.
 
-    With `doubts`, what doubles stand for is noted there.
+    With `rounding_check`, what doubles stand for is noted there.
     """
 
-    def __init__(self, book: Book, *, exact: bool = False, doubts: Doubts | None = None) -> None:
-        self.book = book
-        self.scales = scales_of(book.quotas)
+    def __init__(
+        self, quota_usage: QuotaUsage, *, exact: bool = False, rounding_check: RoundingCheck | None = None
+    ) -> None:
+        self.quota_usage = quota_usage
+        self.scales = scales_of(quota_usage.quotas)
         self._exact = exact
-        self._doubts = doubts
+        self._rounding_check = rounding_check
         self._simple = self.scales.simple
         self._weights = self.scales.weights
 
@@ -150,7 +152,7 @@ class Shares:
         """The weighted share; zero for a root."""
         if self._exact:
             return self.exact_share(node)
-        used, subtree = self.book.used, self.book.quotas.subtree
+        used, subtree = self.quota_usage.used, self.quota_usage.quotas.subtree
         one, ratio = self._simple.get(node), 0.0
         if one is not None:
             over = used[one[0]][node] - subtree[one[0]][node]
@@ -166,15 +168,15 @@ class Shares:
                 return ZERO
         weight = self._weights[node]
         share: Share = (0, ratio / weight) if weight else (1, ratio)
-        if self._doubts is not None:
-            self._doubts.note(self.book.quotas.parent[node], share, self.exact_share(node))
+        if self._rounding_check is not None:
+            self._rounding_check.note(self.quota_usage.quotas.parent[node], share, self.exact_share(node))
         return share
 
     def exact_share(self, node: int) -> Share:
         """The same on the scale of the node's siblings, whole and exact."""
         one, scaled = self._simple.get(node), 0
         if one is not None:
-            scaled = (self.book.used[one[0]][node] - self.book.quotas.subtree[one[0]][node]) * one[3]
+            scaled = (self.quota_usage.used[one[0]][node] - self.quota_usage.quotas.subtree[one[0]][node]) * one[3]
         else:
             for part in self.scales.parts(node):
                 scaled = max(scaled, self._excess(node, part) * part.factor)
@@ -182,7 +184,7 @@ class Shares:
 
     def _excess(self, node: int, part: _Part) -> int:
         """What the node uses of a resource above its quota, flavor by flavor."""
-        used, subtree, excess = self.book.used, self.book.quotas.subtree, 0
+        used, subtree, excess = self.quota_usage.used, self.quota_usage.quotas.subtree, 0
         for pair in part.pairs:
             over = used[pair][node] - subtree[pair][node]
             if over > 0:
@@ -191,7 +193,7 @@ class Shares:
 
     def borrowing(self, node: int) -> bool:
         """Whether the node is above its quota in anything it declares; a root never is."""
-        quotas, used = self.book.quotas, self.book.used
+        quotas, used = self.quota_usage.quotas, self.quota_usage.used
         if quotas.parent[node] == NONE:
             return False
         return any(used[pair][node] > quotas.subtree[pair][node] for pair in quotas.declared[node])
@@ -200,7 +202,7 @@ class Shares:
         """The share as a number, per mille; of a node of weight zero the plain ratio."""
         if not self._exact or not share[1]:
             return share[1]
-        return float(Fraction(int(share[1]), self.scales.scale[self.book.quotas.parent[node]]))
+        return float(Fraction(int(share[1]), self.scales.scale[self.quota_usage.quotas.parent[node]]))
 
     def shown(self, node: int, share: Share) -> str:
         """The share for people, per mille of what the cohort can lend."""

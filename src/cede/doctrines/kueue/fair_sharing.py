@@ -8,19 +8,30 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from cede.doctrines.kueue import rules
-from cede.doctrines.kueue.candidate_order import CandidateOrder, Held, Key
+from cede.doctrines.kueue.candidate_order import CandidateOrder, CandidateUsage, Key
 from cede.doctrines.kueue.candidates import pool_of, tested
-from cede.doctrines.kueue.classical import held, spared_by_sums, sums_are_enough
 from cede.doctrines.kueue.dominant_share import Share, Shares
 from cede.doctrines.kueue.quota import Asked, Quotas
-from cede.doctrines.kueue.search import FAIR, NOBODY, OWN, RECLAIM, Found, Outcome, Search, Taken
+from cede.doctrines.kueue.search import (
+    FAIR,
+    NO_VICTIMS,
+    OWN,
+    RECLAIM,
+    Outcome,
+    Search,
+    Target,
+    Targets,
+    spared_by_sums,
+    sums_are_enough,
+    usage_words,
+)
 from cede.doctrines.kueue.settings import FINAL, INITIAL
 from cede.doctrines.parts.orders import Rows
 from cede.model.rules import Rule
 from cede.state.columns import NONE
 
 
-class Sides:
+class LeastCommonAncestor:
     """The children of the lowest common ancestor, on the claimant's side and on the other queue's."""
 
     def __init__(self, quotas: Quotas, queue: int) -> None:
@@ -29,48 +40,48 @@ class Sides:
         self._known: dict[int, tuple[int, int]] = {}
 
     def of(self, other: int) -> tuple[int, int]:
-        sides = self._known.get(other)
-        if sides is None:
+        below = self._known.get(other)
+        if below is None:
             theirs = self.quotas.path[other]
             common = next(node for node in self.path if node in theirs)
-            sides = (self.path[self.path.index(common) - 1], theirs[theirs.index(common) - 1])
-            self._known[other] = sides
-        return sides
+            below = (self.path[self.path.index(common) - 1], theirs[theirs.index(common) - 1])
+            self._known[other] = below
+        return below
 
 
-Entry = tuple[int, float, Key | int, int]
+HeapEntry = tuple[int, float, Key | int, int]
 """Of a heap: the share, negated so that the largest comes first; what breaks a tie; the node."""
 
 
 class Tournament:
     """The tree above the candidates; `next` names a queue, `pop` takes its first candidate."""
 
-    def __init__(self, shares: Shares, queue: int, standing: CandidateOrder) -> None:
+    def __init__(self, shares: Shares, queue: int, candidates: CandidateOrder) -> None:
         self.shares = shares
-        self.quotas = shares.book.quotas
+        self.quotas = shares.quota_usage.quotas
         self.queue = queue
-        self.standing = standing
+        self.candidates = candidates
         self.root = self.quotas.root[queue]
         self.mine = set(self.quotas.path[queue])
         self.pruned: set[int] = set()
         self.above_queues: set[int] = set()
-        self.current: dict[int, Entry] = {}
-        self.queues: dict[int, list[Entry]] = {}
-        self.cohorts: dict[int, list[Entry]] = {}
+        self.current: dict[int, HeapEntry] = {}
+        self.queues: dict[int, list[HeapEntry]] = {}
+        self.cohorts: dict[int, list[HeapEntry]] = {}
         self._enter_all()
 
     def has(self, queue: int) -> bool:
-        return self.standing.has(queue)
+        return self.candidates.has(queue)
 
-    def pop(self, queue: int) -> Held:
+    def pop(self, queue: int) -> CandidateUsage:
         """The queue's first candidate and what it holds; the queue comes up again only after `changed`."""
         self.current.pop(queue, None)
-        return self.standing.pop(queue)
+        return self.candidates.pop(queue)
 
-    def drop(self, queue: int) -> list[Held]:
+    def drop(self, queue: int) -> list[CandidateUsage]:
         """The queue is out, and these were its candidates."""
         self.pruned.add(queue)
-        return self.standing.drop(queue)
+        return self.candidates.drop(queue)
 
     def changed(self, queue: int) -> None:
         """The candidates or the usage of this queue changed, and with it that of the cohorts above."""
@@ -101,18 +112,18 @@ class Tournament:
     def _enter_all(self) -> None:
         """Every cohort on the way to a queue with candidates; its queues when it comes to them."""
         parents = self.quotas.parent
-        self.above_queues = {parents[queue] for queue in self.standing.queues()} - {NONE}
+        self.above_queues = {parents[queue] for queue in self.candidates.queues()} - {NONE}
         for cohort in {node for parent in self.above_queues for node in self.quotas.path[parent][:-1]}:
             self.cohorts.setdefault(parents[cohort], []).append(self._entry(cohort, self._rank(cohort)))
         for heap in self.cohorts.values():
             heapify(heap)
 
-    def _queues_of(self, cohort: int) -> list[Entry] | None:
+    def _queues_of(self, cohort: int) -> list[HeapEntry] | None:
         """The queues of a cohort that have candidates, entered when they are first looked at."""
         heap = self.queues.get(cohort)
         if heap is None and cohort in self.above_queues:
             heap = self.queues[cohort] = []
-            has, first, share, current = self.standing.has, self.standing.first, self.shares.share, self.current
+            has, first, share, current = self.candidates.has, self.candidates.first, self.shares.share, self.current
             for child in self.quotas.children[cohort]:
                 if has(child):
                     infinite, scaled = share(child)
@@ -121,7 +132,7 @@ class Tournament:
             heapify(heap)
         return heap
 
-    def _entry(self, node: int, then: Key | int) -> Entry:
+    def _entry(self, node: int, then: Key | int) -> HeapEntry:
         infinite, scaled = self.shares.share(node)
         entry = self.current[node] = (-infinite, -scaled, then, node)
         return entry
@@ -133,13 +144,13 @@ class Tournament:
     def _enter_queue(self, queue: int) -> None:
         heap = self.queues.get(self.quotas.parent[queue])
         if heap is not None and self.has(queue):
-            heappush(heap, self._entry(queue, self.standing.first(queue)))
+            heappush(heap, self._entry(queue, self.candidates.first(queue)))
 
     def _enter_cohort(self, cohort: int) -> None:
         if cohort in self.current:
             heappush(self.cohorts[self.quotas.parent[cohort]], self._entry(cohort, self._rank(cohort)))
 
-    def _best(self, heap: list[Entry] | None, excused: Container[int]) -> Entry | None:
+    def _best(self, heap: list[HeapEntry] | None, excused: Container[int]) -> HeapEntry | None:
         """The largest share that is up to date; who borrows nothing, and is not excused from that, is out."""
         while heap:
             entry = heap[0]
@@ -154,7 +165,7 @@ class Tournament:
         return None
 
 
-def lawful_set(search: Search, taken: Found) -> Found:
+def lawful_set(search: Search, taken: Targets) -> Targets:
     """The victims as spared in another order, the first that is lawful; nobody if none is."""
     for order in _orders(taken):
         victims = _spared_in(search, taken, order)
@@ -163,24 +174,27 @@ def lawful_set(search: Search, taken: Found) -> Found:
     return []
 
 
-def lawful(search: Search, victims: Found) -> bool:
+def lawful(search: Search, victims: Targets) -> bool:
     """Whether each victim passes the rule that admitted it, with only the victims of this set taken before it."""
     return not breach_of(search, victims)
 
 
-def breach_of(search: Search, victims: Found) -> str:
+def breach_of(search: Search, victims: Targets) -> str:
     """The first victim that does not pass, in words; nothing if all do."""
-    book = search.snapshot.book.copy()
-    book.add_all(search.queue, search.asked)
-    shares, sides = search.snapshot.shares(book), Sides(search.snapshot.quotas, search.queue)
+    quota_usage = search.snapshot.quota_usage.copy()
+    quota_usage.add_all(search.queue, search.asked)
+    shares, common_ancestor = (
+        search.snapshot.shares(quota_usage),
+        LeastCommonAncestor(search.snapshot.quotas, search.queue),
+    )
     for victim in victims:
         code = search.snapshot.code(victim.row)
         if victim.reason != FAIR:
-            book.remove_all(victim.queue, victim.amounts, code)
+            quota_usage.remove_all(victim.queue, victim.amounts, code)
             continue
-        mine, theirs = sides.of(victim.queue)
+        mine, theirs = common_ancestor.of(victim.queue)
         new, before = shares.share(mine), shares.share(theirs)
-        book.remove_all(victim.queue, victim.amounts, code)
+        quota_usage.remove_all(victim.queue, victim.amounts, code)
         after = shares.share(theirs)
         if not (new <= after if victim.strategy == FINAL else new < before):
             names = search.snapshot.quotas.names
@@ -191,7 +205,7 @@ def breach_of(search: Search, victims: Found) -> str:
     return ""
 
 
-def _orders(taken: Found) -> Iterator[Found]:
+def _orders(taken: Targets) -> Iterator[Targets]:
     """Ways to put victims back: the latest first, the earliest first, other queues' first, the own ones first."""
     yield taken[::-1]
     yield taken
@@ -200,7 +214,7 @@ def _orders(taken: Found) -> Iterator[Found]:
     yield sorted(latest, key=lambda victim: victim.reason == FAIR)
 
 
-def _spared_in(search: Search, taken: Found, order: Found) -> Found:
+def _spared_in(search: Search, taken: Targets, order: Targets) -> Targets:
     """What is left of the victims after putting back in this order whoever is not needed, the last one too."""
     trial = Search(search.snapshot, search.claimant, search.asked, search.contested, None)
     if search.room is not None:
@@ -221,25 +235,25 @@ def find(search: Search) -> Outcome:
     """The victims, or nobody."""
     candidates = _candidates(search)
     if not len(candidates):
-        return NOBODY
-    search.book.add_all(search.queue, search.asked)
-    in_nominal = all(not search.book.borrows(pair, search.queue) for pair in search.contested)
-    run = _Run(search, in_nominal)
+        return NO_VICTIMS
+    search.quota_usage.add_all(search.queue, search.asked)
+    in_nominal = all(not search.quota_usage.borrows(pair, search.queue) for pair in search.contested)
+    run = _FairSearch(search, in_nominal)
     fits = run.first_pass(candidates)
     if not fits and len(search.snapshot.mode.strategies) > 1:
         fits = run.second_pass()
     if search.notes is not None:
         run.note_pruned(candidates)
-    search.book.remove_all(search.queue, search.asked)
+    search.quota_usage.remove_all(search.queue, search.asked)
     if not fits:
         if search.notes is not None:
             for victim in run.taken:
                 search.notes.stays(victim.row, rules.TOO_LITTLE)
-        return NOBODY
+        return NO_VICTIMS
     return _spared(search, run, in_nominal)
 
 
-def _spared(search: Search, run: _Run, in_nominal: bool) -> Outcome:
+def _spared(search: Search, run: _FairSearch, in_nominal: bool) -> Outcome:
     """Those who are left; only if some of the claimant's own branch were spared can the others have become unlawful."""
     spared = spared_by_sums(search, run.taken) if run.plain else search.spare(run.taken, borrowing=True)
     breach = ""
@@ -260,30 +274,30 @@ def _spared(search: Search, run: _Run, in_nominal: bool) -> Outcome:
 
 def _candidates(search: Search) -> Rows:
     """Positions: the own queue's, and those of queues of the tree above their quota in what is short."""
-    snapshot, book = search.snapshot, search.book
+    snapshot, quota_usage = search.snapshot, search.quota_usage
     pool = pool_of(search)
     above = np.zeros(snapshot.quotas.size, np.bool_)
     for pair in search.contested:
-        table = zip(book.used[pair], snapshot.quotas.subtree[pair], strict=True)
+        table = zip(quota_usage.used[pair], snapshot.quotas.subtree[pair], strict=True)
         above |= np.array([used > quota for used, quota in table], np.bool_)
     borrows = above[snapshot.queue[pool.others]]
     if search.notes is not None:
         for at in pool.others[~borrows].tolist():
             queue = int(snapshot.queue[at])
-            facts = {"queue": snapshot.quotas.names[queue], "held": held(search, queue)}
+            facts = {"queue": snapshot.quotas.names[queue], "held": usage_words(search, queue)}
             search.notes.put(int(snapshot.rows[at]), rules.NOMINAL, **facts)
     return np.concatenate([pool.own, pool.others[borrows]])
 
 
-class _Run:
+class _FairSearch:
     """Both passes: who was taken so far, and who failed the first rule."""
 
     def __init__(self, search: Search, in_nominal: bool) -> None:
         self.search = search
-        self.shares = search.snapshot.shares(search.book)
-        self.sides = Sides(search.snapshot.quotas, search.queue)
+        self.shares = search.snapshot.shares(search.quota_usage)
+        self.common_ancestor = LeastCommonAncestor(search.snapshot.quotas, search.queue)
         self.in_nominal = in_nominal
-        self.taken: Found = []
+        self.taken: Targets = []
         self.retry: list[int] = []
         self.sums = [(pair, search.snapshot.quotas.root[search.queue]) for pair, amount in search.asked if amount]
         self.plain = sums_are_enough(search)
@@ -308,8 +322,8 @@ class _Run:
                 return True
         return False
 
-    def _first_that_passes(self, tournament: Tournament, queue: int, strategy: str) -> Taken | None:
-        mine, theirs = self.sides.of(queue)
+    def _first_that_passes(self, tournament: Tournament, queue: int, strategy: str) -> Target | None:
+        mine, theirs = self.common_ancestor.of(queue)
         new, before = self.shares.share(mine), self.shares.share(theirs)
         if new[0] and not before[0]:
             for row, _ in tournament.drop(queue):
@@ -321,7 +335,7 @@ class _Run:
             after = self._share_without(row, queue, held, theirs)
             if new <= after if strategy == FINAL else new < before:
                 self._note(rules.FAIR, row, queue, new, before, after, strategy)
-                return Taken(row, queue, FAIR, held, strategy)
+                return Target(row, queue, FAIR, held, strategy)
             self._note(rules.SHARE, row, queue, new, before, after, strategy)
             self.retry.append(row)
         return None
@@ -333,7 +347,7 @@ class _Run:
         tournament = Tournament(self.shares, search.queue, CandidateOrder(search.snapshot, retry, search.queue))
         while (queue := tournament.next()) is not None:
             row, held = tournament.pop(queue)
-            mine, theirs = self.sides.of(queue)
+            mine, theirs = self.common_ancestor.of(queue)
             new, before = self.shares.share(mine), self.shares.share(theirs)
             rest = tournament.drop(queue)
             if search.notes is not None:
@@ -341,7 +355,7 @@ class _Run:
                     search.notes.put(other, rules.ONE_A_QUEUE, queue=search.snapshot.quotas.names[queue])
                 rule = rules.FAIR if new < before else rules.SHARE
                 self._note(rule, row, queue, new, before, self._share_without(row, queue, held, theirs), INITIAL)
-            if new < before and self._take(tournament, Taken(row, queue, FAIR, held, INITIAL)):
+            if new < before and self._take(tournament, Target(row, queue, FAIR, held, INITIAL)):
                 return True
         return False
 
@@ -351,19 +365,19 @@ class _Run:
         assert search.notes is not None
         for at in candidates.tolist():
             row, queue = int(search.snapshot.rows[at]), int(search.snapshot.queue[at])
-            if row in search.notes.found or queue == search.queue:
+            if row in search.notes.reasons or queue == search.queue:
                 continue
             path = quotas.path[queue]
-            below = path[: path.index(self.sides.of(queue)[1]) + 1]
+            below = path[: path.index(self.common_ancestor.of(queue)[1]) + 1]
             node = next((node for node in reversed(below) if not self.shares.borrowing(node)), None)
             if node == queue:
-                facts = {"queue": quotas.names[queue], "held": held(search, queue)}
+                facts = {"queue": quotas.names[queue], "held": usage_words(search, queue)}
                 search.notes.put(row, rules.NOMINAL_BY_THEN, **facts)
             elif node is not None:
-                facts = {"cohort": quotas.names[node], "held": held(search, node)}
+                facts = {"cohort": quotas.names[node], "held": usage_words(search, node)}
                 search.notes.put(row, rules.COHORT_NOMINAL, queue=quotas.names[queue], **facts)
 
-    def _victim(self, candidate: Held, queue: int, reason: str) -> Taken:
+    def _victim(self, candidate: CandidateUsage, queue: int, reason: str) -> Target:
         """One that is taken whatever the shares are."""
         row, amounts = candidate
         search, names = self.search, self.search.snapshot.quotas.names
@@ -373,29 +387,29 @@ class _Run:
                 search.notes.put(row, rules.WITHIN, queue=names[queue], policy=settings.within, test=test)
             else:
                 advantage = f"with the claimant {names[search.queue]} stays within its quota, so shares do not matter"
-                facts = {"held": held(search, queue), "advantage": advantage, "policy": settings.reclaim}
+                facts = {"held": usage_words(search, queue), "advantage": advantage, "policy": settings.reclaim}
                 search.notes.put(row, rules.RECLAIM, queue=names[queue], test=test, **facts)
-        return Taken(row, queue, reason, amounts)
+        return Target(row, queue, reason, amounts)
 
     def _share_without(self, row: int, queue: int, held: Asked, node: int) -> Share:
-        book, code = self.search.book, self.search.snapshot.code(row)
-        book.remove_all(queue, held, code)
+        quota_usage, code = self.search.quota_usage, self.search.snapshot.code(row)
+        quota_usage.remove_all(queue, held, code)
         share = self.shares.share(node)
-        book.add_all(queue, held, code)
+        quota_usage.add_all(queue, held, code)
         return share
 
-    def _take(self, tournament: Tournament, victim: Taken) -> bool:
+    def _take(self, tournament: Tournament, victim: Target) -> bool:
         """Take the victim; whether the claimant fits now, its own usage left out of the account."""
         search = self.search
         search.take(victim)
         self.taken.append(victim)
         tournament.changed(victim.queue)
         if self.plain:
-            used, subtree = search.book.used, search.snapshot.quotas.subtree
+            used, subtree = search.quota_usage.used, search.snapshot.quotas.subtree
             return all(used[pair][root] <= subtree[pair][root] for pair, root in self.sums)
-        search.book.remove_all(search.queue, search.asked)
+        search.quota_usage.remove_all(search.queue, search.asked)
         fits = search.fits(borrowing=True)
-        search.book.add_all(search.queue, search.asked)
+        search.quota_usage.add_all(search.queue, search.asked)
         return fits
 
     def _note(
@@ -404,7 +418,7 @@ class _Run:
         search = self.search
         if search.notes is None:
             return
-        mine, theirs = self.sides.of(queue)
+        mine, theirs = self.common_ancestor.of(queue)
         names, shares = search.snapshot.quotas.names, self.shares
         gone = [search.snapshot.state.work_names[victim.row] for victim in self.taken]
         search.notes.put(

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from cede.doctrines.kueue.node_room import Room
 from cede.doctrines.kueue.preemption import find_victims, may_borrow_and_preempt
 from cede.doctrines.kueue.quota import Asked, Group, Quotas, rounded_up
-from cede.doctrines.kueue.search import OWN, Found, Outcome
+from cede.doctrines.kueue.search import OWN, Outcome, Targets
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot
-from cede.doctrines.kueue.usage import Book, asked_of
+from cede.doctrines.kueue.usage import QuotaUsage, asked_of
 from cede.doctrines.parts.claim import Claim
 from cede.model.resources import split_flavor
 from cede.model.workloads import PodSet
@@ -218,13 +218,13 @@ class Assigner:
     def _pair(self, pair: int, amount: int, assignment: Assignment) -> Verdict:
         """What quota says of so much of one pair."""
         snapshot, queue = self.snapshot, self.claimant.queue
-        quotas, book = snapshot.quotas, snapshot.book
+        quotas, quota_usage = snapshot.quotas, snapshot.quota_usage
         if amount > quotas.potential[pair][queue]:
             most = quotas.show(pair, quotas.potential[pair][queue])
             why = f"{self._shown(pair, amount)}, {most} is the most {quotas.names[queue]} can ever have"
             return Verdict(NO_FIT, why=why, hopeless=True)
-        level, may_reclaim = book.level(pair, queue, amount)
-        free = book.available(pair, queue)
+        level, may_reclaim = quota_usage.level(pair, queue, amount)
+        free = quota_usage.available(pair, queue)
         if amount <= free:
             return Verdict(FIT, level)
         nominal = quotas.subtree[pair][queue]
@@ -251,8 +251,8 @@ class Assigner:
         if len(quotas.path[queue]) != 2 or not snapshot.followed:
             return False
         within = claimant.settings.within if claimant.preempts else NEVER
-        given = snapshot.running.hosts.own(queue, within, claimant.priority).sums[pair]
-        return snapshot.book.borrows(pair, queue, amount - given)
+        given = snapshot.running.node_bounds.own(queue, within, claimant.priority).sums[pair]
+        return snapshot.quota_usage.borrows(pair, queue, amount - given)
 
     def _with_victims(self, pair: int, amount: int, level: int) -> Verdict:
         """What quota says of so much of a pair of which so much is not available."""
@@ -395,7 +395,7 @@ class Assigner:
         return self.snapshot.room(claim)
 
 
-def _without(snapshot: Snapshot, victims: Found) -> Book:
+def _without(snapshot: Snapshot, victims: Targets) -> QuotaUsage:
     """The usage with these gone."""
     freed: dict[tuple[int, int, int], int] = {}
     for victim in victims:
@@ -403,7 +403,7 @@ def _without(snapshot: Snapshot, victims: Found) -> Book:
         for pair, amount in victim.amounts:
             key = (pair, victim.queue, code)
             freed[key] = freed.get(key, 0) + amount
-    after = snapshot.book.copy()
+    after = snapshot.quota_usage.copy()
     for (pair, queue, code), amount in freed.items():
         after.remove(pair, queue, amount, code)
     return after

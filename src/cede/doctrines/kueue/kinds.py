@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Any, NamedTuple
 
-from cede.doctrines.kueue.node_bounds import Bounds, Claims, Members
+from cede.doctrines.kueue.node_bounds import Bounds, Claims, MemberCounts
 from cede.doctrines.kueue.quota import Asked, Quotas, rounded_up
 from cede.doctrines.kueue.settings import LOWER_OR_NEWER, Settings
 from cede.doctrines.parts.claim import Claim
@@ -22,7 +22,7 @@ NOT_YET = -1
 FIRST = -(1 << 63)
 """Earlier than every submission."""
 
-Place = tuple[bool, int, int, str, str, int]
+LinePosition = tuple[bool, int, int, str, str, int]
 """Sorts like the line: who waits for its victims first, then by priority, submission, uid and name; last the row."""
 Slot = tuple[Asked, ...]
 """What one resource group of one pod set asks for at least, in each of its flavors."""
@@ -65,7 +65,7 @@ class Kind:
     asked: bool = False
     steady: bool = False
     claim: Claim | None = None
-    members: dict[bool, Members] = field(default_factory=dict)
+    members: dict[bool, MemberCounts] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict)
     refused: bool = False
     short: bool = False
@@ -97,7 +97,7 @@ class Group:
 
     def __init__(self, claims: Claims) -> None:
         self.claims = claims
-        self.kinds: dict[Kind, list[Place]] = {}
+        self.kinds: dict[Kind, list[LinePosition]] = {}
         self.pairs: list[int] = []
         self.settled = False
         self.moved = NOT_YET
@@ -106,7 +106,7 @@ class Group:
         self.loose: list[Kind] = []
         self.needs: list[Need] = []
 
-    def add(self, kind: Kind, places: list[Place]) -> None:
+    def add(self, kind: Kind, places: list[LinePosition]) -> None:
         self.kinds[kind] = places
         kind.group = self
         self.settled = False

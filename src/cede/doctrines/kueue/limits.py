@@ -15,14 +15,14 @@ from cede.state.columns import UNSET
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class ExceededLimit:
     """A limit that the claimant would exceed, in words; `ever`: even if nothing else ran."""
 
     facts: dict[str, object]
     ever: bool
 
 
-def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Over | None:
+def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> ExceededLimit | None:
     """The first limit that the claimant would exceed with its victims gone."""
     if not snapshot.limited:
         return None
@@ -39,12 +39,12 @@ def over_limit(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Over | Non
         if tenant_limits or many is not None:
             limit = tenant_limits[0] if tenant_limits else many
             assert limit is not None
-            over = Over(limit.facts(state), limit.asked > limit.limit)
+            over = ExceededLimit(limit.facts(state), limit.asked > limit.limit)
     trial.undo(mark)
     return over
 
 
-def _over_max(snapshot: Snapshot, entry: Entry) -> Over | None:
+def _over_max(snapshot: Snapshot, entry: Entry) -> ExceededLimit | None:
     """A queue's own limits are exact, whatever Kueue rounds."""
     tree, quotas, nano = snapshot.state.tree, snapshot.quotas, snapshot.state.units.nano
     asked = _asked(snapshot, entry)
@@ -66,7 +66,7 @@ def _over_max(snapshot: Snapshot, entry: Entry) -> Over | None:
                     "limit": say_quantity(resource, min(limits)),
                     "asked": say_quantity(resource, amount),
                 }
-                return Over(facts, amount > min(limits))
+                return ExceededLimit(facts, amount > min(limits))
     return None
 
 

@@ -10,15 +10,15 @@ from typing import Any
 from cede.doctrines.kueue.flavors import Tried
 from cede.doctrines.kueue.nominate import Entry
 from cede.doctrines.kueue.quota import quotas_of
-from cede.doctrines.kueue.running_usage import Running
-from cede.doctrines.kueue.waiting_line import Waiting
+from cede.doctrines.kueue.running_usage import RunningUsage
+from cede.doctrines.kueue.waiting_line import WaitingLines
 from cede.doctrines.parts.doctrine import Cycle
 from cede.state.columns import RUNNING
 from cede.state.state import State
 
 START, PREEMPT, PARK, SKIP, DEFER, AWAIT = "start", "preempt", "park", "skip", "defer", "await"
 """What becomes of a head."""
-Place = frozenset[tuple[tuple[int, int], int]]
+FlavorsTried = frozenset[tuple[tuple[int, int], int]]
 """The flavors last tried, by pod set and resource group."""
 
 
@@ -31,10 +31,10 @@ class Memory:
 
     sticky: set[str] = field(default_factory=set)
     tried: dict[str, Tried] = field(default_factory=dict)
-    rounds: dict[str, set[Place]] = field(default_factory=dict)
+    rounds: dict[str, set[FlavorsTried]] = field(default_factory=dict)
     version: int = -1
     turned: set[str] = field(default_factory=set)
-    following: Following | None = None
+    view: JournalView | None = None
 
     def note(self, cycle: Cycle, entry: Entry, outcome: str, *, refused: bool) -> None:
         """A head was decided. One that has flavors left to try is tried again though nothing happens."""
@@ -80,11 +80,11 @@ class Memory:
 
 
 @dataclass(slots=True)
-class Following:
+class JournalView:
     """Who waits and who runs, as the journal tells it; `reshaped` nodes and queues are another cluster."""
 
-    waiting: Waiting
-    running: Running
+    waiting: WaitingLines
+    running: RunningUsage
     reshaped: int
 
 
@@ -92,36 +92,36 @@ MOST_KINDS = 20_000
 """With more kinds than this, most of which are gone, all is made anew."""
 
 
-def followed(cycle: Cycle, memory: Memory) -> Following:
+def view_of(cycle: Cycle, memory: Memory) -> JournalView:
     """Who waits and who runs now: brought up to date by the journal, or made anew where that cannot tell."""
     state, journal = cycle.state, cycle.state.journal
     memory.forget(state)
     if cycle.words:
-        memory.following = None
+        memory.view = None
         quotas = quotas_of(state)
-        return Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
-    following = memory.following
+        return JournalView(WaitingLines(state, quotas, memory.sticky), RunningUsage(state, quotas), journal.reshaped)
+    view = memory.view
     quotas = quotas_of(state)
     if (
-        following is None
-        or following.reshaped != journal.reshaped
-        or following.running.quotas is not quotas
-        or following.running.state is not state
-        or len(following.waiting.kinds) > MOST_KINDS
+        view is None
+        or view.reshaped != journal.reshaped
+        or view.running.quotas is not quotas
+        or view.running.state is not state
+        or len(view.waiting.kinds) > MOST_KINDS
     ):
-        following = Following(Waiting(state, quotas, memory.sticky), Running(state, quotas), journal.reshaped)
-        following.running.watch()
+        view = JournalView(WaitingLines(state, quotas, memory.sticky), RunningUsage(state, quotas), journal.reshaped)
+        view.running.watch()
         journal.follows = True
     else:
         rows = {row if row >= 0 else ~row for row in journal.rows}
-        following.waiting.follow(rows, memory.sticky)
-        following.running.follow(rows)
+        view.waiting.follow(rows, memory.sticky)
+        view.running.follow(rows)
         if memory.turned:
-            following.waiting.turn(memory.turned, memory.sticky)
+            view.waiting.turn(memory.turned, memory.sticky)
     memory.turned.clear()
     journal.rows.clear()
-    memory.following = following
-    return following
+    memory.view = view
+    return view
 
 
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:

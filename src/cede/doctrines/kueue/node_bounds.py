@@ -21,7 +21,7 @@ import numpy as np
 
 from cede.doctrines.kueue.quota import Asked, Quotas
 from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
-from cede.doctrines.kueue.usage import Book
+from cede.doctrines.kueue.usage import QuotaUsage
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.fit import members_that_fit
 from cede.state.columns import NEVER as NO_TIME
@@ -30,7 +30,7 @@ from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 
 
-class Place(NamedTuple):
+class NodeUsage(NamedTuple):
     """What a workload holds of one node, of every column; and again as numbers, where it is something."""
 
     node: int
@@ -38,12 +38,12 @@ class Place(NamedTuple):
     counts: tuple[tuple[int, int], ...]
 
 
-Places = tuple[Place, ...]
-Turn = tuple[bool, int, int, str, str]
+NodeUsages = tuple[NodeUsage, ...]
+SortKey = tuple[bool, int, int, str, str]
 """Sorts candidates of one queue as they are taken: who leaves first, then lower priority, later start, uid, name."""
 
 
-class Holding(NamedTuple):
+class AdmittedWorkload(NamedTuple):
     """What one workload holds: of its queue's quota, and of which nodes; who may take it away, and in which turn."""
 
     row: int
@@ -52,8 +52,8 @@ class Holding(NamedTuple):
     preemptible: bool
     amounts: Asked
     code: int
-    places: Places
-    turn: Turn
+    places: NodeUsages
+    turn: SortKey
 
 
 class Claims(NamedTuple):
@@ -71,7 +71,7 @@ def lets(policy: str, claimant: int, priority: int) -> bool:
     return policy != NEVER and (priority < claimant or (policy == LOWER_OR_NEWER and priority == claimant))
 
 
-class Terms(NamedTuple):
+class ReclaimTerms(NamedTuple):
     """How claimants take from other queues: by which policy, those below which priority, and whether the first ones."""
 
     policy: str
@@ -83,10 +83,10 @@ Amounts = dict[int, list[int]]
 """By node, an amount for each column."""
 
 
-Entry = tuple[Turn, Holding]
+LineEntry = tuple[SortKey, AdmittedWorkload]
 
 
-class Line:
+class CandidateLine:
     """Candidates of a queue in the order of taking; who has no start got its room now, so that its turn moves with the
     clock and it is `undated`.
     """
@@ -94,10 +94,10 @@ class Line:
     __slots__ = ("entries", "undated")
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.undated: dict[int, Entry] = {}
+        self.entries: list[LineEntry] = []
+        self.undated: dict[int, LineEntry] = {}
 
-    def add(self, held: Holding, now: int) -> int:
+    def add(self, held: AdmittedWorkload, now: int) -> int:
         """This one came; where it stands."""
         entry = (held.turn, held)
         if held.turn[2] == -NO_TIME:
@@ -106,7 +106,7 @@ class Line:
         self.entries.insert(at, entry)
         return at
 
-    def remove(self, held: Holding) -> int:
+    def remove(self, held: AdmittedWorkload) -> int:
         """This one went; where it stood."""
         at = bisect_left(self.entries, self.undated.pop(held.row, (held.turn, held)))
         del self.entries[at]
@@ -133,11 +133,11 @@ class Reclaimable:
     from those of before: whoever comes or goes among them changes the usage by as much as it holds itself.
     """
 
-    def __init__(self, queue: int, terms: Terms, quotas: Quotas, tree: Tree, log: list[int]) -> None:
+    def __init__(self, queue: int, terms: ReclaimTerms, quotas: Quotas, tree: Tree, log: list[int]) -> None:
         self.queue = queue
         self.terms = terms
         self.tree = tree
-        self.line = Line()
+        self.line = CandidateLine()
         self.end = 0
         self.nodes: Amounts = {}
         self._quota = [subtree[queue] for subtree in quotas.subtree]
@@ -145,7 +145,7 @@ class Reclaimable:
         self._there: tuple[list[int], list[int]] = ([0] * len(self._quota), [0] * len(self._quota))
         self._log = log
 
-    def move(self, held: Holding, sign: int, now: int) -> None:
+    def move(self, held: AdmittedWorkload, sign: int, now: int) -> None:
         """This one came or went, if it is among those that may be taken."""
         if not lets(self.terms.policy, self.terms.below, held.priority):
             return
@@ -154,13 +154,13 @@ class Reclaimable:
             self.end += sign
             self._count(held, sign)
 
-    def follow(self, book: Book, now: int) -> None:
+    def follow(self, quota_usage: QuotaUsage, now: int) -> None:
         """Bring it up to date; everybody that came or went was told."""
         for turn, held in list(self.line.undated.values()):
             if turn[2] != -now:
                 self.move(held, -1, now)
                 self.move(held, 1, now)
-        line, over = self.line.entries, self._over(book)
+        line, over = self.line.entries, self._over(quota_usage)
         if not self.end and max(map(max, over)) <= 0:
             return  # within its quota, and nobody was to be reclaimed before
         while self.end < len(line) and self._exceeds(over):
@@ -170,11 +170,13 @@ class Reclaimable:
             self.end -= 1
             self._count(line[self.end][1], -1)
 
-    def otherwise(self, book: Book, gone: set[int]) -> tuple[list[Holding], list[Holding]]:
+    def otherwise(
+        self, quota_usage: QuotaUsage, gone: set[int]
+    ) -> tuple[list[AdmittedWorkload], list[AdmittedWorkload]]:
         """Who can be reclaimed besides, and who cannot any more, with other usage and with some gone."""
-        line, over, end = self.line.entries, self._over(book), self.end
+        line, over, end = self.line.entries, self._over(quota_usage), self.end
         less = [held for _, held in line[:end] if held.row in gone] if gone else []
-        more: list[Holding] = []
+        more: list[AdmittedWorkload] = []
         for held in less:
             self._sum_up(held, -1)
         while end < len(line) and self._exceeds(over):
@@ -197,12 +199,12 @@ class Reclaimable:
             self._sum_up(held, -1)
         return more, less
 
-    def _over(self, book: Book) -> list[list[int]]:
+    def _over(self, quota_usage: QuotaUsage) -> list[list[int]]:
         """By how much the queue is above its quota; where usage overlaps before what is preempting left, and after."""
-        tables = (book.used,) if book.moments is None else book.moments
+        tables = (quota_usage.used,) if quota_usage.moments is None else quota_usage.moments
         return [[used[self.queue] - quota for used, quota in zip(table, self._quota, strict=True)] for table in tables]
 
-    def _exceeds(self, over: list[list[int]], last: Holding | None = None) -> bool:
+    def _exceeds(self, over: list[list[int]], last: AdmittedWorkload | None = None) -> bool:
         """Whether the queue is above its quota with those up to the end gone, or but the `last` of them."""
         if not self.terms.in_order:
             return max(map(max, over)) > 0
@@ -217,7 +219,7 @@ class Reclaimable:
                     return True
         return False
 
-    def _count(self, held: Holding, sign: int) -> None:
+    def _count(self, held: AdmittedWorkload, sign: int) -> None:
         self._sum_up(held, sign)
         for pair, amount in held.amounts:
             self.tree.sums[pair] += sign * amount
@@ -225,7 +227,7 @@ class Reclaimable:
         _add(self.tree.nodes, held.places, sign)
         self._log.extend([place.node for place in held.places])
 
-    def _sum_up(self, held: Holding, sign: int) -> None:
+    def _sum_up(self, held: AdmittedWorkload, sign: int) -> None:
         before, after = self._there
         for pair, amount in held.amounts:
             self.sums[pair] += sign * amount
@@ -235,7 +237,7 @@ class Reclaimable:
                 after[pair] += sign * amount
 
 
-class Own:
+class OwnCandidates:
     """What those of a queue hold whom a claimant of it may take: by pair, and of nodes."""
 
     __slots__ = ("nodes", "sums")
@@ -244,7 +246,7 @@ class Own:
         self.sums = [0] * pairs
         self.nodes: Amounts = {}
 
-    def count(self, held: Holding, sign: int) -> None:
+    def count(self, held: AdmittedWorkload, sign: int) -> None:
         for pair, amount in held.amounts:
             self.sums[pair] += sign * amount
         _add(self.nodes, held.places, sign)
@@ -253,7 +255,7 @@ class Own:
 class Tree:
     """What can be reclaimed of all queues of a tree on the same terms; those that are `stale` changed since."""
 
-    def __init__(self, root: int, terms: Terms, quotas: Quotas, log: list[int]) -> None:
+    def __init__(self, root: int, terms: ReclaimTerms, quotas: Quotas, log: list[int]) -> None:
         self.sums = [0] * len(quotas.pairs)
         self.nodes: Amounts = {}
         self.queues = {
@@ -263,10 +265,10 @@ class Tree:
         }
         self.stale = set(self.queues)
 
-    def follow(self, book: Book, now: int) -> None:
+    def follow(self, quota_usage: QuotaUsage, now: int) -> None:
         """Bring it up to date."""
         for queue in self.stale:
-            self.queues[queue].follow(book, now)
+            self.queues[queue].follow(quota_usage, now)
         self.stale = {queue for queue in self.stale if self.queues[queue].line.undated}  # time moves these
 
 
@@ -274,7 +276,7 @@ ABSENT = (RESERVED, PREEMPTING)
 """The state of work that is not there before, and after, what is leaving made way."""
 
 
-class Hosts:
+class NodeBounds:
     """What is free of each node, candidates in their order by queue, and bounds for those that somebody asked for.
 
     `log` names the nodes whose bounds may have changed, in order; it begins anew with every `epoch`. `moved` counts how
@@ -288,14 +290,14 @@ class Hosts:
         self.log: list[int] = []
         self.epoch = 0
         self.moved = [0] * quotas.size
-        self._lines = [Line() for _ in range(quotas.size)]
-        self._own: list[dict[tuple[str, int], Own]] = [{} for _ in range(quotas.size)]
-        self._trees: dict[tuple[int, Terms], Tree] = {}
+        self._lines = [CandidateLine() for _ in range(quotas.size)]
+        self._own: list[dict[tuple[str, int], OwnCandidates]] = [{} for _ in range(quotas.size)]
+        self._trees: dict[tuple[int, ReclaimTerms], Tree] = {}
         self._bounds: dict[Claims, Bounds] = {}
 
     # -- following -----------------------------------------------------------------------------------------------
 
-    def move(self, held: Holding, sign: int) -> None:
+    def move(self, held: AdmittedWorkload, sign: int) -> None:
         """This workload takes its room, or gives it back; the nodes that it stands on are to be looked at."""
         queue = held.queue
         self.moved[queue] += 1
@@ -325,24 +327,24 @@ class Hosts:
 
     # -- what is to be had ---------------------------------------------------------------------------------------
 
-    def line(self, queue: int) -> list[Entry]:
+    def line(self, queue: int) -> list[LineEntry]:
         """Those of a queue that may be taken at all, in the order of taking."""
         line = self._lines[queue]
         if line.undated:
             line.follow(self.state.now)
         return line.entries
 
-    def own(self, queue: int, policy: str, priority: int) -> Own:
+    def own(self, queue: int, policy: str, priority: int) -> OwnCandidates:
         """What those of a queue hold whom a claimant of it may take."""
         own = self._own[queue].get((policy, priority))
         if own is None:
-            own = self._own[queue][policy, priority] = Own(len(self.quotas.pairs))
+            own = self._own[queue][policy, priority] = OwnCandidates(len(self.quotas.pairs))
             for _, held in self._lines[queue].entries:
                 if lets(policy, priority, held.priority):
                     own.count(held, 1)
         return own
 
-    def tree(self, root: int, terms: Terms) -> Tree:
+    def tree(self, root: int, terms: ReclaimTerms) -> Tree:
         """What can be reclaimed of a tree on these terms."""
         tree = self._trees.get((root, terms))
         if tree is None:
@@ -356,7 +358,7 @@ class Hosts:
         """What these claims could come to have, if anybody asked before."""
         return self._bounds.get(claims)
 
-    def bounds(self, claims: Claims, terms: Terms | None) -> Bounds:
+    def bounds(self, claims: Claims, terms: ReclaimTerms | None) -> Bounds:
         """The same for claims that nobody asked about."""
         if len(self._bounds) >= MOST_KEPT:
             for kept in self._bounds.values():
@@ -374,19 +376,19 @@ class Bounds:
     reclaimed of the others in the `tree`.
     """
 
-    def __init__(self, hosts: Hosts, claims: Claims, terms: Terms | None) -> None:
-        self.hosts = hosts
-        quotas, queue = hosts.quotas, claims.queue
+    def __init__(self, node_bounds: NodeBounds, claims: Claims, terms: ReclaimTerms | None) -> None:
+        self.node_bounds = node_bounds
+        quotas, queue = node_bounds.quotas, claims.queue
         self.queue = queue
         self.root = quotas.root[queue]
         self.follows = True
         """Whether it is still brought up to date."""
         self.priority = claims.priority
         self.within = quotas.settings(queue).within if claims.preempts else NEVER
-        self.own = hosts.own(queue, self.within, claims.priority)
-        self.tree = None if terms is None else hosts.tree(quotas.root[queue], terms)
-        self.alone = Table(len(hosts.free))
-        self.together = Table(len(hosts.free))
+        self.own = node_bounds.own(queue, self.within, claims.priority)
+        self.tree = None if terms is None else node_bounds.tree(quotas.root[queue], terms)
+        self.alone = NodeTable(len(node_bounds.free))
+        self.together = NodeTable(len(node_bounds.free))
         path = quotas.path[queue]
         self.far = len(path) > 2 or quotas.settings(queue).borrow
         """Whether they may take others though their queue ends above its quota, with classical preemption."""
@@ -397,28 +399,28 @@ class Bounds:
         """By pair whether the queue can take all that is free in its tree: nobody on its path keeps or borrows but so
         much."""
 
-    def lets_go(self, held: Holding) -> bool:
+    def lets_go(self, held: AdmittedWorkload) -> bool:
         """Whether this one is among those of the own queue that may be taken."""
         return held.preemptible and held.queue == self.queue and lets(self.within, self.priority, held.priority)
 
-    def table(self, *, others: bool) -> Table:
+    def table(self, *, others: bool) -> NodeTable:
         """What the nodes could have, as last followed; worked out where somebody asks for it."""
-        hosts, table = self.hosts, self.together if others else self.alone
-        if table.read_epoch != hosts.epoch:
-            nodes: Iterable[int] = range(len(hosts.free))
-            table.read_epoch = hosts.epoch
-        elif table.read < len(hosts.log):
-            nodes = set(hosts.log[table.read :])
+        node_bounds, table = self.node_bounds, self.together if others else self.alone
+        if table.read_epoch != node_bounds.epoch:
+            nodes: Iterable[int] = range(len(node_bounds.free))
+            table.read_epoch = node_bounds.epoch
+        elif table.read < len(node_bounds.log):
+            nodes = set(node_bounds.log[table.read :])
         else:
             return table
-        table.read = len(hosts.log)
+        table.read = len(node_bounds.log)
         for node in nodes:
             table.put(node, self.at(node, others=others))
         return table
 
     def at(self, node: int, *, others: bool) -> list[int]:
         """What a node could have, with nobody of other queues gone or with what can be reclaimed there too."""
-        own, alone = self.own.nodes.get(node), self.hosts.free[node]
+        own, alone = self.own.nodes.get(node), self.node_bounds.free[node]
         if own is not None:
             alone = [have + more for have, more in zip(alone, own, strict=True)]
         if not others or self.tree is None:
@@ -438,7 +440,7 @@ class Bounds:
         return [queues[queue] for queue in among if queue != mine and queue in queues]
 
 
-class Table:
+class NodeTable:
     """Amounts by node, and which of them changed, in order; and how far the log of the hosts was `read` for it."""
 
     __slots__ = ("amounts", "epoch", "log", "read", "read_epoch")
@@ -461,7 +463,7 @@ class Table:
             self.epoch += 1
 
 
-class Members:
+class MemberCounts:
     """How many members of a claim, all alike, have room on each node; counted again where that changed."""
 
     __slots__ = ("_at", "_counts", "_epoch", "_most", "_needs", "_others", "_total", "_where", "bounds", "claim")
@@ -496,7 +498,7 @@ class Members:
             total += self._on(node, amounts) - counts[node]
         return total >= self.claim.members
 
-    def _count(self, table: Table) -> None:
+    def _count(self, table: NodeTable) -> None:
         counts = self._counts
         if self._epoch != table.epoch:
             counts = self._counts = members_that_fit(self.claim, np.array(table.amounts, np.int64).T).tolist()
@@ -525,7 +527,7 @@ def members_in(free: list[int], needs: list[tuple[int, int]], most: int) -> int:
     return most
 
 
-def _add(amounts: Amounts, places: Places, sign: int) -> None:
+def _add(amounts: Amounts, places: NodeUsages, sign: int) -> None:
     for node, vector, counts in places:
         have = amounts.get(node)
         if have is None:
@@ -535,11 +537,13 @@ def _add(amounts: Amounts, places: Places, sign: int) -> None:
                 have[column] += sign * count
 
 
-def places_of(state: State, row: int) -> Places:
+def node_usages_of(state: State, row: int) -> NodeUsages:
     """What a workload holds of which nodes."""
     residents = state.residents
-    return tuple(place_of(int(residents.node[at]), residents.amount[:, at].copy()) for at in state.residents_of(row))
+    return tuple(
+        node_usage_of(int(residents.node[at]), residents.amount[:, at].copy()) for at in state.residents_of(row)
+    )
 
 
-def place_of(node: int, amounts: Int64s) -> Place:
-    return Place(node, amounts, tuple((column, count) for column, count in enumerate(amounts.tolist()) if count))
+def node_usage_of(node: int, amounts: Int64s) -> NodeUsage:
+    return NodeUsage(node, amounts, tuple((column, count) for column, count in enumerate(amounts.tolist()) if count))

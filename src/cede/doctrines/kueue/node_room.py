@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cede.doctrines.kueue.node_bounds import Place, Places, members_in
+from cede.doctrines.kueue.node_bounds import NodeUsage, NodeUsages, members_in
 from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.fit import best, fits, members_that_fit, never_fits, place
 from cede.doctrines.parts.orders import Rows
@@ -24,7 +24,7 @@ class Room:
     another.
     """
 
-    def __init__(self, state: State, claim: Claim, places: Callable[[int], Places]) -> None:
+    def __init__(self, state: State, claim: Claim, places: Callable[[int], NodeUsages]) -> None:
         nodes, size = state.nodes, state.nodes.size
         self.state = state
         self.claim = claim
@@ -161,7 +161,7 @@ class Room:
                 self._fits = None
                 self._changed.add(node)
 
-    def _make_way(self, there: Place, code: int, sign: int) -> None:
+    def _make_way(self, there: NodeUsage, code: int, sign: int) -> None:
         """What is preempting and what is reserved overlap."""
         assert self._overlap is not None
         leaving, held = self._overlap

@@ -12,9 +12,8 @@ import numpy as np
 from cede.doctrines.kueue import rules
 from cede.doctrines.kueue.flavors import FIT, NO_FIT, PREEMPT, Assigner, Assignment, Chosen, Tried
 from cede.doctrines.kueue.kinds import Kind
-from cede.doctrines.kueue.preemption import find_victims
-from cede.doctrines.kueue.question import selected, with_only
-from cede.doctrines.kueue.search import NOBODY, Found, Notes, Outcome
+from cede.doctrines.kueue.preemption import find_victims, selected, with_only
+from cede.doctrines.kueue.search import NO_VICTIMS, Notes, Outcome, Targets
 from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of
 from cede.doctrines.parts.equivalence import Answers, Memo
 
@@ -35,7 +34,7 @@ class Entry:
     snapshot: Snapshot
     claimant: Claimant
     assignment: Assignment
-    found: Outcome
+    outcome: Outcome
     seen: int
     nodes_seen: int
     notes: Notes | None = None
@@ -48,8 +47,8 @@ class Entry:
         return self.assignment.mode
 
     @property
-    def victims(self) -> Found:
-        return self.found.victims
+    def victims(self) -> Targets:
+        return self.outcome.victims
 
     @property
     def rows(self) -> list[int]:
@@ -70,11 +69,11 @@ def nominate(
     snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | None = None, tried: Tried | None = None
 ) -> Entry:
     """The head at full size, or else at the largest size that fits or finds victims, or else at full size without."""
-    if snapshot.doubts is not None:
-        snapshot.doubts.clear()
+    if snapshot.rounding_check is not None:
+        snapshot.rounding_check.clear()
     entry = _nominated(snapshot, claimant, only, tried)
-    if snapshot.doubts is not None and snapshot.doubts.any():
-        exact = replace(snapshot, exact=True, doubts=None)
+    if snapshot.rounding_check is not None and snapshot.rounding_check.any():
+        exact = replace(snapshot, exact=True, rounding_check=None)
         entry.exactly = _otherwise(entry, _nominated(exact, claimant, only, tried))
     if entry.mode != FIT and (snapshot.cycle.explain or (snapshot.cycle.misses and not entry.victims)):
         entry.notes = explained(snapshot, entry)
@@ -119,7 +118,7 @@ def _nominated(snapshot: Snapshot, claimant: Claimant, only: Sequence[Chosen] | 
 def _at(assigner: Assigner, counts: tuple[int, ...]) -> Entry:
     assignment = assigner.assign(counts)
     steps = assigner.snapshot.steps
-    outcome = NOBODY
+    outcome = NO_VICTIMS
     if assignment.mode == PREEMPT:
         room = None if assignment.room is None else assignment.room.copy()
         outcome = assigner.search(assignment.asked, assignment.contested, room)
@@ -155,9 +154,9 @@ def explained(snapshot: Snapshot, entry: Entry) -> Notes:
     notes = _searched(snapshot, entry)
     if snapshot.cycle.optimal and entry.victims:
         among = _searched(with_only(snapshot, np.isin(snapshot.rows, entry.rows)), entry)
-        for row in [row for row, (rule, _) in notes.found.items() if rule in ADMITTED and row not in entry.rows]:
+        for row in [row for row, (rule, _) in notes.reasons.items() if rule in ADMITTED and row not in entry.rows]:
             notes.stays(row, rules.SPARED)
-        notes.found |= {row: among.found[row] for row in entry.rows if row in among.found}
+        notes.reasons |= {row: among.reasons[row] for row in entry.rows if row in among.reasons}
     return notes
 
 
@@ -205,7 +204,7 @@ class Nominations:
             self._nominated.keep(like, entry)
             return entry
         seen = len(snapshot.log)
-        made = (entry.snapshot, claimant, entry.assignment, entry.found, seen, entry.nodes_seen, entry.notes, like)
+        made = (entry.snapshot, claimant, entry.assignment, entry.outcome, seen, entry.nodes_seen, entry.notes, like)
         return Entry(*made, entry.exactly)
 
     def place(self, entry: Entry) -> Hashable:
@@ -219,7 +218,7 @@ class Nominations:
         if entry.mode == NO_FIT:
             return entry.like
         if entry.without_way and not snapshot.cycle.misses:
-            queue, available = entry.claimant.queue, snapshot.book.available
+            queue, available = entry.claimant.queue, snapshot.quota_usage.available
             return (*entry.like, *[available(pair, queue) for pair, _ in entry.assignment.asked])
         return (*entry.like, snapshot.moment)
 

@@ -27,19 +27,19 @@ class _Heads:
 
     def __init__(self, snapshot: Snapshot, entries: list[Entry]) -> None:
         self.waiting = {entry.claimant.queue: entry for entry in entries}
-        standings = _Standings(snapshot)
-        self.bracket = _Bracket(standings, self.waiting, exact=False)
-        self.exactly = None if snapshot.doubts is None else _Bracket(standings, self.waiting, exact=True)
+        rankings = _Rankings(snapshot)
+        self.tournament = _Tournament(rankings, self.waiting, exact=False)
+        self.exactly = None if snapshot.rounding_check is None else _Tournament(rankings, self.waiting, exact=True)
 
     def __iter__(self) -> Iterator[Entry]:
         waiting = self.waiting
         while len(waiting) > 1:
-            best = self.bracket.winner()
+            best = self.tournament.winner()
             rival = best if self.exactly is None else self.exactly.winner()
             best.ahead_of = "" if rival is best else rival.claimant.name
             del waiting[best.claimant.queue]
             yield best
-            self.bracket.forget(best)
+            self.tournament.forget(best)
             if self.exactly is not None:
                 self.exactly.forget(best)
         for last in waiting.values():
@@ -48,39 +48,39 @@ class _Heads:
 
 
 Key = tuple[bool, Share, Turn]
-Standing = tuple[Entry, tuple[Key, Key]]
+RankedHead = tuple[Entry, tuple[Key, Key]]
 """A head, and how the child of a cohort compares with its siblings with it: as shipped, and by exact fractions."""
 
 
-class _Standings:
+class _Rankings:
     """How nodes compare with their siblings, each with its head's usage added; worked out once for both brackets."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self.shares = Shares(snapshot.book, exact=snapshot.exact)
-        self.known: dict[int, Standing] = {}
+        self.shares = Shares(snapshot.quota_usage, exact=snapshot.exact)
+        self.known: dict[int, RankedHead] = {}
 
-    def work_out(self, node: int, entry: Entry) -> Standing:
+    def work_out(self, node: int, entry: Entry) -> RankedHead:
         """Whether the node borrows what the head asks for, and its share."""
         snapshot, turn = self.snapshot, entry.claimant.turn
-        book, asked, queue = snapshot.book, entry.assignment.asked, entry.claimant.queue
+        quota_usage, asked, queue = snapshot.quota_usage, entry.assignment.asked, entry.claimant.queue
         assert snapshot.quotas.parent[node] != NONE
-        before = book.cells(queue, asked)
-        book.add_all(queue, asked)
-        borrows = any(book.borrows(pair, node) for pair, _ in asked)
+        before = quota_usage.cells(queue, asked)
+        quota_usage.add_all(queue, asked)
+        borrows = any(quota_usage.borrows(pair, node) for pair, _ in asked)
         share = self.shares.share(node)
-        exact = share if snapshot.doubts is None or share == ZERO else self.shares.exact_share(node)
-        book.put_back(before)
-        standing = self.known[node] = (entry, ((borrows, share, turn), (borrows, exact, turn)))
-        return standing
+        exact = share if snapshot.rounding_check is None or share == ZERO else self.shares.exact_share(node)
+        quota_usage.put_back(before)
+        ranked = self.known[node] = (entry, ((borrows, share, turn), (borrows, exact, turn)))
+        return ranked
 
 
-class _Bracket:
+class _Tournament:
     """The tournament of the heads that wait: at each cohort the best of its children's heads goes on."""
 
-    def __init__(self, standings: _Standings, waiting: dict[int, Entry], *, exact: bool) -> None:
-        self.standings = standings
-        self.quotas = standings.snapshot.quotas
+    def __init__(self, rankings: _Rankings, waiting: dict[int, Entry], *, exact: bool) -> None:
+        self.rankings = rankings
+        self.quotas = rankings.snapshot.quotas
         self.waiting = waiting
         self.which = int(exact)
         self._first: dict[int, Entry | None] = {}
@@ -94,7 +94,7 @@ class _Bracket:
         """This head is out, and what it did changes the shares above it."""
         for node in self.quotas.path[entry.claimant.queue]:
             self._first.pop(node, None)
-            self.standings.known.pop(node, None)
+            self.rankings.known.pop(node, None)
 
     def _winner(self, node: int) -> Entry | None:
         """The head that comes first below this node."""
@@ -105,13 +105,13 @@ class _Bracket:
     def _look_below(self, node: int) -> Entry | None:
         if not self.quotas.is_cohort(node):
             return self.waiting.get(node)
-        best: Standing | None = None
+        best: RankedHead | None = None
         for child in self.quotas.children[node]:
             entry = self._winner(child) if self.quotas.children[child] else self.waiting.get(child)
             if entry is not None:
-                standing = self.standings.known.get(child)
-                if standing is None or standing[0] is not entry:
-                    standing = self.standings.work_out(child, entry)
-                if best is None or standing[1][self.which] < best[1][self.which]:
-                    best = standing
+                ranked = self.rankings.known.get(child)
+                if ranked is None or ranked[0] is not entry:
+                    ranked = self.rankings.work_out(child, entry)
+                if best is None or ranked[1][self.which] < best[1][self.which]:
+                    best = ranked
         return None if best is None else best[0]

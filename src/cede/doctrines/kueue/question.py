@@ -11,24 +11,21 @@ hang beside the path, leave enough of the quota there. That is linear but for `o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cede.doctrines.kueue.candidates import pool_of
-from cede.doctrines.kueue.classical import HIERARCHY, PRIORITY, Reach, Walk
-from cede.doctrines.kueue.node_room import Room
-from cede.doctrines.kueue.preemption import find_victims
-from cede.doctrines.kueue.quota import DEFAULT, Asked, Table
-from cede.doctrines.kueue.search import Outcome, Search
-from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of, snapshot_of
+from cede.doctrines.kueue.classical import HIERARCHY, PRIORITY, CandidateIterator, ReclaimableBranches
+from cede.doctrines.kueue.quota import DEFAULT, Table
+from cede.doctrines.kueue.search import Search
+from cede.doctrines.kueue.snapshot import Snapshot, claimant_of, snapshot_of
 from cede.doctrines.parts.claim import claim_of
 from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Floats, Linear, Over, Question
-from cede.doctrines.parts.selection import best_of, total_cost
+from cede.doctrines.parts.selection import total_cost
 from cede.model.plan import Decision
 from cede.model.resources import split_flavor
 from cede.state.admission import admitted_parts, asks_of
@@ -60,7 +57,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
     rows, others = candidates_of(search, victims)
     fair = snapshot.mode.fair
     relaxed = [SHARES if fair else ONE_BY_ONE] if others else []
-    if snapshot.book.moments is not None:
+    if snapshot.quota_usage.moments is not None:
         relaxed.append(MOMENTS)
     return Question(
         claim=claim_of(state, row, parts),
@@ -80,25 +77,25 @@ def candidates_of(search: Search, victims: Rows) -> tuple[Rows, bool]:
     """Whom the policies let it take of its own queue, and of those above their quota, in the order of classical
     preemption; whether any are of other queues. Who was taken is among them."""
     snapshot, pool = search.snapshot, pool_of(search)
-    kind = Reach(search).kind[snapshot.queue[pool.others]]
+    kind = ReclaimableBranches(search).kind[snapshot.queue[pool.others]]
     taken = np.isin(snapshot.rows[pool.others], victims)
     hierarchy, priority = (
         pool.others[kind == HIERARCHY],
         pool.others[(kind == PRIORITY) | (taken & (kind != HIERARCHY))],
     )
-    walk = Walk(search, hierarchy, priority, pool.own)
-    candidates = [row for stretch in walk for row in stretch.rows]
+    iterator = CandidateIterator(search, hierarchy, priority, pool.own)
+    candidates = [row for batch in iterator for row in batch.rows]
     candidates += [row for row in victims.tolist() if row not in set(candidates)]
     return np.array(candidates, np.intp), bool(len(hierarchy) or len(priority))
 
 
 def quota_conditions(search: Search, rows: Rows) -> list[Linear]:
     """What must hold of quota, on every level of the claimant's path, once some of these have left."""
-    book = search.snapshot.book
-    if book.moments is None:
-        return _QuotaOf(search, book.used, rows, np.ones(len(rows), np.bool_)).conditions()
+    quota_usage = search.snapshot.quota_usage
+    if quota_usage.moments is None:
+        return _QuotaOf(search, quota_usage.used, rows, np.ones(len(rows), np.bool_)).conditions()
     codes = np.array([search.snapshot.code(row) for row in rows.tolist()])
-    before, after = book.moments
+    before, after = quota_usage.moments
     conditions = _QuotaOf(search, before, rows, codes != RESERVED).conditions()
     return conditions + _QuotaOf(search, after, rows, codes != PREEMPTING).conditions()
 
@@ -175,46 +172,3 @@ class _QuotaOf:
 
     def _adds(self, freed: Floats, queue: int) -> Floats:
         return np.where(self.queue == queue, -freed, 0.0)
-
-
-def selected(
-    snapshot: Snapshot, claimant: Claimant, asked: Asked, contested: list[int], room: Room | None, own: Outcome
-) -> Outcome:
-    """What a search found, or would find among those of a cheaper set alone."""
-    if not snapshot.cycle.optimal or not own.victims:
-        return own
-
-    def again(only: Bools) -> Outcome | None:
-        afresh = None if room is None else room.afresh()
-        outcome = find_victims(with_only(snapshot, only[snapshot.rows]), claimant, asked, contested, afresh)
-        return None if not outcome.victims or (outcome.breach and not own.breach) else outcome
-
-    search = Search(snapshot, claimant, asked, contested, room)
-    return best_of(snapshot.cycle, own, _rows, lambda: about(search, own), again)
-
-
-def about(search: Search, own: Outcome) -> Question:
-    """Which of those whom it may take, each by itself, go, so that it finds room and has its quota."""
-    rows, _ = candidates_of(search, np.array(_rows(own), np.intp))
-    return Question(
-        claim=claim_of(search.snapshot.state, search.claimant.row) if search.room is None else search.room.claim,
-        rows=rows,
-        objective="cost",
-        weights=np.zeros(len(rows)),
-        conditions=tuple(quota_conditions(search, rows)),
-        places=search.room is not None,
-    )
-
-
-def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
-    """The same usage with only these of those who hold room to choose from."""
-    return replace(
-        snapshot,
-        pools={},
-        followed=False,
-        _holders=snapshot.holders.only(stay),
-    )
-
-
-def _rows(outcome: Outcome) -> list[int]:
-    return [victim.row for victim in outcome.victims]

@@ -12,7 +12,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cede.doctrines.kueue.kinds import Group, Kind, Need
-from cede.doctrines.kueue.node_bounds import Amounts, Bounds, Claims, Holding, Members, Places, Reclaimable, Terms, Tree
+from cede.doctrines.kueue.node_bounds import (
+    AdmittedWorkload,
+    Amounts,
+    Bounds,
+    Claims,
+    MemberCounts,
+    NodeUsages,
+    Reclaimable,
+    ReclaimTerms,
+    Tree,
+)
 from cede.doctrines.kueue.quota import Asked
 from cede.doctrines.kueue.settings import ANY, LOWER_OR_NEWER, NEVER
 from cede.doctrines.kueue.snapshot import Snapshot
@@ -23,7 +33,7 @@ MOST = 1 << 62
 """More than there ever is."""
 
 
-class Reachable(NamedTuple):
+class AttainableQuota(NamedTuple):
     """What all with the same candidates could come to have.
 
     By pair that any of them asks for: what is `available`, what with all candidates of the own queue gone, and with
@@ -40,35 +50,37 @@ class Reachable(NamedTuple):
     even: bool
 
 
-class Ceiling:
+class QuotaBounds:
     """Bounds at one moment of a plan, worked out once for all of a queue and priority."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.began = snapshot.moment == (0, 0)
-        self._changed: dict[Reclaimable, tuple[list[Holding], list[Holding]]] = {}
+        self._changed: dict[Reclaimable, tuple[list[AdmittedWorkload], list[AdmittedWorkload]]] = {}
         self._instead: dict[tuple[Claims, bool], Amounts] = {}
         self._most: dict[int | Tree, tuple[Sums, Sums]] = {}
         self._changes = snapshot.running.changes
-        self._times_moved = snapshot.running.hosts.moved
+        self._times_moved = snapshot.running.node_bounds.moved
 
-    def may_have_a_way(self, kind: Kind, reach: Reachable) -> bool:
+    def may_have_a_way(self, kind: Kind, attainable: AttainableQuota) -> bool:
         """False only if it certainly has none; it is `short` where that stays so as long as nothing grows."""
         if self.began:
             kind.short, kind.need = False, None
         if kind.slots is None:
             return True
-        others = reach.together is not reach.alone
-        if others and not reach.far:
-            others = _enough(kind, reach.left)
-            if others and not self._may_begin(kind, reach.available):  # whether it may can change though nothing grows
-                return _enough(kind, reach.alone) and self._has_hosts(kind, reach, others=False)
-        most = reach.together if others else reach.alone
+        others = attainable.together is not attainable.alone
+        if others and not attainable.far:
+            others = _enough(kind, attainable.left)
+            if others and not self._may_begin(
+                kind, attainable.available
+            ):  # whether it may can change though nothing grows
+                return _enough(kind, attainable.alone) and self._has_nodes(kind, attainable, others=False)
+        most = attainable.together if others else attainable.alone
         if _enough(kind, most):
-            if self._has_hosts(kind, reach, others=others):
+            if self._has_nodes(kind, attainable, others=others):
                 return True
-        elif self.began and reach.even and kind.plain is not None:
-            kind.need = _need(kind.plain, reach, most, others=others)
+        elif self.began and attainable.even and kind.plain is not None:
+            kind.need = _need(kind.plain, attainable, most, others=others)
         kind.short = self.began
         return False
 
@@ -107,7 +119,7 @@ class Ceiling:
         if tree is None:
             return free, free
         if tree.stale:
-            tree.follow(snapshot.running.book, snapshot.state.now)
+            tree.follow(snapshot.running.quota_usage, snapshot.state.now)
         most = [have + more for have, more in zip(free, tree.sums, strict=True)]
         for queue in snapshot.touched:
             if queue in tree.queues:
@@ -133,14 +145,14 @@ class Ceiling:
         short = [pair for pair, amount in asked if amount > available[pair]] or [pair for pair, _ in asked]
         return all(used[pair][queue] < subtree[pair][queue] for pair in short)
 
-    def _has_hosts(self, kind: Kind, reach: Reachable, *, others: bool) -> bool:
+    def _has_nodes(self, kind: Kind, attainable: AttainableQuota, *, others: bool) -> bool:
         """Whether nodes may have room for it."""
         if kind.claim is None:
             return True
-        bounds = reach.bounds
+        bounds = attainable.bounds
         members = kind.members.get(others)
         if members is None or members.bounds is not bounds or members.claim is not kind.claim:
-            members = kind.members[others] = Members(kind.claim, bounds, others=others)
+            members = kind.members[others] = MemberCounts(kind.claim, bounds, others=others)
         return members.enough({} if self.began else self._otherwise(kind.claims, bounds, others=others))
 
     def _otherwise(self, claims: Claims, bounds: Bounds, *, others: bool) -> Amounts:
@@ -164,7 +176,7 @@ class Ceiling:
                 instead[node] = [one + other for one, other in zip(have, amounts, strict=True)]
         return instead
 
-    def _moved(self, other: Reclaimable) -> tuple[list[Holding], list[Holding]]:
+    def _moved(self, other: Reclaimable) -> tuple[list[AdmittedWorkload], list[AdmittedWorkload]]:
         """Who can be reclaimed besides those of when the plan began, and who cannot any more.
 
         Need be asked of queues only that the plan touched: of any other nobody left and the usage is what it was, so
@@ -173,7 +185,7 @@ class Ceiling:
         moved = self._changed.get(other)
         if moved is None:
             running, queue = self.snapshot.running, other.queue
-            lasting, began = self.snapshot.lasting, running.book
+            lasting, began = self.snapshot.lasting, running.quota_usage
             moved = ([], [])
             if running.gone or any(
                 now[queue] != before[queue] for now, before in zip(lasting.used, began.used, strict=True)
@@ -182,14 +194,14 @@ class Ceiling:
             self._changed[other] = moved
         return moved
 
-    def _terms(self, claims: Claims) -> Terms | None:
+    def _terms(self, claims: Claims) -> ReclaimTerms | None:
         """How those with these claims take from other queues; none if they do not."""
         quotas = self.snapshot.quotas
         settings = quotas.settings(claims.queue)
         if not claims.preempts or settings.reclaim == NEVER or quotas.parent[claims.queue] == NONE:
             return None
         in_order = not (self.snapshot.mode.fair or settings.borrow or settings.reclaim == LOWER_OR_NEWER)
-        return Terms(settings.reclaim, 0 if settings.reclaim == ANY else claims.priority, in_order)
+        return ReclaimTerms(settings.reclaim, 0 if settings.reclaim == ANY else claims.priority, in_order)
 
     def bounds(self, group: Group) -> Bounds:
         """The bounds for all of a group.
@@ -198,14 +210,14 @@ class Ceiling:
         """
         bounds = group.bounds
         if bounds is None or not bounds.follows:
-            hosts, claims = self.snapshot.running.hosts, group.claims
-            bounds = group.bounds = hosts.known(claims) or hosts.bounds(claims, self._terms(claims))
+            node_bounds, claims = self.snapshot.running.node_bounds, group.claims
+            bounds = group.bounds = node_bounds.known(claims) or node_bounds.bounds(claims, self._terms(claims))
         return bounds
 
-    def reachable(self, group: Group, bounds: Bounds) -> Reachable:
+    def attainable(self, group: Group, bounds: Bounds) -> AttainableQuota:
         """What all of a group could come to have."""
         snapshot = self.snapshot
-        book, running, quotas, queue = snapshot.lasting, snapshot.running, snapshot.quotas, bounds.queue
+        quota_usage, running, quotas, queue = snapshot.lasting, snapshot.running, snapshot.quotas, bounds.queue
         own, tree = bounds.own.sums, bounds.tree
         if running.went:
             own = own[:]
@@ -218,12 +230,12 @@ class Ceiling:
         everything = mine = nothing
         if tree is not None:
             if tree.stale:
-                tree.follow(running.book, snapshot.state.now)
+                tree.follow(running.quota_usage, snapshot.state.now)
             everything, mine = tree.sums, tree.queues[queue].sums
         root = bounds.root
         for pair in group.pairs:
-            subtree, used = quotas.subtree[pair], book.used[pair]
-            free = max(0, subtree[root] - used[root]) if bounds.even[pair] else book.available(pair, queue)
+            subtree, used = quotas.subtree[pair], quota_usage.used[pair]
+            free = max(0, subtree[root] - used[root]) if bounds.even[pair] else quota_usage.available(pair, queue)
             available[pair] = free
             more = own[pair]
             alone[pair] = free + more
@@ -235,7 +247,7 @@ class Ceiling:
             for other in bounds.others(snapshot.touched):
                 self._add_moved(together, other)
         even = self.began and all([bounds.even[pair] for pair in group.pairs])  # noqa: C419 - there are few
-        return Reachable(bounds, available, alone, together, left, snapshot.mode.fair or bounds.far, even)
+        return AttainableQuota(bounds, available, alone, together, left, snapshot.mode.fair or bounds.far, even)
 
     def grew(self, bounds: Bounds) -> bool:
         """Whether anything may be more than when the plan began.
@@ -246,12 +258,12 @@ class Ceiling:
         return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others(self.snapshot.touched))
 
 
-def _need(asked: Asked, reach: Reachable, most: Sums, *, others: bool) -> Need:
+def _need(asked: Asked, attainable: AttainableQuota, most: Sums, *, others: bool) -> Need:
     """Of the first pair of which there is not enough, how much the tree must have until there is, as long as the
     queue itself holds what it does.
     """
     pair, amount = next((pair, amount) for pair, amount in asked if amount > most[pair])
-    bounds, tree = reach.bounds, reach.bounds.tree
+    bounds, tree = attainable.bounds, attainable.bounds.tree
     amount -= bounds.own.sums[pair]
     if others and tree is not None:
         return Need(pair, MOST, amount + tree.queues[bounds.queue].sums[pair])
@@ -269,7 +281,7 @@ def _enough(kind: Kind, most: Sums) -> bool:
     return all(any(all(amount <= most[pair] for pair, amount in asked) for asked in slot) for slot in kind.slots)
 
 
-def _add(amounts: Amounts, places: Places, sign: int) -> None:
+def _add(amounts: Amounts, places: NodeUsages, sign: int) -> None:
     for place in places:
         have = amounts.get(place.node)
         more = (sign * place.amounts).tolist()

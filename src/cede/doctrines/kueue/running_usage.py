@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cede.doctrines.kueue.holdings import Holdings
-from cede.doctrines.kueue.node_bounds import Holding, Hosts, Places, places_of
+from cede.doctrines.kueue.node_bounds import AdmittedWorkload, NodeBounds, NodeUsages, node_usages_of
 from cede.doctrines.kueue.quota import DEFAULT, Asked, Quotas
-from cede.doctrines.kueue.usage import Book, book_of
+from cede.doctrines.kueue.usage import QuotaUsage, WorkloadUsage, quota_usage_of
 from cede.doctrines.parts.orders import Rows
 from cede.model.resources import split_flavor
 from cede.state.columns import NONE, PREEMPTING, RESERVED, Bools
@@ -18,7 +17,7 @@ from cede.state.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class AdmittedWorkloads:
     """Workloads that hold room, in the order of their rows; beside each its queue, and whether it is leaving."""
 
     rows: Rows
@@ -26,34 +25,34 @@ class Holders:
     leaving: Bools
     roots: Rows
 
-    def only(self, stay: Bools) -> Holders:
-        return Holders(self.rows[stay], self.queue[stay], self.leaving[stay], self.roots[stay])
+    def only(self, stay: Bools) -> AdmittedWorkloads:
+        return AdmittedWorkloads(self.rows[stay], self.queue[stay], self.leaving[stay], self.roots[stay])
 
-    def without(self, rows: Collection[int]) -> Holders:
+    def without(self, rows: Collection[int]) -> AdmittedWorkloads:
         if not rows:
             return self
         return self.only(~np.isin(self.rows, list(rows)))
 
-    def nobody(self) -> Holders:
-        return Holders(self.rows[:0], self.queue[:0], self.leaving[:0], self.roots[:0])
+    def none(self) -> AdmittedWorkloads:
+        return AdmittedWorkloads(self.rows[:0], self.queue[:0], self.leaving[:0], self.roots[:0])
 
 
-def holders_of(state: State, quotas: Quotas) -> Holders:
+def holders_of(state: State, quotas: Quotas) -> AdmittedWorkloads:
     """Everybody that holds room of a queue now."""
     work, size = state.work, state.work.size
     rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.queue[:size] != NONE))
     return _holders(state, quotas, rows, work.state[rows] == PREEMPTING)
 
 
-def _holders(state: State, quotas: Quotas, rows: Rows, leaving: Bools) -> Holders:
+def _holders(state: State, quotas: Quotas, rows: Rows, leaving: Bools) -> AdmittedWorkloads:
     roots = quotas.kept.get("roots")
     if not isinstance(roots, np.ndarray):
         roots = quotas.kept["roots"] = np.array(quotas.root, np.intp)
     queue = state.work.queue[rows].astype(np.intp)
-    return Holders(rows, queue, leaving, roots[queue])
+    return AdmittedWorkloads(rows, queue, leaving, roots[queue])
 
 
-class Running:
+class RunningUsage:
     """The usage as it is, and what each priority of a queue holds of it.
 
     `changes` counts the times that anybody took room or gave it back. `codes` are the states of those that overlap.
@@ -63,16 +62,16 @@ class Running:
         self.state = state
         self.quotas = quotas
         self.pairs = tuple(range(len(quotas.pairs)))
-        self.holdings = Holdings(state, quotas)
-        self.book: Book = book_of(state, quotas, self.holdings)
+        self.workload_usage = WorkloadUsage(state, quotas)
+        self.quota_usage: QuotaUsage = quota_usage_of(state, quotas, self.workload_usage)
         self.changes = 0
         self.codes = self._overlapping() if state.between else {}
         self.leaving = frozenset(row for row, code in self.codes.items() if code == PREEMPTING)
-        self._hosts: Hosts | None = None
-        self._aside: dict[int, Places] = {}
-        self._held: dict[int, Holding] | None = None
+        self._node_bounds: NodeBounds | None = None
+        self._aside: dict[int, NodeUsages] = {}
+        self._held: dict[int, AdmittedWorkload] | None = None
         self._zeros: dict[int, frozenset[int]] | None = None
-        self.went: list[Holding] = []
+        self.went: list[AdmittedWorkload] = []
         self.gone: set[int] = set()
         """Those that left in this plan."""
 
@@ -98,21 +97,21 @@ class Running:
         """From now on changes are told by `follow`."""
         state, work = self.state, self.state.work
         self._held = {}
-        self._hosts = Hosts(state, self.quotas)
+        self._node_bounds = NodeBounds(state, self.quotas)
         _ = self.zeros
         for row in holders_of(state, self.quotas).rows.tolist():
-            held = self._held[row] = self._holding(row)
-            self._hosts.move(held, 1)
+            held = self._held[row] = self._admitted_workload(row)
+            self._node_bounds.move(held, 1)
         aside = np.flatnonzero((work.state[: work.size] >= RESERVED) & (work.queue[: work.size] == NONE))
-        self._aside = {row: places_of(state, row) for row in aside.tolist()}
+        self._aside = {row: node_usages_of(state, row) for row in aside.tolist()}
 
     def follow(self, rows: Iterable[int]) -> None:
         """These came, moved or ended."""
         assert self._held is not None
         assert self._zeros is not None
-        state, book, codes, hosts = self.state, self.book, self.codes, self.hosts
+        state, quota_usage, codes, node_bounds = self.state, self.quota_usage, self.codes, self.node_bounds
         states, queues = state.work.state, state.work.queue
-        self.holdings.changed()
+        self.workload_usage.changed()
         nodes: set[int] = set()
         for row in rows:
             before = self._held.pop(row, None)
@@ -120,7 +119,7 @@ class Running:
             aside = self._aside.pop(row, ())
             if before is None and not holds:
                 if states[row] >= RESERVED:  # work of no queue holds nodes too
-                    self._aside[row] = places_of(state, row)
+                    self._aside[row] = node_usages_of(state, row)
                     aside += self._aside[row]
                 if aside:
                     self.changes += 1
@@ -130,22 +129,22 @@ class Running:
             self.changes += 1
             if before is not None:
                 nodes.update([place.node for place in before.places])
-                book.remove_all(before.queue, before.amounts, before.code)
-                hosts.move(before, -1)
+                quota_usage.remove_all(before.queue, before.amounts, before.code)
+                node_bounds.move(before, -1)
                 codes.pop(row, None)
                 self._zeros.pop(row, None)
             if holds:
-                held = self._held[row] = self._holding(row)
+                held = self._held[row] = self._admitted_workload(row)
                 if held.code in (PREEMPTING, RESERVED):
                     codes[row] = held.code
-                book.add_all(held.queue, held.amounts, held.code)
-                hosts.move(held, 1)
+                quota_usage.add_all(held.queue, held.amounts, held.code)
+                node_bounds.move(held, 1)
                 nodes.update([place.node for place in held.places])
                 if row in state.odd_usages or row in state.odd_requests or row in state.parts:
                     zeros = zeros_of(state, self.quotas, row)
                     if zeros:
                         self._zeros[row] = zeros
-        hosts.look_at(nodes)
+        node_bounds.look_at(nodes)
         if codes or self.leaving:
             self.leaving = frozenset(row for row, code in codes.items() if code == PREEMPTING)
         self._tell_apart()
@@ -153,36 +152,36 @@ class Running:
     def _tell_apart(self) -> None:
         """What is preempting makes way for what is reserved, where there is some of both."""
         assert self._held is not None
-        book = self.book
+        quota_usage = self.quota_usage
         both = bool(self.leaving) and len(self.leaving) < len(self.codes)
-        if both and book.moments is None:
+        if both and quota_usage.moments is None:
             tables = []
             for code in (RESERVED, PREEMPTING):
-                without = Book(self.quotas, [row[:] for row in book.used])
+                without = QuotaUsage(self.quotas, [row[:] for row in quota_usage.used])
                 for row, other in self.codes.items():
                     if other == code:
                         without.remove_all(self._held[row].queue, self._held[row].amounts)
                 tables.append(without.used)
-            book.overlap(*tables)
-        elif not both and book.moments is not None:
-            book.used = book.moments[0 if self.leaving else 1]
-            book.moments = None
+            quota_usage.overlap(*tables)
+        elif not both and quota_usage.moments is not None:
+            quota_usage.used = quota_usage.moments[0 if self.leaving else 1]
+            quota_usage.moments = None
 
-    def _holding(self, row: int) -> Holding:
+    def _admitted_workload(self, row: int) -> AdmittedWorkload:
         state, work = self.state, self.state.work
         code, priority = int(work.state[row]), int(work.priority[row])
-        return Holding(
+        return AdmittedWorkload(
             row=row,
             queue=int(work.queue[row]),
             priority=priority,
             preemptible=bool(work.preemptible[row]),
-            amounts=self.holdings.amounts(row, self.pairs),
+            amounts=self.workload_usage.amounts(row, self.pairs),
             code=code,
-            places=places_of(state, row),
+            places=node_usages_of(state, row),
             turn=(code != PREEMPTING, priority, -int(work.started[row]), state.uids[row], state.work_names[row]),
         )
 
-    def holders(self) -> Holders:
+    def holders(self) -> AdmittedWorkloads:
         """Everybody that held room of a queue when the plan began, without those that left since."""
         assert self._held is not None
         rows: Rows = np.array(sorted(self._held.keys() - self.gone), np.intp)
@@ -197,21 +196,21 @@ class Running:
         """What one that held room when the plan began holds of these pairs, zeros left out."""
         held = None if self._held is None else self._held.get(row)
         if held is None:
-            return self.holdings.amounts(row, pairs)
+            return self.workload_usage.amounts(row, pairs)
         if pairs == self.pairs:
             return held.amounts
         return tuple(pair_and_amount for pair_and_amount in held.amounts if pair_and_amount[0] in pairs)
 
-    def places(self, row: int) -> Places:
+    def places(self, row: int) -> NodeUsages:
         """What one that held room when the plan began holds of which nodes."""
         held = None if self._held is None else self._held.get(row)
-        return places_of(self.state, row) if held is None else held.places
+        return node_usages_of(self.state, row) if held is None else held.places
 
     @property
-    def hosts(self) -> Hosts:
+    def node_bounds(self) -> NodeBounds:
         """The most that nodes and queues could give, as last followed."""
-        assert self._hosts is not None
-        return self._hosts
+        assert self._node_bounds is not None
+        return self._node_bounds
 
     # -- within one plan -----------------------------------------------------------------------------------------
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cede.doctrines.kueue.dominant_share import Doubts, Shares
-from cede.doctrines.kueue.holdings import Holdings
-from cede.doctrines.kueue.node_bounds import Place, Places
+from cede.doctrines.kueue.dominant_share import RoundingCheck, Shares
+from cede.doctrines.kueue.node_bounds import NodeUsage, NodeUsages
 from cede.doctrines.kueue.node_room import Room
 from cede.doctrines.kueue.quota import Asked, Quotas, quotas_of
-from cede.doctrines.kueue.running_usage import Holders, Running, holders_of
+from cede.doctrines.kueue.running_usage import AdmittedWorkloads, RunningUsage, holders_of
 from cede.doctrines.kueue.settings import Mode, Settings, mode_of
-from cede.doctrines.kueue.usage import Book
+from cede.doctrines.kueue.usage import QuotaUsage, WorkloadUsage
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.orders import Rows, tie_break
@@ -53,7 +52,7 @@ class Claimant:
 
 @dataclass(slots=True)
 class Snapshot:
-    """`book` is the usage as it is now, `lasting` the same without what is held back for a pass only.
+    """`quota_usage` is the usage as it is now, `lasting` the same without what is held back for a pass only.
 
     `stamp` is a number for what the book went through: where it is the same again, so is the book.
 
@@ -69,19 +68,19 @@ class Snapshot:
     is made for what is remembered of it. `followed`: those who hold room are those whom the running account keeps in
     line, without those that left, and without those that are set `apart`.
 
-    Shares are compared as the release compares them, or `exact`; `doubts` are those where that is not the same.
+    Shares are compared as the release compares them, or `exact`; `rounding_check` are those where that is not the same.
     """
 
     cycle: Cycle
     quotas: Quotas
-    holdings: Holdings
+    workload_usage: WorkloadUsage
     mode: Mode
     exact: bool
-    lasting: Book
-    book: Book
+    lasting: QuotaUsage
+    quota_usage: QuotaUsage
     tracked: bool
     limited: bool
-    running: Running
+    running: RunningUsage
     victims: dict[int, str] = field(default_factory=dict)
     left: dict[int, str] = field(default_factory=dict)
     log: list[tuple[str, str, frozenset[int]]] = field(default_factory=list)
@@ -92,16 +91,16 @@ class Snapshot:
     over: bool = False
     followed: bool = False
     apart: frozenset[int] = frozenset()
-    doubts: Doubts | None = None
+    rounding_check: RoundingCheck | None = None
     touched: set[int] = field(default_factory=set)
     unbooked: list[tuple[int, list[int] | None, tuple[PodSet, ...]]] = field(default_factory=list)
-    _booked: list[Places] = field(default_factory=list)
+    _booked: list[NodeUsages] = field(default_factory=list)
     _to_tell: list[tuple[int, list[int], tuple[PodSet, ...]]] = field(default_factory=list)
     _stamps: dict[Hashable, int] = field(default_factory=lambda: {(0, 0): 0})
     _changes: int = 0
     _touched: bool = False
     _settled: bool = False
-    _holders: Holders | None = None
+    _holders: AdmittedWorkloads | None = None
     _rooms: dict[Claim, Room] = field(default_factory=dict)
     _rooms_at: int = -1
 
@@ -131,11 +130,13 @@ class Snapshot:
             if self.silent:
                 self._to_tell.append((row, nodes, parts))
 
-    def booked(self) -> list[Places]:
+    def booked(self) -> list[NodeUsages]:
         """What the plan took of nodes so far."""
         for row, nodes, parts in self._to_tell:
             vectors = self.state.vectors_of(parts, bool(self.state.work.exclusive[row]))
-            self._booked.append(tuple(Place(node, vector, ()) for node, vector in zip(nodes, vectors, strict=False)))
+            self._booked.append(
+                tuple(NodeUsage(node, vector, ()) for node, vector in zip(nodes, vectors, strict=False))
+            )
         self._to_tell.clear()
         return self._booked
 
@@ -166,7 +167,7 @@ class Snapshot:
         return room
 
     @property
-    def holders(self) -> Holders:
+    def holders(self) -> AdmittedWorkloads:
         """Who holds room, as far as that is not for somebody else in this plan."""
         if self._holders is None:
             if self.followed and self._settled:  # the columns say what the plan did; few searches come to this
@@ -209,7 +210,7 @@ class Snapshot:
         self.begin_pass()
         self.note(claimant, asked, word)
         self.uneven |= any(amount < 0 for _, amount in asked)
-        self.book.add_all(queue, asked)
+        self.quota_usage.add_all(queue, asked)
         self._went_through(self.stamp, queue, asked)
         self._touched = True
         if lasting:
@@ -219,9 +220,9 @@ class Snapshot:
 
     def begin_pass(self) -> None:
         """A plan changes usage of its own, and only one that has a pass needs it."""
-        if self.lasting is self.running.book:
+        if self.lasting is self.running.quota_usage:
             self.lasting = self.lasting.copy()
-            self.book = self.lasting.copy()
+            self.quota_usage = self.lasting.copy()
 
     def note(self, claimant: Claimant, asked: Asked, word: str) -> None:
         """What the claimant does, to be told later."""
@@ -246,51 +247,53 @@ class Snapshot:
             self.victims = {}
         self.log.append(("", "", frozenset()))
         if self._touched:
-            self.book = self.lasting.copy()
+            self.quota_usage = self.lasting.copy()
             self.uneven = False
             self._went_through(self._changes, self.steps)
             self._touched = False
 
-    def still_there(self) -> Book:
+    def still_there(self) -> QuotaUsage:
         """The usage with those that have left for us counted in, whose pods may be there yet."""
-        book = self.book.copy()
+        quota_usage = self.quota_usage.copy()
         for row in self.left:
-            book.add_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
-        return book
+            quota_usage.add_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
+        return quota_usage
 
     def empty(self) -> Snapshot:
         """The same cluster with nobody in it."""
         quotas = self.quotas
         return replace(
             self,
-            book=Book(quotas, [[0] * quotas.size for _ in quotas.pairs]),
+            quota_usage=QuotaUsage(quotas, [[0] * quotas.size for _ in quotas.pairs]),
             pools={},
             followed=False,
-            _holders=self.holders.nobody(),
+            _holders=self.holders.none(),
         )
 
     def later(self) -> Snapshot:
         """The cluster once the victims so far are gone."""
         self.settle()  # what is done to the columns is known to both
         holders = None if self._holders is None else self._holders.without(self.victims)
-        return replace(self, book=self.without_victims(), pools={}, apart=frozenset(self.victims), _holders=holders)
+        return replace(
+            self, quota_usage=self.without_victims(), pools={}, apart=frozenset(self.victims), _holders=holders
+        )
 
-    def without_victims(self) -> Book:
+    def without_victims(self) -> QuotaUsage:
         """The usage once the victims so far are gone."""
         if not self.victims:
-            return self.book
-        book = self.book.copy()
+            return self.quota_usage
+        quota_usage = self.quota_usage.copy()
         for row in self.victims:
-            self.let_go(book, row)
-        return book
+            self.let_go(quota_usage, row)
+        return quota_usage
 
-    def let_go(self, book: Book, row: int) -> None:
+    def let_go(self, quota_usage: QuotaUsage, row: int) -> None:
         """All that a workload holds is taken out of the book."""
-        book.remove_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
+        quota_usage.remove_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
 
-    def shares(self, book: Book) -> Shares:
+    def shares(self, quota_usage: QuotaUsage) -> Shares:
         """The shares in a book, compared in the way of this snapshot."""
-        return Shares(book, exact=self.exact, doubts=self.doubts)
+        return Shares(quota_usage, exact=self.exact, rounding_check=self.rounding_check)
 
     def code(self, row: int) -> int:
         """The state that a workload had when the plan began, as far as that matters to a book."""
@@ -298,7 +301,7 @@ class Snapshot:
 
     def usage(self, pair: int, rows: Rows) -> Int64s:
         """What each of these workloads holds of a pair."""
-        return self.holdings.of(pair, rows)
+        return self.workload_usage.of(pair, rows)
 
     def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
         """What one workload holds of these pairs, zeros left out."""
@@ -343,11 +346,11 @@ class Snapshot:
         return np.where(started == NEVER, self.state.now, started)
 
 
-def snapshot_of(cycle: Cycle, running: Running | None = None, *, silent: bool = False) -> Snapshot:
+def snapshot_of(cycle: Cycle, running: RunningUsage | None = None, *, silent: bool = False) -> Snapshot:
     """The state as it stands, ready to be planned on; `running` is the account of it, where one is kept."""
     state = cycle.state
     quotas = quotas_of(state)
-    running = running or Running(state, quotas)
+    running = running or RunningUsage(state, quotas)
     mode = quotas.kept.get("mode")
     if not isinstance(mode, Mode):
         choice = state.static.doctrine
@@ -359,17 +362,17 @@ def snapshot_of(cycle: Cycle, running: Running | None = None, *, silent: bool = 
     return Snapshot(
         cycle=cycle,
         quotas=quotas,
-        holdings=running.holdings,
+        workload_usage=running.workload_usage,
         mode=mode,
         exact=mode.recheck,
-        lasting=running.book,
-        book=running.book,
+        lasting=running.quota_usage,
+        quota_usage=running.quota_usage,
         tracked=bool(state.nodes.size or limited),
         limited=limited,
         running=running,
         silent=silent,
         followed=silent,
-        doubts=Doubts() if mode.fair and not mode.recheck and not silent else None,
+        rounding_check=RoundingCheck() if mode.fair and not mode.recheck and not silent else None,
     )
 
 

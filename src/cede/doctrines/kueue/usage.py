@@ -1,4 +1,4 @@
-"""Usage of the quota tree at one moment: what is taken where, kept on every level as work comes and goes."""
+"""Usage: what each workload holds, as Kueue counts it, and what that comes to on every level of the quota tree."""
 
 from __future__ import annotations
 
@@ -6,17 +6,77 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cede.doctrines.kueue.holdings import Holdings
 from cede.doctrines.kueue.quota import Asked, Quotas, Table
 from cede.doctrines.parts.orders import Rows
-from cede.state.columns import NONE, PREEMPTING, RESERVED, RUNNING
+from cede.state.columns import NONE, PREEMPTING, RESERVED, RUNNING, Int64s
 from cede.state.state import State
+
+
+class WorkloadUsage:
+    """The columns of the state, but for those that count in parts of Kueue's unit: these are worked out when asked."""
+
+    def __init__(self, state: State, quotas: Quotas) -> None:
+        self.state = state
+        self.quotas = quotas
+        self._rounded: dict[int, Int64s] = {}
+
+    def changed(self) -> None:
+        """Somebody came, went or has other members now."""
+        self._rounded.clear()
+
+    def column(self, column: int) -> Int64s:
+        """What every workload holds of one column."""
+        parts = self.quotas.finer.get(column)
+        if parts is None:
+            usage: Int64s = self.state.work.usage[column]
+            return usage
+        rounded = self._rounded.get(column)
+        if rounded is None:
+            rounded = self._rounded[column] = _rounded(self.state, column, parts)
+        return rounded
+
+    def of(self, pair: int, rows: Rows) -> Int64s:
+        """What each of these workloads holds of a pair."""
+        columns = self.quotas.columns[pair]
+        if len(columns) == 1 and columns[0][1] == 1:
+            held: Int64s = self.column(columns[0][0])[rows]
+            return held
+        total = np.zeros(len(rows), np.int64)
+        for column, factor in columns:
+            total += self.column(column)[rows] * factor
+        return total
+
+    def amounts(self, row: int, pairs: tuple[int, ...]) -> Asked:
+        """What one workload holds of these pairs, zeros left out."""
+        counts: list[int] = self.state.work.usage[:, row].tolist()
+        for column in self.quotas.finer:
+            counts[column] = int(self.column(column)[row])
+        amounts = []
+        for pair in pairs:
+            amount = 0
+            for column, factor in self.quotas.columns[pair]:
+                amount += counts[column] * factor
+            if amount:
+                amounts.append((pair, amount))
+        return tuple(amounts)
+
+
+def _rounded(state: State, column: int, parts: int) -> Int64s:
+    work, name = state.work, state.units.names[column]
+    members = np.where(work.usage_given, 1, np.maximum(work.members, 1))
+    usage: Int64s = -(-(work.usage[column] // members) // parts) * members
+    unit = parts * state.units.nano[column]
+    for row, pod_sets in state.parts.items():
+        if not work.usage_given[row]:
+            usage[row] = sum(-(-part.requests.get(name, 0) // unit) * part.count for part in pod_sets)
+    return usage
+
 
 Cells = list[tuple[list[int], int, int]]
 """Places in a book's tables, with what stood there."""
 
 
-class Book:
+class QuotaUsage:
     """`used[pair][queue]`: of a queue what its work holds, of a cohort what its children take beyond their own part.
 
     What is preempting makes way for what is reserved. Where there is some of both, `moments` are two such tables:
@@ -29,12 +89,12 @@ class Book:
         self.used = used
         self.moments = moments
 
-    def copy(self) -> Book:
+    def copy(self) -> QuotaUsage:
         used = [row[:] for row in self.used]
         if self.moments is None:
-            return Book(self.quotas, used)
+            return QuotaUsage(self.quotas, used)
         before, after = self.moments
-        return Book(self.quotas, used, ([row[:] for row in before], [row[:] for row in after]))
+        return QuotaUsage(self.quotas, used, ([row[:] for row in before], [row[:] for row in after]))
 
     # -- changes -------------------------------------------------------------------------------------------------
 
@@ -213,23 +273,23 @@ def _there(moments: tuple[Table, Table], code: int) -> tuple[Table, ...]:
     return moments[1:] if code == RESERVED else moments
 
 
-def book_of(state: State, quotas: Quotas, holdings: Holdings | None = None) -> Book:
-    """The usage of the state as it stands; `holdings`, where that is at hand."""
-    holdings = holdings or Holdings(state, quotas)
+def quota_usage_of(state: State, quotas: Quotas, workload_usage: WorkloadUsage | None = None) -> QuotaUsage:
+    """The usage of the state as it stands; `workload_usage`, where that is at hand."""
+    workload_usage = workload_usage or WorkloadUsage(state, quotas)
     work, size = state.work, state.work.size
     leaving, held = (
         np.flatnonzero((work.state[:size] == code) & (work.queue[:size] != NONE)) for code in (PREEMPTING, RESERVED)
     )
     if not len(leaving) or not len(held):
-        return Book(quotas, _usage(state, holdings, held[:0]))
-    book = Book(quotas, [])
-    book.overlap(_usage(state, holdings, held), _usage(state, holdings, leaving))
-    return book
+        return QuotaUsage(quotas, _usage(state, workload_usage, held[:0]))
+    quota_usage = QuotaUsage(quotas, [])
+    quota_usage.overlap(_usage(state, workload_usage, held), _usage(state, workload_usage, leaving))
+    return quota_usage
 
 
-def _usage(state: State, holdings: Holdings, without: Rows) -> Table:
+def _usage(state: State, workload_usage: WorkloadUsage, without: Rows) -> Table:
     """What is used where, with these workloads left out."""
-    quotas = holdings.quotas
+    quotas = workload_usage.quotas
     size = quotas.size
     parents = np.array(quotas.parent, np.intp)
     below = np.flatnonzero(parents != NONE)
@@ -244,11 +304,11 @@ def _usage(state: State, holdings: Holdings, without: Rows) -> Table:
                 alone = np.zeros(size, np.int64)
                 work, last = state.work, state.work.size
                 rows = np.flatnonzero((work.state[:last] >= RESERVED) & (work.queue[:last] != NONE))
-                np.add.at(alone, work.queue[rows], holdings.column(column)[rows])
+                np.add.at(alone, work.queue[rows], workload_usage.column(column)[rows])
             else:
                 alone = sums.copy()
                 np.subtract.at(alone, parents[below], sums[below])
-            np.subtract.at(alone, state.work.queue[without], holdings.column(column)[without])
+            np.subtract.at(alone, state.work.queue[without], workload_usage.column(column)[without])
             own = [have + more * factor for have, more in zip(own, alone.tolist(), strict=True)]
         for queue in quotas.upward if any(own) else ():
             above = quotas.parent[queue]

@@ -8,7 +8,7 @@ from collections.abc import Container, Hashable, Iterable
 import numpy as np
 
 from cede.doctrines.kueue import rules, wording
-from cede.doctrines.kueue.kinds import NOT_READ, OWNERS, Group, Kind, Place, slots_of
+from cede.doctrines.kueue.kinds import NOT_READ, OWNERS, Group, Kind, LinePosition, slots_of
 from cede.doctrines.kueue.node_bounds import Claims
 from cede.doctrines.kueue.quota import Quotas
 from cede.doctrines.parts.equivalence import Classes
@@ -19,7 +19,7 @@ from cede.state.columns import NONE
 from cede.state.state import State
 
 
-class Waiting:
+class WaitingLines:
     """Everyone in the line of its queue, and of each kind those that wait; who is refused at once is in no line.
     `groups` are the kinds with the same candidates.
 
@@ -31,11 +31,11 @@ class Waiting:
         self.quotas = quotas
         self._classes = Classes(state, NOT_READ, OWNERS)
         self.kind: dict[int, Kind] = {}
-        self.lines: dict[int, list[Place]] = {}
-        self.alike: dict[Kind, list[Place]] = {}
+        self.lines: dict[int, list[LinePosition]] = {}
+        self.lines_by_kind: dict[Kind, list[LinePosition]] = {}
         self.groups: dict[Claims, Group] = {}
         self.fresh: list[int] = sorted(state.pending, key=state.work_names.__getitem__)
-        self.places: dict[int, Place] = {}
+        self.places: dict[int, LinePosition] = {}
         self.sticky: set[int] = set()
         self.kinds: dict[Hashable, Kind] = {}
         """By class."""
@@ -48,7 +48,7 @@ class Waiting:
                     self.sticky.add(row)
                 self.lines.setdefault(kind.queue, []).append(place)
                 self._line_of(kind).append(place)
-        for line in (*self.lines.values(), *self.alike.values()):
+        for line in (*self.lines.values(), *self.lines_by_kind.values()):
             line.sort()
 
     def follow(self, rows: Iterable[int], sticky: Container[str]) -> None:
@@ -75,7 +75,7 @@ class Waiting:
                 self._leave(row, kind)
                 self._enter(row, kind, sticky)
 
-    def _place(self, row: int, sticky: Container[str]) -> Place:
+    def _place(self, row: int, sticky: Container[str]) -> LinePosition:
         state = self.state
         work, name = state.work, state.work_names[row]
         return (name not in sticky, -int(work.priority[row]), int(work.submitted[row]), state.uids[row], name, row)
@@ -88,10 +88,10 @@ class Waiting:
             insort(self.lines.setdefault(kind.queue, []), place)
             insort(self._line_of(kind), place)
 
-    def _line_of(self, kind: Kind) -> list[Place]:
-        line = self.alike.get(kind)
+    def _line_of(self, kind: Kind) -> list[LinePosition]:
+        line = self.lines_by_kind.get(kind)
         if line is None:
-            line = self.alike[kind] = []
+            line = self.lines_by_kind[kind] = []
             group = self.groups.get(kind.claims)
             if group is None:
                 group = self.groups[kind.claims] = Group(kind.claims)
@@ -103,14 +103,14 @@ class Waiting:
         if place is None:
             return
         self.sticky.discard(row)
-        line, alike = self.lines[kind.queue], self.alike[kind]
+        line, lines_by_kind = self.lines[kind.queue], self.lines_by_kind[kind]
         del line[bisect_left(line, place)]
-        del alike[bisect_left(alike, place)]
+        del lines_by_kind[bisect_left(lines_by_kind, place)]
         if not line:
             del self.lines[kind.queue]
-        if not alike:
+        if not lines_by_kind:
             group = self.groups[kind.claims]
-            del self.alike[kind]
+            del self.lines_by_kind[kind]
             group.remove(kind)
             if not group.kinds:
                 del self.groups[kind.claims]

@@ -10,11 +10,11 @@ import numpy as np
 from cede.doctrines.kueue import rules
 from cede.doctrines.kueue.candidates import allowed_by, explain_pool, pool_of
 from cede.doctrines.kueue.flavors import FIT, NO_FIT, counts_by_part, flavors_by_part, parts_of
-from cede.doctrines.kueue.limits import Over
+from cede.doctrines.kueue.limits import ExceededLimit
 from cede.doctrines.kueue.nominate import Entry, explained
 from cede.doctrines.kueue.preemption import may_borrow_and_preempt
 from cede.doctrines.kueue.quota import Quotas, named
-from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM, Notes, Search, Taken
+from cede.doctrines.kueue.search import BORROW, FAIR, OWN, RECLAIM, Notes, Search, Target
 from cede.doctrines.kueue.settings import NEVER
 from cede.doctrines.kueue.snapshot import HOLDS, TAKES, Claimant, Snapshot
 from cede.doctrines.parts.orders import ordered
@@ -75,7 +75,7 @@ def warnings_of(snapshot: Snapshot, entry: Entry) -> tuple[Warning, ...]:
 
 def _unlawful(entry: Entry) -> tuple[Warning, ...]:
     """Victims that only spared ones made lawful: the shipped rules do not look again."""
-    breach = entry.found.breach
+    breach = entry.outcome.breach
     if not breach:
         return ()
     return (Warning(rules.NEEDLESS.id, rules.NEEDLESS.because(breach=breach)),)
@@ -86,15 +86,15 @@ def _held_back(snapshot: Snapshot, entry: Entry) -> Iterator[Warning]:
     heads = {name for name, word, _ in snapshot.log if word == HOLDS}
     if not heads:
         return
-    book, quotas, contested = snapshot.lasting, snapshot.quotas, entry.assignment.contested
+    quota_usage, quotas, contested = snapshot.lasting, snapshot.quotas, entry.assignment.contested
     names, index = snapshot.state.work_names, snapshot.state.work_index
     for victim in entry.victims:
-        if victim.queue == entry.claimant.queue or not book.within(victim.queue, contested):
+        if victim.queue == entry.claimant.queue or not quota_usage.within(victim.queue, contested):
             continue
         head = next((name for name in sorted(heads) if snapshot.state.work.queue[index[name]] == victim.queue), None)
         if head is not None:
             held = ", ".join(
-                f"{quotas.show(pair, book.used[pair][victim.queue])} of "
+                f"{quotas.show(pair, quota_usage.used[pair][victim.queue])} of "
                 f"{quotas.show(pair, quotas.subtree[pair][victim.queue])} {quotas.name(pair)}"
                 for pair in contested
             )
@@ -117,10 +117,10 @@ def nearest_miss(snapshot: Snapshot, entry: Entry) -> list[int]:
     rows = snapshot.rows[here]
     rows = rows[snapshot.touches(rows, assignment.contested) & ~np.isin(rows, list(snapshot.victims))]
     keys = [-snapshot.usage(pair, rows) for pair in assignment.contested]
-    taken: list[Taken] = []
+    taken: list[Target] = []
     for row in ordered(snapshot.state, rows, *keys)[:MOST].tolist():
         queue = int(snapshot.state.work.queue[row])
-        victim = Taken(row, queue, OWN, snapshot.everything(row))
+        victim = Target(row, queue, OWN, snapshot.everything(row))
         search.take(victim)
         taken.append(victim)
         if search.fits():
@@ -134,7 +134,7 @@ def misses_of(
     """With the rule that protects each; `other` is what is said of those no search came to."""
     misses = []
     for row in rows:
-        rule, facts = notes.found.get(row) or other[row]
+        rule, facts = notes.reasons.get(row) or other[row]
         name = snapshot.state.work_names[row]
         protects = rule.kind in ("protects", "excludes")
         misses.append(
@@ -183,7 +183,7 @@ def _notes(snapshot: Snapshot, entry: Entry) -> Notes:
 
 
 def _candidate(snapshot: Snapshot, entry: Entry, notes: Notes, row: int, victim: bool) -> Candidate:
-    rule, facts = notes.found.get(row) or _unreached(snapshot, entry, row)
+    rule, facts = notes.reasons.get(row) or _unreached(snapshot, entry, row)
     other = snapshot.victims.get(row) or snapshot.left.get(row)
     if other is not None:
         rule, facts, victim = rules.TAKEN, {"other": other}, False
@@ -218,10 +218,10 @@ def started(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     if not snapshot.cycle.reasons:
         snapshot.charge(claimant, assignment.asked, TAKES)
         return _with_room(snapshot, entry, "start", rules.FITS, STARTS, nodes)
-    quotas, book = snapshot.quotas, snapshot.without_victims()
+    quotas, quota_usage = snapshot.quotas, snapshot.without_victims()
     beside = ", ".join(
         f"{quotas.name(pair)} {quotas.show(pair, amount)} asked, "
-        f"{quotas.show(pair, book.available(pair, claimant.queue))} available"
+        f"{quotas.show(pair, quota_usage.available(pair, claimant.queue))} available"
         for pair, amount in assignment.asked
     )
     how = f"quota of {quotas.names[claimant.queue]}: {beside or 'nothing asked'}"
@@ -249,7 +249,7 @@ def preempting(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
     if len(entry.victims) > NAMED:
         who += f" and {len(entry.victims) - NAMED} more"
     why = f"{short(snapshot, entry)}; it has priority {claimant.priority} and preempts {who}"
-    if entry.found.within_quota and len(entry.victims) > 1:
+    if entry.outcome.within_quota and len(entry.victims) > 1:
         why += f"; so it stays within the quota of {snapshot.quotas.names[claimant.queue]}, which it must to take these"
     warnings = warnings_of(snapshot, entry)
     candidates = candidates_of(snapshot, entry, preempts=True)
@@ -286,7 +286,7 @@ def no_victims(snapshot: Snapshot, entry: Entry) -> Decision:
     if not entry.claimant.preempts:
         return _wait(snapshot, entry, rules.MAY_NOT)
     if snapshot.silent:
-        return _wait(snapshot, entry, rules.UNLAWFUL if entry.found.unlawful else rules.NO_VICTIMS)
+        return _wait(snapshot, entry, rules.UNLAWFUL if entry.outcome.unlawful else rules.NO_VICTIMS)
     settings, assignment = entry.claimant.settings, entry.assignment
     pool = pool_of(Search(entry.snapshot, entry.claimant, assignment.asked, assignment.contested, None))
     count = len(pool.own) + len(pool.others)
@@ -296,9 +296,9 @@ def no_victims(snapshot: Snapshot, entry: Entry) -> Decision:
     if not settings.preempts:
         names = snapshot.quotas.names
         victims = f"{names[entry.claimant.queue]} preempts nobody (withinClusterQueue and reclaimWithinCohort Never)"
-    elif entry.found.unlawful:
-        shown = ", ".join(sorted(snapshot.state.work_names[victim.row] for victim in entry.found.unlawful))
-        return _wait(snapshot, entry, rules.UNLAWFUL, victims=shown, breach=entry.found.breach)
+    elif entry.outcome.unlawful:
+        shown = ", ".join(sorted(snapshot.state.work_names[victim.row] for victim in entry.outcome.unlawful))
+        return _wait(snapshot, entry, rules.UNLAWFUL, victims=shown, breach=entry.outcome.breach)
     decision = _wait(snapshot, entry, rules.NO_VICTIMS, victims=victims)
     return replace(decision, nearest_miss=missed_by(snapshot, entry))
 
@@ -334,7 +334,7 @@ def stuck(snapshot: Snapshot, entry: Entry) -> Decision:
     borrowed = [
         quotas.name(pair)
         for pair, amount in entry.assignment.asked
-        if pair not in contested and snapshot.book.borrows(pair, queue, amount)
+        if pair not in contested and snapshot.quota_usage.borrows(pair, queue, amount)
     ]
     facts = {"borrowed": ", ".join(borrowed), "needed": ", ".join(map(quotas.name, sorted(contested)))}
     decision = _wait(snapshot, entry, rules.STUCK, **facts)
@@ -342,7 +342,7 @@ def stuck(snapshot: Snapshot, entry: Entry) -> Decision:
     return replace(decision, warnings=(*decision.warnings, warning))
 
 
-def limited(snapshot: Snapshot, entry: Entry, over: Over) -> Decision:
+def limited(snapshot: Snapshot, entry: Entry, over: ExceededLimit) -> Decision:
     rule, name = rules.OVER_LIMIT if over.ever else rules.LIMIT, entry.claimant.name
     warnings = warnings_at(snapshot, entry)
     action = "refuse" if over.ever else "wait"
@@ -366,12 +366,12 @@ def behind(snapshot: Snapshot, claimant: Claimant, head: Claimant, outcome: str)
 
 def short(snapshot: Snapshot, entry: Entry) -> str:
     """Which of quota and nodes is short, with the numbers."""
-    quotas, book, queue = snapshot.quotas, snapshot.book, entry.claimant.queue
+    quotas, quota_usage, queue = snapshot.quotas, snapshot.quota_usage, entry.claimant.queue
     missing = [
         f"{quotas.name(pair)} {quotas.show(pair, amount)} asked, "
-        f"{quotas.show(pair, book.available(pair, queue))} available"
+        f"{quotas.show(pair, quota_usage.available(pair, queue))} available"
         for pair, amount in entry.assignment.asked
-        if amount > book.available(pair, queue)
+        if amount > quota_usage.available(pair, queue)
     ]
     nodes = entry.assignment.short_of_nodes
     if missing and nodes:
@@ -442,8 +442,8 @@ def _others(snapshot: Snapshot) -> str:
 
 def _changed(snapshot: Snapshot, entry: Entry) -> str:
     """Who took or held back, of what is short now, what was free when the head was nominated."""
-    queue, book = entry.claimant.queue, snapshot.without_victims()
-    short = {pair for pair, amount in entry.assignment.asked if amount > book.available(pair, queue)}
+    queue, quota_usage = entry.claimant.queue, snapshot.without_victims()
+    short = {pair for pair, amount in entry.assignment.asked if amount > quota_usage.available(pair, queue)}
     parts = []
     for word in (TAKES, HOLDS):
         changes = [(name, pairs) for name, did, pairs in snapshot.log[entry.seen :] if did == word]
