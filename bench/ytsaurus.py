@@ -21,8 +21,9 @@ from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.decide import updated
-from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
-from cede.doctrines.ytsaurus.starvation import Memory, memory_of
+from cede.doctrines.ytsaurus.heartbeat import HeartbeatOutcome, Heartbeats
+from cede.doctrines.ytsaurus.memory import memory_of
+from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
 from cede.engine.cycle import plan_state
 from cede.engine.events import Ended, Event, Started, Submitted, apply
@@ -79,14 +80,14 @@ class Standing:
         """Heartbeats on up to so many nodes of each sort, each the first of its cycle; and the seconds before each."""
         update = Update(self.state, Memory())
         with _quiet(), Trial(self.state) as trial:
-            Beats(self.cycle(trial, {}), update).numbers.all_groups()
+            Heartbeats(self.cycle(trial, {}), update).cycle_usage.all_groups()
             found = [self._beat(node, update, trial) for node in self._nodes(rounds)]
         return [beat for beat, _ in found], [seconds for _, seconds in found]
 
     def _beat(self, node: int, update: Update, trial: Trial) -> tuple[Beat, float]:
-        made: list[Beats] = []
-        taken: list[Taken] = []
-        before = timed(lambda: made.append(Beats(self.cycle(trial, {}), update)))
+        made: list[Heartbeats] = []
+        taken: list[HeartbeatOutcome] = []
+        before = timed(lambda: made.append(Heartbeats(self.cycle(trial, {}), update)))
         seconds = timed(lambda: taken.extend(made[0].beat(node, preemptive=True)))
         trial.undo()
         return Beat(self.state.node_names[node], _kind(taken), [self._did(one) for one in taken], seconds), before
@@ -103,7 +104,7 @@ class Standing:
             found += draw.sample(among, min(times * rounds, len(among)))
         return found
 
-    def _did(self, taken: Taken) -> Did:
+    def _did(self, taken: HeartbeatOutcome) -> Did:
         names = self.state.work_names
         victims = [] if taken.here is None else [names[int(taken.here.rows[at])] for at in taken.victims]
         return names[taken.row], victims
@@ -144,7 +145,7 @@ def _quiet() -> AbstractContextManager[None]:
     return collecting_no_garbage()
 
 
-def _kind(taken: list[Taken]) -> str:
+def _kind(taken: list[HeartbeatOutcome]) -> str:
     if not taken:
         return NOTHING
     if any(one.rule is rules.STARTS for one in taken):

@@ -24,7 +24,7 @@ from bench.ytsaurus_tables import print_report
 from cede.cli.output import console
 from cede.doctrines.document import parse_document
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.heartbeat import Heartbeats
 from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.errors import CedeError
@@ -57,7 +57,7 @@ def test_the_naive_heartbeat_starts_and_takes_whom_the_doctrine_does() -> None:
         plain.update()
         with Trial(state) as trial:
             for node, name in enumerate(state.node_names):
-                beats = Beats(Cycle(state, trial, "25.4", misses=False), update)
+                beats = Heartbeats(Cycle(state, trial, "25.4", misses=False), update)
                 found = list(beats.beat(node, preemptive=True))
                 did = [
                     (state.work_names[one.row], [state.work_names[int(one.here.rows[at])] for at in one.victims])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, STARVING, UNSET_CLOCK, Memory, Timers
+from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, STARVING, UNSET_CLOCK, Memory, StarvationClocks
 from cede.model.times import SECOND
 
 NOW = 1000 * SECOND
@@ -17,7 +17,7 @@ def after(*, below: bool, ago: float | None, before: int, aggressive: bool = Tru
     memory = Memory(known={KEY}, starvation={KEY: before})
     if ago is not None:
         memory.since[KEY] = NOW - int(ago * SECOND)
-    timers = Timers(memory)
+    timers = StarvationClocks(memory)
     timers.extend([KEY], [None])
     timers.step(np.array([below]), NOW, np.array([30.0 * SECOND]), np.array([120.0 * SECOND]), np.array([aggressive]))
     clock, level = int(timers.since[0]), int(timers.level[0])
@@ -28,7 +28,7 @@ def after(*, below: bool, ago: float | None, before: int, aggressive: bool = Tru
 def test_a_clock_of_the_file_counts_for_what_was_never_seen() -> None:
     """One that is remembered without a clock has none, whatever the file says."""
     memory = Memory(known={KEY})
-    timers = Timers(memory)
+    timers = StarvationClocks(memory)
 
     timers.extend([KEY, ("q", "new")], [NOW - SECOND, NOW - 2 * SECOND])
 
@@ -72,11 +72,11 @@ def test_with_aggressive_starvation_switched_off_one_starves_plainly_again(ago: 
 
 def test_the_clock_that_a_file_gives_an_operation_counts_once() -> None:
     memory, key = Memory(), ("pool", "listed")
-    Timers(memory).extend([key], [5])
+    StarvationClocks(memory).extend([key], [5])
     assert memory.since[key] == 5
 
     memory.forget_others(set(), {"listed"})  # it ended
-    again = Timers(memory)
+    again = StarvationClocks(memory)
     again.extend([key], [5])
 
     assert again.since.tolist() == [UNSET_CLOCK]
@@ -84,7 +84,7 @@ def test_the_clock_that_a_file_gives_an_operation_counts_once() -> None:
 
 def test_an_operation_that_no_file_lists_is_forgotten_when_it_ended() -> None:
     memory = Memory()
-    Timers(memory).extend([("pool", "job")], [None])
+    StarvationClocks(memory).extend([("pool", "job")], [None])
 
     memory.forget_others(set(), {"listed"})
 

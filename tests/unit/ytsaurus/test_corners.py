@@ -9,7 +9,7 @@ import pytest
 
 import cede
 from cede.doctrines.ytsaurus import decide, node_prospects
-from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.heartbeat import Heartbeats
 from cede.state.columns import Bools
 
 STARVES = {"below_fair_share_since": -1000}
@@ -75,11 +75,11 @@ def test_no_node_is_passed_by_where_something_would_happen(
     monkeypatch.setattr(node_prospects, "PAIRS", 0)
     roughly = cede.plan(cede.load(document)).to_dict()
 
-    def everywhere(beats: Beats, may_try: Bools | None, *_: object, only_starts: bool) -> tuple[Bools, Bools]:
+    def everywhere(beats: Heartbeats, may_try: Bools | None, *_: object, only_starts: bool) -> tuple[Bools, Bools]:
         every = np.ones(beats.state.nodes.size, np.bool_)
         return every, ~every if only_starts or may_try is None else may_try
 
-    monkeypatch.setattr(decide, "worth_a_beat", everywhere)
+    monkeypatch.setattr(decide, "worth_a_heartbeat", everywhere)
 
     assert cede.plan(cede.load(document)).to_dict() == found == roughly
 

@@ -12,8 +12,8 @@ import pytest
 
 import cede
 from cede.doctrines.ytsaurus.curves import Floats
-from cede.doctrines.ytsaurus.groups import GROUPS, cut
 from cede.doctrines.ytsaurus.guarantees import shares_of
+from cede.doctrines.ytsaurus.preemption_status import GROUPS, group_allocations
 from cede.doctrines.ytsaurus.satisfaction import satisfaction
 from cede.doctrines.ytsaurus.starvation import Memory
 from cede.doctrines.ytsaurus.update import Update
@@ -133,13 +133,13 @@ def test_groups_are_cut_as_the_fact_says(fact: Fact) -> None:
     running = [{"id": f"w{at}", "node": "n1", "start": at} for at in range(fact["running_count"])]
     alone = {"id": "op", "pool": None, "allocation": fact["allocation"], "pending": fact["pending_count"]}
     update = updated({**fact, "operations": [{**alone, "running": running}]})
-    amount, units = update.standing.amount.copy(), update.state.units
+    amount, units = update.operation_usage.amount.copy(), update.state.units
     for number, usage in fact["usage_after_update"].items():
         row = update.state.work_index[f"w{number}"]
         for at, column in enumerate(update.pools.columns):
             amount[row, at] = usage.get(units.names[column], 0) * 10**9 // units.nano[column]
 
-    found = cut(update, update.standing.lists_of([0]), [0], amount)
+    found = group_allocations(update, update.operation_usage.lists_of([0]), [0], amount)
 
     assert [update.state.work_names[row] for row in found.rows] == [one["id"] for one in running]
     for group, (begin, end) in fact["expect"]["ranges"].items():

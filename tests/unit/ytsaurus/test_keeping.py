@@ -7,8 +7,7 @@ from typing import Any
 
 import cede
 from cede.doctrines.catalog import doctrine_of
-from cede.doctrines.ytsaurus.restart_memory import kept, recalled
-from cede.doctrines.ytsaurus.starvation import Memory
+from cede.doctrines.ytsaurus.memory import CycleMemory, kept, recalled
 from cede.engine.cycle import plan_state
 from cede.model.times import SECOND
 from cede.state.build import build
@@ -58,7 +57,7 @@ def test_nothing_is_kept_of_nothing() -> None:
     state = state_of()
 
     assert kept(state, {}, None) == {}
-    assert kept(state, {"ytsaurus": Memory()}, None) == {}
+    assert kept(state, {"ytsaurus": CycleMemory()}, None) == {}
 
 
 def test_only_clocks_that_run_are_kept_and_how_one_starves_beside_them() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import cede
 from cede.doctrines.catalog import find
-from cede.doctrines.ytsaurus.starvation import Memory
+from cede.doctrines.ytsaurus.memory import CycleMemory
 from cede.engine.cycle import plan_state
 from cede.engine.events import Requeued, Started, Ticked, apply
 from cede.model.times import SECOND
@@ -118,7 +118,7 @@ def fresh(memory: dict[str, Any]) -> dict[str, Any]:
     """The same clocks, with nothing else kept."""
     if "ytsaurus" not in memory:
         return {}
-    kept: Memory = memory["ytsaurus"].copy()
+    kept: CycleMemory = memory["ytsaurus"].copy()
     kept.update, kept.following = None, False
     kept.nodes = copy.deepcopy(kept.nodes)
     return {"ytsaurus": kept}

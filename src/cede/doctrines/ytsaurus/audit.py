@@ -83,7 +83,7 @@ class Audit:
         if self._update is None:
             self._update = Update(self.state, Memory())
         update = self._update
-        operation = int(update.standing.operation[row])
+        operation = int(update.operation_usage.operation[row])
         settings = update.operations.settings[operation]
         if settings.graceful and victim.reason != "graceful":
             yield f"{victim.workload} is of a graceful operation"
@@ -106,7 +106,7 @@ class Audit:
         if update.pools.tree.bound_is_preemptible or settings_threshold(update, operation) or remembers(update):
             return False
         key = self._age(row)
-        others = np.flatnonzero(update.standing.operation == operation).tolist()
+        others = np.flatnonzero(update.operation_usage.operation == operation).tolist()
         before = [
             other
             for other in others

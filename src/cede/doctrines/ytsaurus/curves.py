@@ -109,11 +109,11 @@ def side_by_side(xs: Sequence[Floats], ys: Sequence[Floats], scales: Sequence[Fl
     np.divide(rise, np.where(rises[1:-1], wide, np.inf)[:, None], out=slopes[1:-1])
     where = np.flatnonzero(rises[1:] | rises[:-1])
     jumps = np.flatnonzero(step)
-    return _add_up(Turns(x[where], where, slopes, rises), base, end[jumps], rise[jumps])
+    return _add_up(SlopeChanges(x[where], where, slopes, rises), base, end[jumps], rise[jumps])
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class SlopeChanges:
     """Places at which slopes change: each one's is `slopes[which]` before and the next one after; `rises` is 1 of those
     slopes that are not nothing.
     """
@@ -124,10 +124,10 @@ class Turns:
     rises: npt.NDArray[np.int64]
 
 
-def _add_up(turns: Turns, base: Floats, jumps_at: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+def _add_up(changes: SlopeChanges, base: Floats, jumps_at: Floats, jumps: Floats) -> tuple[Floats, Floats]:
     """The polyline that begins at `base`, turns and jumps."""
-    count = len(turns.x)
-    every = np.concatenate((turns.x, EDGES, jumps_at))
+    count = len(changes.x)
+    every = np.concatenate((changes.x, EDGES, jumps_at))
     order = np.argsort(every, kind="stable")
     sorted_x = every[order]
     new = np.empty(len(order), np.bool_)
@@ -136,7 +136,7 @@ def _add_up(turns: Turns, base: Floats, jumps_at: Floats, jumps: Floats) -> tupl
     firsts = np.flatnonzero(new)
     x = sorted_x[firsts]
     ends = np.append(firsts[1:], len(order)) - 1
-    growth = (x[1:] - x[:-1])[:, None] * _slopes(turns, order, ends)[:-1]
+    growth = (x[1:] - x[:-1])[:, None] * _slopes(changes, order, ends)[:-1]
     jump: Floats | None = None
     if len(jumps_at):
         where = np.empty(len(order), np.intp)
@@ -151,27 +151,27 @@ def _add_up(turns: Turns, base: Floats, jumps_at: Floats, jumps: Floats) -> tupl
     return (x, before) if jump is None else _with_jumps(x, before, jump)
 
 
-def _slopes(turns: Turns, order: Indices, ends: Indices) -> Floats:
+def _slopes(changes: SlopeChanges, order: Indices, ends: Indices) -> Floats:
     """The slope after each position. What has ended leaves nothing behind, not even what rounding would leave."""
-    steepest = across(turns.slopes).max(axis=0)
+    steepest = across(changes.slopes).max(axis=0)
     if steepest.max() < STEEP:
-        return _slopes_of_one_size(turns, order, ends)
+        return _slopes_of_one_size(changes, order, ends)
     kinds = np.floor(np.log2(np.maximum(steepest, 1.0)) / np.log2(STEEP))
-    total = np.zeros((len(ends), turns.slopes.shape[1]))
+    total = np.zeros((len(ends), changes.slopes.shape[1]))
     for kind in np.unique(kinds).tolist():
         mine = kinds == kind
-        part = Turns(turns.x, turns.which, turns.slopes * mine[:, None], turns.rises * mine)
+        part = SlopeChanges(changes.x, changes.which, changes.slopes * mine[:, None], changes.rises * mine)
         total += _slopes_of_one_size(part, order, ends)
     return total
 
 
-def _slopes_of_one_size(turns: Turns, order: Indices, ends: Indices) -> Floats:
-    before, after, slopes = turns.which, turns.which + 1, turns.slopes
+def _slopes_of_one_size(changes: SlopeChanges, order: Indices, ends: Indices) -> Floats:
+    before, after, slopes = changes.which, changes.which + 1, changes.slopes
     others = len(order) - len(before)  # positions at which nothing turns
     change = np.concatenate(
         (slopes.take(after, axis=0) - slopes.take(before, axis=0), np.zeros((others, slopes.shape[1])))
     )
-    begins = np.concatenate((turns.rises[after] - turns.rises[before], np.zeros(others, np.int64)))
+    begins = np.concatenate((changes.rises[after] - changes.rises[before], np.zeros(others, np.int64)))
     slopes_after: Floats = np.cumsum(change.take(order, axis=0), axis=0).take(ends, axis=0)
     np.maximum(slopes_after, 0.0, out=slopes_after)
     slopes_after[np.cumsum(begins[order])[ends] == 0] = 0.0

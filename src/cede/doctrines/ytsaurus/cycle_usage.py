@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cede.doctrines.ytsaurus.curves import Floats
-from cede.doctrines.ytsaurus.groups import Cut, cut, groups_of
 from cede.doctrines.ytsaurus.guarantees import shares_of
+from cede.doctrines.ytsaurus.preemption_status import GroupedAllocations, group_allocations, groups_of
 from cede.doctrines.ytsaurus.satisfaction import INFINITE, satisfaction
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import NONE, UNLIMITED, Int8s, Int64s, Rows
@@ -14,14 +14,14 @@ from cede.state.columns import NONE, UNLIMITED, Int8s, Int64s, Rows
 DECIMALS = 9
 
 
-class Numbers:
+class CycleUsage:
     """Live usages of operations and pools against the shares of the update."""
 
     def __init__(self, update: Update) -> None:
         self.update = update
         pools = update.pools
-        self.usage: Int64s = update.standing.usage.copy()
-        self.pool_usage: Int64s = np.array(update.plenty.used, np.int64).reshape(-1, len(pools.columns))
+        self.usage: Int64s = update.operation_usage.usage.copy()
+        self.pool_usage: Int64s = np.array(update.demand_sums.used, np.int64).reshape(-1, len(pools.columns))
         self.limits, self.tolerated = update.pool_limits
         self.op_limits = update.operation_limits()
         self.limited = update.limited
@@ -49,7 +49,7 @@ class Numbers:
 
     def _move(self, row: int, operation: int, sign: int) -> None:
         update = self.update
-        amount = sign * update.standing.amount[row]
+        amount = sign * update.operation_usage.amount[row]
         self.usage[operation] += amount
         for pool in update.pools.paths[update.operations.pool[operation]]:
             self.pool_usage[pool] += amount
@@ -61,9 +61,9 @@ class Numbers:
     def _list(self, operation: int) -> tuple[Rows, Int64s]:
         listed = self._lists.get(operation)
         if listed is None:
-            [rows] = self.update.standing.lists_of([operation])
-            listed = rows, self.update.standing.before[rows]
-        amount = self.update.standing.amount
+            [rows] = self.update.operation_usage.lists_of([operation])
+            listed = rows, self.update.operation_usage.before[rows]
+        amount = self.update.operation_usage.amount
         for row, sign in self._changes.pop(operation, ()):
             rows, before = listed
             if sign > 0:
@@ -163,28 +163,30 @@ class Numbers:
         """What the operation of each of these allocations uses before it, and its group."""
         if self.update.pools.tree.bound_is_preemptible:
             return self._whole_lists(rows, operation)
-        standing = self.update.standing
+        operation_usage = self.update.operation_usage
         owners = operation.tolist()
-        standing.lists_of(dict.fromkeys(owners))
-        before, lists = standing.before[rows], self.lists
+        operation_usage.lists_of(dict.fromkeys(owners))
+        before, lists = operation_usage.before[rows], self.lists
         for at, own in enumerate(owners):
             if own in lists:
                 among, sums = lists[own]
                 before[at] = sums[np.flatnonzero(among == rows[at])[0]]
-        return before, groups_of(self.update, operation, before, before + standing.amount[rows])
+        return before, groups_of(self.update, operation, before, before + operation_usage.amount[rows])
 
     def _whole_lists(self, rows: Rows, operation: Rows) -> tuple[Int64s, Int8s]:
         owners = sorted(set(operation.tolist()))
-        cuts = cut(self.update, [self._list(own)[0] for own in owners], owners, self.update.standing.amount)
+        cuts = group_allocations(
+            self.update, [self._list(own)[0] for own in owners], owners, self.update.operation_usage.amount
+        )
         by_row = np.argsort(cuts.rows)
         at = by_row[np.searchsorted(cuts.rows, rows, sorter=by_row)]
         return cuts.before[at], cuts.group[at]
 
-    def all_groups(self) -> Cut:
+    def all_groups(self) -> GroupedAllocations:
         """The groups of everybody as things stand now."""
-        standing = self.update.standing
+        operation_usage = self.update.operation_usage
         everybody = range(len(self.update.operations))
-        lists = standing.lists_of(everybody)
+        lists = operation_usage.lists_of(everybody)
         for own, (rows, _) in self.lists.items():
             lists[own] = rows
-        return cut(self.update, lists, everybody, standing.amount)
+        return group_allocations(self.update, lists, everybody, operation_usage.amount)

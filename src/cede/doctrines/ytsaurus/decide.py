@@ -10,14 +10,15 @@ import numpy as np
 
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus import rules
-from cede.doctrines.ytsaurus.heartbeat import Beats, Taken, held_nodes, spare_of
-from cede.doctrines.ytsaurus.incremental import Going, Starts, plain_beats, preempt, start
-from cede.doctrines.ytsaurus.node_prospects import nobody_goes, worth_a_beat
+from cede.doctrines.ytsaurus.heartbeat import HeartbeatOutcome, Heartbeats, held_nodes, spare_of
+from cede.doctrines.ytsaurus.incremental import Preemption, Starts, plain_heartbeats, preempt, start
+from cede.doctrines.ytsaurus.memory import CycleMemory, memory_of
+from cede.doctrines.ytsaurus.node_prospects import never_preempts, worth_a_heartbeat
 from cede.doctrines.ytsaurus.start_candidates import StartCandidates, plain, plain_shares
-from cede.doctrines.ytsaurus.starvation import NOT, Memory, Nodes, memory_of
+from cede.doctrines.ytsaurus.starvation import NOT, NodeClocks
 from cede.doctrines.ytsaurus.update import UPDATE, Priorities, Update
-from cede.doctrines.ytsaurus.wait_reasons import Waits, barred, may_run
-from cede.doctrines.ytsaurus.wording import Answers
+from cede.doctrines.ytsaurus.wait_reasons import WaitReasons, barred, may_run
+from cede.doctrines.ytsaurus.wording import DecisionWriter
 from cede.model.plan import Decision
 from cede.state.columns import NEVER, NONE, READY, Bools, Int64s
 from cede.state.units import WHOLE
@@ -35,7 +36,7 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
             yield made
 
 
-def updated(cycle: Cycle, memory: Memory) -> Update:
+def updated(cycle: Cycle, memory: CycleMemory) -> Update:
     """The fair share update of this cycle; from the second one on only what changed is worked out anew."""
     state = cycle.state
     known = memory.update
@@ -48,23 +49,23 @@ def updated(cycle: Cycle, memory: Memory) -> Update:
         return update
     came: set[int] | None = None
     if memory.following:
-        touched = known.standing.follow()
+        touched = known.operation_usage.follow()
         if touched is not None:
             known.run(memory, touched)
             if memory.candidates is not None:
                 memory.candidates.follow()
             return known
-        came = known.standing.came & state.pending
+        came = known.operation_usage.came & state.pending
     state.journal.follows = memory.following = True
     state.journal.rows.clear()
     memory.update, memory.candidates = Update(state, memory), None
     if came is not None:
-        memory.update.standing.came = came
+        memory.update.operation_usage.came = came
     return memory.update
 
 
 class _Plan:
-    def __init__(self, cycle: Cycle, memory: Memory, update: Update) -> None:
+    def __init__(self, cycle: Cycle, memory: CycleMemory, update: Update) -> None:
         self.cycle, self.update, self.memory = cycle, update, memory
         self.state = cycle.state
         self.rows: set[int] | None = None
@@ -74,13 +75,13 @@ class _Plan:
         self.preempts = False
         """Whether somebody goes: what the cycle decides after that is decided again in the next."""
         self.started: set[int] = set()
-        clocks = Nodes(self.state) if memory.nodes is None else memory.nodes
+        clocks = NodeClocks(self.state) if memory.nodes is None else memory.nodes
         if cycle.whole:
             memory.nodes = clocks
         else:
             clocks = deepcopy(clocks)
         self.clocks = clocks
-        self.held = held_nodes(update) if update.standing.reserved else update.room.nowhere
+        self.held = held_nodes(update) if update.operation_usage.reserved else update.room.nowhere
         """Nodes on which somebody has room held and waits for it,"""
         self.blocked = self.held if update.pools.tree.waiting_blocks else update.room.nowhere
         """and those of them on which nothing starts for that."""
@@ -90,27 +91,27 @@ class _Plan:
         """Everybody who waits; without words, who might start, and who must be told whether it can ever run."""
         if self.cycle.words:
             return self.state.pending
-        standing = self.update.standing
-        rows = standing.came & self.state.pending
+        operation_usage = self.update.operation_usage
+        rows = operation_usage.came & self.state.pending
         if self.rows is not None:
             return rows | self.rows
-        for operation in self.update.plenty.asking:
-            rows |= standing.waiters[operation]
+        for operation in self.update.demand_sums.asking:
+            rows |= operation_usage.waiters[operation]
         return rows
 
     @cached_property
-    def beats(self) -> Beats:
-        beats = Beats(self.cycle, self.update, self.concerned)
-        for kind in barred(self.state, beats.asks):
-            beats.asks.close(kind)
-        return beats
+    def heartbeats(self) -> Heartbeats:
+        heartbeats = Heartbeats(self.cycle, self.update, self.concerned)
+        for kind in barred(self.state, heartbeats.waiting_kinds):
+            heartbeats.waiting_kinds.close(kind)
+        return heartbeats
 
     @cached_property
-    def answers(self) -> Answers:
-        return Answers(self.cycle, self.beats)
+    def writer(self) -> DecisionWriter:
+        return DecisionWriter(self.cycle, self.heartbeats)
 
     def decisions(self) -> Iterator[Decision]:
-        waits = Waits(self.cycle, self.beats, self.clocks) if self.cycle.words else None
+        waits = WaitReasons(self.cycle, self.heartbeats, self.clocks) if self.cycle.words else None
         if self.state.node_names:
             for made in self._heartbeats(waits):
                 yield made
@@ -125,21 +126,21 @@ class _Plan:
             yield from waits.decisions()
         if self.preempts and not self.cycle.words:
             return  # the next cycle tells those who came
-        came = self.update.standing.came
+        came = self.update.operation_usage.came
         if waits is None:
             untold = {row for row in (came - self.started) & self.state.pending if not may_run(self.update, row)}
             if untold:
-                yield from Waits(self.cycle, self.beats, self.clocks).refusals(untold)
+                yield from WaitReasons(self.cycle, self.heartbeats, self.clocks).refusals(untold)
         came.clear()
 
     def _booked(self) -> set[int]:
         """Nodes on which this cycle booked something."""
         return {node for _, _, moves, _ in self.cycle.trial.log for node, _ in moves}
 
-    def _heartbeats(self, waits: Waits | None) -> Iterator[Decision]:
+    def _heartbeats(self, waits: WaitReasons | None) -> Iterator[Decision]:
         state = self.state
         over = self._over()
-        only_starts = over is None and nobody_goes(self.update)
+        only_starts = over is None and never_preempts(self.update)
         candidates = self._candidates(over, only_starts=only_starts)
         self._wake_for_clocks(candidates)
         if candidates is not None and not only_starts and self.update.strongest > NOT:
@@ -162,25 +163,25 @@ class _Plan:
             if may_try is not None:
                 assert self.reach is not None
                 may_try = candidates.with_victims(may_try & self.reach)
-                discount = candidates.takeable.table() if may_try is not None else None
+                discount = candidates.preemptible_amounts.table() if may_try is not None else None
             self.rows = candidates.might_start(self.held, may_try)
             if not self.rows:
                 return
             if may_try is None or not self.cycle.optimal:
-                beat = plain_beats(candidates, self.rows, self.blocked, may_try, self.cycle.edition)
+                beat = plain_heartbeats(candidates, self.rows, self.blocked, may_try, self.cycle.edition)
                 if beat is not None:
                     yield from self._plainly(candidates, *beat)
                     return
-        if only_starts and not (self.concerned and self.beats.asks.open.any()):
+        if only_starts and not (self.concerned and self.heartbeats.waiting_kinds.open.any()):
             return
-        self.beats.discount = discount
-        worth, going = worth_a_beat(self.beats, may_try, over, only_starts=only_starts)
+        self.heartbeats.discount = discount
+        worth, going = worth_a_heartbeat(self.heartbeats, may_try, over, only_starts=only_starts)
         worth &= state.nodes.state[: state.nodes.size] == READY
         ranks = state.node_rank()
         for node in sorted(np.flatnonzero(worth).tolist(), key=ranks.__getitem__):
-            if only_starts and not self.beats.asks.open.any():
+            if only_starts and not self.heartbeats.waiting_kinds.open.any():
                 return
-            for taken in self.beats.beat(node, preemptive=bool(going[node])):
+            for taken in self.heartbeats.beat(node, preemptive=bool(going[node])):
                 if taken.row != NONE and taken.victims and taken.here is not None:
                     victim = int(taken.here.rows[taken.victims[0]])
                     self.clocks.meant[node] = state.work_names[taken.row], state.work_names[victim]
@@ -188,11 +189,11 @@ class _Plan:
                     self.started.add(taken.row)
                 if taken.victims:
                     self._goes_on(node)
-                yield self.answers.about(taken)
+                yield self.writer.about(taken)
             if over is not None and over[node]:
                 yield from self._abort(node)
 
-    def _plainly(self, candidates: StartCandidates, starts: Starts, going: Going | None) -> Iterator[Decision]:
+    def _plainly(self, candidates: StartCandidates, starts: Starts, going: Preemption | None) -> Iterator[Decision]:
         for row, node in starts:
             candidates.starts(row, node)
             self.started.add(row)
@@ -270,8 +271,8 @@ class _Plan:
         since, limit = int(self.clocks.over[node]), self.update.pools.tree.overcommit_duration
         if not all_go and self.state.now <= since + limit:
             return
-        here = self.beats.look_again(node)
-        room = self.beats.without_leaving(node, self.state.nodes.free[:, node]) + here.amount.sum(axis=0)
+        here = self.heartbeats.look_again(node)
+        room = self.heartbeats.without_leaving(node, self.state.nodes.free[:, node]) + here.amount.sum(axis=0)
         gone: list[int] = []
         for at in reversed(range(len(here))):
             rest = room - here.amount[at]
@@ -282,10 +283,10 @@ class _Plan:
         if gone:
             self._goes_on(node)
             rule = rules.NO_SLOTS if all_go else rules.ABORT
-            taken = Taken(node=node, rule=rule, victims=gone, here=here)
-            yield self.answers.about(taken, since=since)
+            taken = HeartbeatOutcome(node=node, rule=rule, victims=gone, here=here)
+            yield self.writer.about(taken, since=since)
             for at in gone:
-                self.beats.evict(here, at)
+                self.heartbeats.evict(here, at)
 
     # -- when to look again --------------------------------------------------------------------------------------------
 
@@ -315,7 +316,7 @@ class _Plan:
         things = Priorities(update) if update.pools.tree.fifo_schedulable is None else None
         self.clocks.look_at(things or (self.state.version, update.op_priority.tobytes()))
         limited = update.limited or update.operations.limited
-        waiting = update.strongest > NOT or (bool(limited) and self.beats.numbers.any_over())
+        waiting = update.strongest > NOT or (bool(limited) and self.heartbeats.cycle_usage.any_over())
         wanted = blocked & (self.clocks.seen != self.clocks.number)
         wanted &= over | waiting
         if self.reach is not None:

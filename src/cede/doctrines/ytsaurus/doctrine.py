@@ -9,9 +9,9 @@ from cede.doctrines.parts.starting_file import ROOT, Outline, Starter, in_second
 from cede.doctrines.ytsaurus.audit import Audit, audit_touched, tolerated
 from cede.doctrines.ytsaurus.decide import decide
 from cede.doctrines.ytsaurus.lint import lint
+from cede.doctrines.ytsaurus.memory import copied, kept, recalled
 from cede.doctrines.ytsaurus.options import TreeSettings
 from cede.doctrines.ytsaurus.question import question
-from cede.doctrines.ytsaurus.restart_memory import copied, kept, recalled
 from cede.doctrines.ytsaurus.rules import RULES, TOO_MANY
 from cede.doctrines.ytsaurus.settings import DIALECT, EDITIONS
 from cede.doctrines.ytsaurus.shares import share_curves, shares

@@ -179,7 +179,7 @@ class Curves:
 
 
 @dataclass
-class Offers:
+class Suggestions:
     """What is suggested to pools and to operations; and who of them has its upper value where it jumps."""
 
     pools: Floats
@@ -320,37 +320,37 @@ class FairShare:
 
     def _pool_by_pool(self) -> Bools:
         """The same for one pool after the other; the operations that have their upper value where they jump."""
-        offers = Offers(self.suggestion, np.zeros(len(self.operations)))
+        suggestions = Suggestions(self.suggestion, np.zeros(len(self.operations)))
         for pool in self.pools.down:
-            self.fit[pool], self.share[pool] = self._hand_down(pool, offers)
-        self.op_suggestion = offers.operations
-        return offers.jumps
+            self.fit[pool], self.share[pool] = self._hand_down(pool, suggestions)
+        self.op_suggestion = suggestions.operations
+        return suggestions.jumps
 
-    def _hand_down(self, pool: int, offers: Offers) -> tuple[float, Floats]:
+    def _hand_down(self, pool: int, suggestions: Suggestions) -> tuple[float, Floats]:
         """Fit factor and share of a pool under what is suggested to it; what follows for its children is noted."""
-        curve, suggestion = self.curves[pool], float(offers.pools[pool])
-        fit, share = curve.beyond(suggestion) if pool in offers.upper else curve.at(suggestion)
-        self._suggest(pool, fit, offers)
-        if pool in offers.upper or pool in self.parted:
-            for is_pool, child in self._jumping(pool, share, offers):
+        curve, suggestion = self.curves[pool], float(suggestions.pools[pool])
+        fit, share = curve.beyond(suggestion) if pool in suggestions.upper else curve.at(suggestion)
+        self._suggest(pool, fit, suggestions)
+        if pool in suggestions.upper or pool in self.parted:
+            for is_pool, child in self._jumping(pool, share, suggestions):
                 if is_pool:
-                    offers.upper.add(child)
+                    suggestions.upper.add(child)
                 else:
-                    offers.jumps[child] = True
+                    suggestions.jumps[child] = True
         return fit, share
 
-    def _suggest(self, pool: int, fit: float, offers: Offers) -> None:
+    def _suggest(self, pool: int, fit: float, suggestions: Suggestions) -> None:
         """What a fit factor of this pool suggests to its children."""
         if pool in self.fifo:
             order = self.fifo[pool]
-            offers.operations[order] = np.clip(fit - np.arange(len(order)), 0.0, 1.0)
+            suggestions.operations[order] = np.clip(fit - np.arange(len(order)), 0.0, 1.0)
             return
         below, inner = self.operations.below[pool], self.pools.children[pool]
         if not len(below) and not inner:
             return
         lightest = self._lightest(pool)
-        offers.operations[below] = np.minimum(1.0, fit * (self.op_weights[below] / lightest))
-        offers.pools[inner] = np.minimum(1.0, fit * (self.weights[inner] / lightest))
+        suggestions.operations[below] = np.minimum(1.0, fit * (self.op_weights[below] / lightest))
+        suggestions.pools[inner] = np.minimum(1.0, fit * (self.weights[inner] / lightest))
 
     # -- children that jump one by one -------------------------------------------------------------------------------
 
@@ -387,11 +387,11 @@ class FairShare:
             for at, rise in zip((where * (lightest / self.weights[child])).tolist(), rises, strict=True):
                 yield self.pools.name(child), True, child, at, rise
 
-    def _jumping(self, pool: int, share: Floats, offers: Offers) -> Iterator[tuple[bool, int]]:
+    def _jumping(self, pool: int, share: Floats, suggestions: Suggestions) -> Iterator[tuple[bool, int]]:
         """The children that have their upper value for the pool to have this share, in order."""
-        low = self._before(pool, offers)
+        low = self._before(pool, suggestions)
         for is_pool, child in self.in_order(pool):
-            rise = self._jump_of(is_pool, child, offers)
+            rise = self._jump_of(is_pool, child, suggestions)
             if not rise.any():
                 continue
             low = low + rise
@@ -399,19 +399,19 @@ class FairShare:
                 break
             yield is_pool, child
 
-    def _before(self, pool: int, offers: Offers) -> Floats:
+    def _before(self, pool: int, suggestions: Suggestions) -> Floats:
         """What the children of a pool have under their suggestions if nobody jumps."""
         inner, below = self.pools.children[pool], self.operations.below[pool]
-        share: Floats = shares_at(self.s[below], self.y[below], offers.operations[below]).sum(axis=0)
+        share: Floats = shares_at(self.s[below], self.y[below], suggestions.operations[below]).sum(axis=0)
         for child in inner:
-            share = share + self.curves[child].at(float(offers.pools[child]))[1]
+            share = share + self.curves[child].at(float(suggestions.pools[child]))[1]
         return share
 
-    def _jump_of(self, is_pool: bool, child: int, offers: Offers) -> Floats:
+    def _jump_of(self, is_pool: bool, child: int, suggestions: Suggestions) -> Floats:
         if is_pool:
-            curve, suggestion = self.curves[child], float(offers.pools[child])
+            curve, suggestion = self.curves[child], float(suggestions.pools[child])
             return curve.beyond(suggestion)[1] - curve.at(suggestion)[1]
-        s, y, at = self.s[child : child + 1], self.y[child : child + 1], offers.operations[child : child + 1]
+        s, y, at = self.s[child : child + 1], self.y[child : child + 1], suggestions.operations[child : child + 1]
         yes = np.ones(1, np.bool_)
         jump: Floats = (shares_at(s, y, at, beyond=yes) - shares_at(s, y, at))[0]
         jump[jump < ROUNDING] = 0.0
@@ -429,13 +429,13 @@ class FairShare:
 
     def promised(self) -> Floats:
         """What operations would get if the outermost pools that ask for it had their guarantees and nothing else."""
-        offers = Offers(np.zeros(len(self.weights)), np.zeros(len(self.operations)))
+        suggestions = Suggestions(np.zeros(len(self.weights)), np.zeros(len(self.operations)))
         inside: set[int] = set()
         for pool in self.pools.down:
             above = self.pools.parent[pool]
             if above in inside or (self.pools.settings[pool].promised and above != NONE):
                 inside.add(pool)
-                self._hand_down(pool, offers)
-        promised = shares_at(self.s, self.y, offers.operations, beyond=offers.jumps)
+                self._hand_down(pool, suggestions)
+        promised = shares_at(self.s, self.y, suggestions.operations, beyond=suggestions.jumps)
         promised[promised < EPSILON] = 0.0
         return promised

@@ -15,8 +15,7 @@ from cede.doctrines.parts.orders import order_of
 from cede.doctrines.parts.selection import best_of
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
-from cede.doctrines.ytsaurus.cycle_usage import Numbers
-from cede.doctrines.ytsaurus.groups import NON_PREEMPTIBLE, PREEMPTIBLE
+from cede.doctrines.ytsaurus.cycle_usage import CycleUsage
 from cede.doctrines.ytsaurus.node_allocations import (
     LEVEL_AGGRESSIVELY,
     LEVEL_NON,
@@ -26,12 +25,13 @@ from cede.doctrines.ytsaurus.node_allocations import (
     NodeAllocations,
     look,
 )
+from cede.doctrines.ytsaurus.preemption_status import NON_PREEMPTIBLE, PREEMPTIBLE
 from cede.doctrines.ytsaurus.question import about_node
 from cede.doctrines.ytsaurus.satisfaction import dominates
 from cede.doctrines.ytsaurus.settings import DOCS, Tree
 from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, STARVING, UNSET_CLOCK
 from cede.doctrines.ytsaurus.update import Update
-from cede.doctrines.ytsaurus.waiting_kinds import Asks
+from cede.doctrines.ytsaurus.waiting_kinds import WaitingKinds
 from cede.model.quantities import NANO
 from cede.model.rules import Rule
 from cede.model.times import SECOND
@@ -96,19 +96,19 @@ def waits_long(update: Update) -> Bools:
     return mask
 
 
-def ask_for_one(asks: Asks) -> Bools:
+def ask_for_one(waiting_kinds: WaitingKinds) -> Bools:
     """Kinds that ask for a whole host."""
-    mask: Bools = _gpus(asks.update.state, asks.need) == GPUS
+    mask: Bools = _gpus(waiting_kinds.update.state, waiting_kinds.need) == GPUS
     return mask
 
 
-def within_share(asks: Asks, numbers: Numbers) -> Bools:
+def within_share(waiting_kinds: WaitingKinds, cycle_usage: CycleUsage) -> Bools:
     """Kinds that keep their operation within its fair share."""
-    update, owners = numbers.update, asks.operation
+    update, owners = cycle_usage.update, waiting_kinds.operation
     total = update.totals[owners].T
-    asked = numbers.usage[owners].T + asks.amount
+    asked = cycle_usage.usage[owners].T + waiting_kinds.amount
     share = np.divide(asked, total, out=np.zeros_like(total), where=total > 0)
-    mask: Bools = np.all((share <= update.op_fair[owners].T + EPSILON) | (asks.amount == 0), axis=0)
+    mask: Bools = np.all((share <= update.op_fair[owners].T + EPSILON) | (waiting_kinds.amount == 0), axis=0)
     return mask
 
 
@@ -139,7 +139,7 @@ MANY = 64
 
 
 @dataclass(slots=True)
-class Taken:
+class HeartbeatOutcome:
     """What a heartbeat did: the workload that starts, and who goes, by the rule of each."""
 
     kind: int = NONE
@@ -173,7 +173,7 @@ class Stage:
     normal: bool = False
 
 
-class Beats:
+class Heartbeats:
     """The heartbeats of one cycle."""
 
     def __init__(self, cycle: Cycle, update: Update, rows: Iterable[int] | None = None) -> None:
@@ -181,7 +181,7 @@ class Beats:
         self.cycle, self.update = cycle, update
         self.state: State = cycle.state
         self.tree = update.pools.tree
-        self.asks = Asks(update, self.state.pending if rows is None else rows)
+        self.waiting_kinds = WaitingKinds(update, self.state.pending if rows is None else rows)
         self.spare = spare_of(update)
         self.leaving_later: set[int] = set()
         """Those asked to go gracefully: the node does not count on their room in this heartbeat."""
@@ -200,12 +200,12 @@ class Beats:
         """Nodes on which SSD work has priority."""
 
     @cached_property
-    def numbers(self) -> Numbers:
-        return Numbers(self.update)
+    def cycle_usage(self) -> CycleUsage:
+        return CycleUsage(self.update)
 
     # -- the sequence ------------------------------------------------------------------------------------------------
 
-    def beat(self, node: int, *, preemptive: bool) -> Iterator[Taken]:
+    def beat(self, node: int, *, preemptive: bool) -> Iterator[HeartbeatOutcome]:
         """What this node's heartbeat does, in order; `preemptive`: its backoff is over."""
         if self.update.operations.graceful:
             yield from self._graceful(node)
@@ -223,12 +223,12 @@ class Beats:
         becomes no more in a cycle: whoever goes protects others of its operation, and who starts does not run yet."""
         if self.discount is None:
             return True
-        asks = self.asks
-        claims = asks.open & asks.preempts & (self.update.op_priority[asks.operation] > NOT)
+        waiting_kinds = self.waiting_kinds
+        claims = waiting_kinds.open & waiting_kinds.preempts & (self.update.op_priority[waiting_kinds.operation] > NOT)
         room = self.state.nodes.free[:, node] + self.discount[:, node]
-        return bool((asks.need[:, claims] <= np.maximum(room, 0)[:, None]).all(axis=0).any())
+        return bool((waiting_kinds.need[:, claims] <= np.maximum(room, 0)[:, None]).all(axis=0).any())
 
-    def _graceful(self, node: int) -> Iterator[Taken]:
+    def _graceful(self, node: int) -> Iterator[HeartbeatOutcome]:
         here = self._look(node)
         asked = [
             at
@@ -238,13 +238,13 @@ class Beats:
             and self.state.work.preemptible[here.rows[at]]
         ]
         if asked:
-            yield Taken(node=node, rule=rules.GRACEFUL, victims=asked, here=here)
+            yield HeartbeatOutcome(node=node, rule=rules.GRACEFUL, victims=asked, here=here)
             for at in asked:
-                self.numbers.drop(int(here.rows[at]), int(here.operation[at]))
+                self.cycle_usage.drop(int(here.rows[at]), int(here.operation[at]))
                 self.leaving_later.add(int(here.rows[at]))
 
     def _look(self, node: int) -> NodeAllocations:
-        return look(self.numbers, node, self.leaving_later, ssd=bool(self.ssd_nodes[node]))
+        return look(self.cycle_usage, node, self.leaving_later, ssd=bool(self.ssd_nodes[node]))
 
     def _ssd_nodes(self) -> Bools:
         state = self.state
@@ -258,13 +258,13 @@ class Beats:
 
     # -- what fits now -------------------------------------------------------------------------------------------------
 
-    def _regular(self, node: int) -> Iterator[Taken]:
+    def _regular(self, node: int) -> Iterator[HeartbeatOutcome]:
         update = self.update
         everybody = ~self.idle
         stages = [everybody]
         if self.tree.guarantee_priority and update.promises and update.op_promised.any():
             used = np.divide(
-                self.numbers.usage, update.totals, out=np.zeros_like(update.totals), where=update.totals > 0
+                self.cycle_usage.usage, update.totals, out=np.zeros_like(update.totals), where=update.totals > 0
             )
             high = dominates(update.op_promised, used, update.op_fair, update.op_demand)
             high &= (update.op_promised > 0).any(axis=1)
@@ -277,12 +277,12 @@ class Beats:
                     break
                 before = free.copy()
                 row = self._start(kind, node)
-                yield Taken(kind, row, node, rules.STARTS, free=before)
+                yield HeartbeatOutcome(kind, row, node, rules.STARTS, free=before)
 
     def _start(self, kind: int, node: int) -> int:
-        row = self.asks.serve(kind)
+        row = self.waiting_kinds.serve(kind)
         self.cycle.trial.book(row, [node] * int(self.state.work.members[row]))
-        self.numbers.add(row, int(self.asks.operation[kind]))
+        self.cycle_usage.add(row, int(self.waiting_kinds.operation[kind]))
         self.started.add(row)
         return row
 
@@ -293,28 +293,28 @@ class Beats:
 
     def _choose(self, node: int, free: Int64s, active: Bools, *, preemptive: bool, kinds: Bools | None = None) -> int:
         """The kind that starts next: of the least satisfied operation that fits, what was submitted first."""
-        if not self.asks.open.any() or not self.has_spare(free):
+        if not self.waiting_kinds.open.any() or not self.has_spare(free):
             return NONE
-        asks = self.asks
-        fits = asks.open & active[asks.operation]
+        waiting_kinds = self.waiting_kinds
+        fits = waiting_kinds.open & active[waiting_kinds.operation]
         if preemptive:
-            fits &= asks.preempts
+            fits &= waiting_kinds.preempts
         if kinds is not None:
             fits &= kinds
         for column in range(len(free)):
-            fits &= asks.need[column] <= max(int(free[column]), 0)
+            fits &= waiting_kinds.need[column] <= max(int(free[column]), 0)
         among, checked = np.flatnonzero(fits), False
         while len(among):
-            owners = asks.operation[among]
+            owners = waiting_kinds.operation[among]
             operation = self._least_satisfied(owners)
             mine = among[owners == operation]
-            for kind in mine[np.argsort(asks.first[mine], kind="stable")].tolist():
+            for kind in mine[np.argsort(waiting_kinds.first[mine], kind="stable")].tolist():
                 if self.may_stand(kind, node) and self.within(kind, preemptive=preemptive):
                     return int(kind)
             among = among[owners != operation]
-            room = None if checked else self.numbers.room(preemptive=preemptive)
+            room = None if checked else self.cycle_usage.room(preemptive=preemptive)
             if room is not None:  # the first one was refused: before others are tried, the limits of pools for all
-                among = among[(asks.amount[:, among] <= room[asks.pool[among]].T).all(axis=0)]
+                among = among[(waiting_kinds.amount[:, among] <= room[waiting_kinds.pool[among]].T).all(axis=0)]
             checked = True
         return NONE
 
@@ -323,7 +323,7 @@ class Beats:
         first = int(owners[0])
         if (owners == first).all():
             return first
-        satisfied = self.numbers.satisfied(owners)
+        satisfied = self.cycle_usage.satisfied(owners)
         best = owners[satisfied == satisfied.min()]
         operations = self.update.operations
         if len(best) > (FEW if operations.is_ordered else MANY):
@@ -333,33 +333,33 @@ class Beats:
 
     def may_stand(self, kind: int, node: int) -> bool:
         """Whether this node takes such a workload at all, room aside."""
-        if not self.asks.claim(kind).allowed[node]:
+        if not self.waiting_kinds.claim(kind).allowed[node]:
             return False
-        wanted = self.update.operations.settings[int(self.asks.operation[kind])].tag_filter
+        wanted = self.update.operations.settings[int(self.waiting_kinds.operation[kind])].tag_filter
         return wanted is None or wanted.matches(self.labels(node))
 
     def within(self, kind: int, *, preemptive: bool) -> bool:
         """Whether all limits allow one more of a kind."""
-        pool, amount = int(self.asks.pool[kind]), self.asks.amount[:, kind]
-        return self.numbers.allows(pool, amount, preemptive=preemptive) and self.within_own(kind)
+        pool, amount = int(self.waiting_kinds.pool[kind]), self.waiting_kinds.amount[:, kind]
+        return self.cycle_usage.allows(pool, amount, preemptive=preemptive) and self.within_own(kind)
 
     def within_own(self, kind: int) -> bool:
         """Whether the operation's own limits and its tenant's allow one more."""
-        operation = int(self.asks.operation[kind])
-        most = self.numbers.op_limits.get(operation)
-        if most is not None and (self.numbers.usage[operation] + self.asks.amount[:, kind] > most).any():
+        operation = int(self.waiting_kinds.operation[kind])
+        most = self.cycle_usage.op_limits.get(operation)
+        if most is not None and (self.cycle_usage.usage[operation] + self.waiting_kinds.amount[:, kind] > most).any():
             return False
         if not self.state.static.tenants:
             return True
-        row = self.asks.front(kind)
+        row = self.waiting_kinds.front(kind)
         if any(limit.tenant != NONE and limit.short > 0 for limit in limits_of(self.state, row)):
             return False
         return nodes_over(self.state, row, []) is None
 
     # -- for whom others go --------------------------------------------------------------------------------------------
 
-    def _preemptive(self, node: int) -> Iterator[Taken]:
-        here, moves = self._look(node), self.numbers.moves
+    def _preemptive(self, node: int) -> Iterator[HeartbeatOutcome]:
+        here, moves = self._look(node), self.cycle_usage.moves
         for stage in self._stages(node):
             started = False
             for taken in self._stage(node, here, stage):
@@ -367,20 +367,20 @@ class Beats:
                 yield taken
             if started:
                 return
-            if self.numbers.moves != moves:
-                here, moves = self._look(node), self.numbers.moves
+            if self.cycle_usage.moves != moves:
+                here, moves = self._look(node), self.cycle_usage.moves
         if self.tree.full_host.enable:
             yield from self._full_host(node, here)
 
-    def _full_host(self, node: int, here: NodeAllocations) -> Iterator[Taken]:
+    def _full_host(self, node: int, here: NodeAllocations) -> Iterator[HeartbeatOutcome]:
         target = ~self.idle & waits_long(self.update)
-        whole = self.asks.open & ask_for_one(self.asks) & target[self.asks.operation]
+        whole = self.waiting_kinds.open & ask_for_one(self.waiting_kinds) & target[self.waiting_kinds.operation]
         if not whole.any() or not is_allowed(self.state, self.tree, here):
             return
         stage = Stage(rules.FULL_HOST, "full-host", SSD_NON, target)
         open_ = np.flatnonzero(here.open(SSD_NON, normal=False))
         free = self.state.nodes.free[:, node].copy()
-        kinds = whole & within_share(self.asks, self.numbers)
+        kinds = whole & within_share(self.waiting_kinds, self.cycle_usage)
         kind = self._choose(node, free + here.amount[open_].sum(axis=0), target, preemptive=True, kinds=kinds)
         yield from self._make_room(node, here, stage, open_.tolist(), free, kind)
 
@@ -398,7 +398,7 @@ class Beats:
         stages = [stage for stage in stages if stage.target.any()]
         return [*stages, Stage(rules.STARVING, "starving", LEVEL_PREEMPTIBLE, normal & ~own, normal=True)]
 
-    def _stage(self, node: int, here: NodeAllocations, stage: Stage) -> Iterator[Taken]:
+    def _stage(self, node: int, here: NodeAllocations, stage: Stage) -> Iterator[HeartbeatOutcome]:
         open_ = np.flatnonzero(here.open(stage.least, normal=stage.normal))
         free = self.state.nodes.free[:, node].copy()
         kind = NONE
@@ -408,19 +408,21 @@ class Beats:
 
     def _make_room(
         self, node: int, here: NodeAllocations, stage: Stage, open_: list[int], free: Int64s, kind: int
-    ) -> Iterator[Taken]:
+    ) -> Iterator[HeartbeatOutcome]:
         """Take as many as it needs, newest first, then those of whoever is above a limit."""
         short = -self.without_leaving(node, free)
         short[WHOLE] = 0
         if kind != NONE:
-            need = self.asks.need[:, kind]
+            need = self.waiting_kinds.need[:, kind]
             short = np.where(need > 0, need - free, short)
         if kind == NONE:
             taken, spared = newest(here, open_, short), list[int]()
         else:
-            taken, spared = victims_for(self.cycle, self.asks.claim(kind), here, open_, short)
+            taken, spared = victims_for(self.cycle, self.waiting_kinds.claim(kind), here, open_, short)
         if kind != NONE or taken:
-            outcome = Taken(kind, NONE, node, stage.rule, taken, spared, here, stage.least, stage.normal, free, short)
+            outcome = HeartbeatOutcome(
+                kind, NONE, node, stage.rule, taken, spared, here, stage.least, stage.normal, free, short
+            )
             if kind == NONE:
                 outcome.rule = rules.OVERCOMMIT
             elif not taken:
@@ -431,7 +433,7 @@ class Beats:
                 outcome.row = self._start(kind, node)
                 self.used_up[node] = True
             yield outcome
-        if self.numbers.any_over():
+        if self.cycle_usage.any_over():
             yield from self._limits(node, here, stage, [at for at in open_ if at not in taken])
 
     def without_leaving(self, node: int, free: Int64s) -> Int64s:
@@ -445,7 +447,7 @@ class Beats:
                     total = total + self.state.residents.amount[:, resident]
         return total
 
-    def spared(self, taken: Taken) -> tuple[list[int], list[int]]:
+    def spared(self, taken: HeartbeatOutcome) -> tuple[list[int], list[int]]:
         """Of a start's victims those who were needed, and those who were not."""
         assert taken.here is not None
         assert taken.short is not None
@@ -458,21 +460,21 @@ class Beats:
     def evict(self, here: NodeAllocations, at: int) -> None:
         row = int(here.rows[at])
         self.cycle.trial.evict(row)
-        self.numbers.drop(row, int(here.operation[at]))
+        self.cycle_usage.drop(row, int(here.operation[at]))
 
-    def _limits(self, node: int, here: NodeAllocations, stage: Stage, rest: list[int]) -> Iterator[Taken]:
+    def _limits(self, node: int, here: NodeAllocations, stage: Stage, rest: list[int]) -> Iterator[HeartbeatOutcome]:
         """Of whoever is above a limit as many as it takes, newest first; a decision for each owner of a limit."""
-        by_limit: dict[tuple[int, int, int], Taken] = {}
+        by_limit: dict[tuple[int, int, int], HeartbeatOutcome] = {}
         for at in rest:
             operation = int(here.operation[at])
-            over = self.numbers.over_limit(operation)
+            over = self.cycle_usage.over_limit(operation)
             if over is None:
                 continue
             pool, resource = over
             key = (operation if pool == NONE else NONE, pool, resource)
             if key not in by_limit:
-                used = self.numbers.usage[operation] if pool == NONE else self.numbers.pool_usage[pool]
-                by_limit[key] = Taken(
+                used = self.cycle_usage.usage[operation] if pool == NONE else self.cycle_usage.pool_usage[pool]
+                by_limit[key] = HeartbeatOutcome(
                     node=node, rule=rules.LIMITS, here=here, least=stage.least, normal=stage.normal, over=over
                 )
                 by_limit[key].used = int(used[resource])
@@ -484,7 +486,7 @@ class Beats:
 def held_nodes(update: Update) -> Bools:
     """Nodes on which somebody has room held and waits for it."""
     held = np.zeros(len(update.state.node_names), np.bool_)
-    for nodes in update.standing.reserved.values():
+    for nodes in update.operation_usage.reserved.values():
         held[list(nodes)] = True
     return held
 

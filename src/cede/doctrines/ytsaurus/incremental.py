@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.curves import EPSILON
-from cede.doctrines.ytsaurus.groups import PREEMPTIBLE
 from cede.doctrines.ytsaurus.heartbeat import spare_of
+from cede.doctrines.ytsaurus.preemption_status import PREEMPTIBLE
 from cede.doctrines.ytsaurus.satisfaction import INFINITE
 from cede.doctrines.ytsaurus.settings import SHIPPED
 from cede.doctrines.ytsaurus.start_candidates import Need, StartCandidates
@@ -29,22 +29,22 @@ Starts = list[tuple[int, int]]
 """Who starts on which node, in order."""
 Turn = tuple[float, tuple[tuple[str, int, int], ...]]
 """How satisfied an operation is, and its place in the tree."""
-There = tuple[int, int, list[int]]
+Allocation = tuple[int, int, list[int]]
 """Somebody on a node: row, operation, what it holds there."""
 
 
-class Going(NamedTuple):
+class Preemption(NamedTuple):
     """Somebody for whom others go: what was free on the node, who goes in the order of taking, and who of them was not
     needed."""
 
     row: int
     node: int
     free: list[int]
-    victims: list[There]
-    needless: list[There]
+    victims: list[Allocation]
+    needless: list[Allocation]
 
 
-class _Waiting(NamedTuple):
+class _Candidate(NamedTuple):
     need: Need
     partition: int
     satisfied: float
@@ -52,9 +52,9 @@ class _Waiting(NamedTuple):
     """Whether it may, and its operation starves."""
 
 
-def plain_beats(
+def plain_heartbeats(
     candidates: StartCandidates, rows: Collection[int], held: Bools, may_try: Bools | None, edition: str
-) -> tuple[Starts, Going | None] | None:
+) -> tuple[Starts, Preemption | None] | None:
     """What heartbeats would start of these, and for whom somebody goes first, on nodes that may try to preempt; none
     where more than this counts. On nodes `held` nothing happens."""
     waiting = None if len(rows) > MOST else _turns(candidates, rows)
@@ -88,7 +88,7 @@ def plain_beats(
             starts.append((row, node))
         if may_try is None or not may_try[node]:
             continue
-        more = candidates.takeable.amounts.get(node)
+        more = candidates.preemptible_amounts.amounts.get(node)
         if more is None:
             continue  # nobody could be taken: then nothing fits that did not start just before
         most = [a + b for a, b in zip(free, more, strict=True)]
@@ -110,15 +110,15 @@ def plain_beats(
         taken = _as_many(there, short)
         needed = _needed(update, taken, short)
         spared = [one for one in taken if one not in needed]
-        return starts, Going(row, node, free, taken if edition == SHIPPED else needed, spared)
+        return starts, Preemption(row, node, free, taken if edition == SHIPPED else needed, spared)
     return starts, None
 
 
-def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Waiting] | None:
+def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Candidate] | None:
     """What there is to know of each; none where one is of an operation that has more than this one."""
     update, state = candidates.update, candidates.update.state
-    waiters, own, by_fifo = update.standing.waiters, update.plenty.own, update.by_fifo
-    waiting: dict[int, _Waiting] = {}
+    waiters, own, by_fifo = update.operation_usage.waiters, update.demand_sums.own, update.by_fifo
+    waiting: dict[int, _Candidate] = {}
     for row in rows:
         number, pool, (need, preempts, odd) = candidates.known[row]
         uses = own(number)
@@ -136,11 +136,11 @@ def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Wai
         record = state.records.get(row)
         partition = int(state.work.partition[row]) if record is None else record.mould.partition
         preempts = preempts and update.starves(number, pool)
-        waiting[row] = _Waiting(need, partition, 0.0 if shared else INFINITE, preempts)
+        waiting[row] = _Candidate(need, partition, 0.0 if shared else INFINITE, preempts)
     return waiting
 
 
-def _in_turn(candidates: StartCandidates, waiting: dict[int, _Waiting]) -> dict[int, _Waiting]:
+def _in_turn(candidates: StartCandidates, waiting: dict[int, _Candidate]) -> dict[int, _Candidate]:
     """The least satisfied first; equal ones as they stand in the tree. Nobody's turn changes until it has started, for
     it is the only workload of its operation."""
     place, known = candidates.update.operations.place, candidates.known
@@ -151,7 +151,7 @@ def _in_turn(candidates: StartCandidates, waiting: dict[int, _Waiting]) -> dict[
     return {row: waiting[row] for row in sorted(waiting, key=turn)}
 
 
-def _first(waiting: dict[int, _Waiting], free: list[int], partition: int, *, preempts: bool = False) -> int:
+def _first(waiting: dict[int, _Candidate], free: list[int], partition: int, *, preempts: bool = False) -> int:
     """Whose turn it is of those that fit such a node; `preempts`: only of those that may."""
     for row, one in waiting.items():
         if one.partition == partition and (one.preempts or not preempts) and _fits(one.need, free):
@@ -177,16 +177,16 @@ def _fits(need: Need, free: list[int]) -> bool:
 # -- who goes ----------------------------------------------------------------------------------------------------------
 
 
-def _open(update: Update, node: int) -> list[There] | None:
+def _open(update: Update, node: int) -> list[Allocation] | None:
     """Whom the normal stage may take there, in the order of taking; none where usage thresholds count too."""
-    state, standing, settings = update.state, update.standing, update.operations.settings
+    state, operation_usage, settings = update.state, update.operation_usage, update.operations.settings
     from_starving, raised = update.pools.tree.from_starving, update.op_clocks.raised
-    victims: list[There] = []
+    victims: list[Allocation] = []
     for row, members in state.room().standing[node].items():
         record = state.records[row]
         if record.code not in (RUNNING, CHECKPOINTING) or not record.preemptible:
             continue
-        number = standing.operation.item(row)
+        number = operation_usage.operation.item(row)
         if settings[number].threshold:
             return None
         pool = update.pools.settings[update.operations.pool[number]]
@@ -206,11 +206,11 @@ def _open(update: Update, node: int) -> list[There] | None:
 
 def _before(update: Update, row: int, number: int) -> list[int]:
     """What its operation uses before this allocation."""
-    standing = update.standing
-    if len(standing.holders(number)) < 2:
+    operation_usage = update.operation_usage
+    if len(operation_usage.holders(number)) < 2:
         return [0] * len(update.pools.columns)
-    standing.lists_of([number])
-    before: list[int] = standing.before[row].tolist()
+    operation_usage.lists_of([number])
+    before: list[int] = operation_usage.before[row].tolist()
     return before
 
 
@@ -237,9 +237,9 @@ def _age(update: Update, row: int) -> tuple[int, str, str]:
     return since, state.uids[row], state.work_names[row]
 
 
-def _as_many(there: list[There], short: list[int]) -> list[There]:
+def _as_many(there: list[Allocation], short: list[int]) -> list[Allocation]:
     """As many as it takes, in this order."""
-    taken: list[There] = []
+    taken: list[Allocation] = []
     left = short
     for one in there:
         if max(left) <= 0:
@@ -249,7 +249,7 @@ def _as_many(there: list[There], short: list[int]) -> list[There]:
     return taken
 
 
-def _needed(update: Update, taken: list[There], short: list[int]) -> list[There]:
+def _needed(update: Update, taken: list[Allocation], short: list[int]) -> list[Allocation]:
     """Those of them who are needed: the oldest is spared first."""
     if len(taken) < 2:
         return taken
@@ -277,7 +277,7 @@ def start(candidates: StartCandidates, row: int, node: int) -> Decision:
     return Decision(state.work_names[row], "start", rules.STARTS.id, rules.STARTS.because(nodes=name), nodes=nodes)
 
 
-def preempt(candidates: StartCandidates, going: Going, edition: str) -> Decision:
+def preempt(candidates: StartCandidates, going: Preemption, edition: str) -> Decision:
     """The decision that others go for this one."""
     update = candidates.update
     state, number = update.state, candidates.known[going.row][0]

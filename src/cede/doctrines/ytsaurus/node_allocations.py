@@ -8,9 +8,9 @@ import numpy as np
 
 from cede.doctrines.parts.orders import order_of
 from cede.doctrines.ytsaurus import rules
-from cede.doctrines.ytsaurus.cycle_usage import Numbers
-from cede.doctrines.ytsaurus.groups import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMPTIBLE
+from cede.doctrines.ytsaurus.cycle_usage import CycleUsage
 from cede.doctrines.ytsaurus.operation_usage import progress_of
+from cede.doctrines.ytsaurus.preemption_status import AGGRESSIVELY, NON_PREEMPTIBLE, PREEMPTIBLE
 from cede.doctrines.ytsaurus.starvation import NOT
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.rules import Rule
@@ -47,20 +47,20 @@ class NodeAllocations:
         return mask & ~self.from_normal if normal else mask
 
 
-def look(numbers: Numbers, node: int, gone: set[int], *, ssd: bool) -> NodeAllocations:
+def look(cycle_usage: CycleUsage, node: int, gone: set[int], *, ssd: bool) -> NodeAllocations:
     """Who runs on this node now; `gone` are those that go but still hold their room. `ssd`: its disks have priority."""
-    update = numbers.update
-    state, standing = update.state, update.standing
+    update = cycle_usage.update
+    state, operation_usage = update.state, update.operation_usage
     residents = np.array(state.node_residents[node], np.intp)
     works = state.residents.work[residents].astype(np.intp)
     running = is_running(state, works)
     if gone:
         running &= ~np.isin(works, list(gone))
     residents, works = residents[running], works[running]
-    operation = standing.operation[works]
-    before, group = numbers.groups(works, operation)
+    operation = operation_usage.operation[works]
+    before, group = cycle_usage.groups(works, operation)
     progress = progress_of(state, works)
-    gap = np.where(group < PREEMPTIBLE, _gap(numbers, works), 0)
+    gap = np.where(group < PREEMPTIBLE, _gap(cycle_usage, works), 0)
     turn = order_of(state, works, group, gap, progress)[::-1]
     works, operation, group = works[turn], operation[turn], group[turn]
     level, shielded, from_normal = levels_of(update, works, operation, group, np.full(len(works), ssd))
@@ -89,9 +89,9 @@ def levels_of(update: Update, works: Rows, operation: Rows, group: Int8s, ssd: B
     return level, shielded, ~update.op_normal_allowed[operation]
 
 
-def _gap(numbers: Numbers, works: Rows) -> Int64s:
+def _gap(cycle_usage: CycleUsage, works: Rows) -> Int64s:
     """1 for allocations that use less cpu than they may."""
-    state = numbers.update.state
+    state = cycle_usage.update.state
     cpu = state.units.index.get("cpu")
     gap = np.zeros(len(works), np.int64)
     if cpu is not None:
@@ -101,16 +101,18 @@ def _gap(numbers: Numbers, works: Rows) -> Int64s:
     return gap
 
 
-def others_on(numbers: Numbers, node: int) -> list[int]:
+def others_on(cycle_usage: CycleUsage, node: int) -> list[int]:
     """Workloads on a node that hold room and do not run: they have not begun, or are leaving."""
-    state = numbers.update.state
+    state = cycle_usage.update.state
     rows = {int(state.residents.work[resident]) for resident in state.node_residents[node]}
     return sorted(row for row in rows if state.work.state[row] in (RESERVED, PREEMPTING))
 
 
-def shield_of(numbers: Numbers, here: NodeAllocations, at: int, least: int, *, normal: bool, ssd: bool) -> Rule | None:
+def shield_of(
+    cycle_usage: CycleUsage, here: NodeAllocations, at: int, least: int, *, normal: bool, ssd: bool
+) -> Rule | None:
     """The first rule that keeps this allocation from a stage; none, if the stage may take it."""
-    update = numbers.update
+    update = cycle_usage.update
     row, settings = int(here.rows[at]), update.operations.settings[int(here.operation[at])]
     if not update.state.work.preemptible[row]:
         return rules.OPTED_OUT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.cycle_usage import Numbers
-from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.cycle_usage import CycleUsage
+from cede.doctrines.ytsaurus.heartbeat import Heartbeats
 from cede.doctrines.ytsaurus.node_allocations import (
     LEVEL_AGGRESSIVELY,
     LEVEL_PREEMPTIBLE,
@@ -18,20 +18,20 @@ from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import NONE, Bools, Int64s, Rows
 
 
-class Everywhere:
+class RunningAllocations:
     """All nodes as things stand when this is made. `ssd`: nodes whose disks have priority."""
 
-    def __init__(self, numbers: Numbers, ssd: Bools) -> None:
-        update = numbers.update
+    def __init__(self, cycle_usage: CycleUsage, ssd: Bools) -> None:
+        update = cycle_usage.update
         state, residents = update.state, update.state.residents
-        cut = numbers.all_groups()
+        grouped = cycle_usage.all_groups()
         group = np.zeros(state.work.size, np.int8)
-        group[cut.rows] = cut.group
+        group[grouped.rows] = grouped.group
         works = residents.work[: residents.size].astype(np.intp)
         self._residents: Rows = np.flatnonzero((residents.count[: residents.size] > 0) & is_running(state, works))
         rows = works[self._residents]
         self.state, self.node = state, residents.node[self._residents]
-        self.operation = update.standing.operation[rows]
+        self.operation = update.operation_usage.operation[rows]
         self._level, self._shielded, self._from_normal = levels_of(
             update, rows, self.operation, group[rows], ssd[self.node]
         )
@@ -59,7 +59,7 @@ PAIRS = 2**13
 """So many pairs of a node and a kind of workload are looked at one by one."""
 
 
-def nobody_goes(update: Update) -> bool:
+def never_preempts(update: Update) -> bool:
     """Whether no heartbeat can take anybody: then all that happens is that workloads start where there is room.
 
     Where nobody may preempt, allocations go only by an operation's graceful mode or a limit that is exceeded.
@@ -70,57 +70,59 @@ def nobody_goes(update: Update) -> bool:
     tree, operations = update.pools.tree, update.operations
     if update.strongest == NOT and not (update.limited or operations.limited or operations.graceful):
         return True
-    if not update.plenty.is_there or update.short is None or update.strongest == AGGRESSIVE:
+    if not update.demand_sums.is_there or update.short is None or update.strongest == AGGRESSIVE:
         return False
     if tree.ssd.enable or tree.full_host.enable:
         return False
     return update.strongest == NOT or not (tree.infinite_overcommit or bool(update.pool_limits[1].any()))
 
 
-def worth_a_beat(beats: Beats, may_try: Bools | None, over: Bools | None, *, only_starts: bool) -> tuple[Bools, Bools]:
+def worth_a_heartbeat(
+    heartbeats: Heartbeats, may_try: Bools | None, over: Bools | None, *, only_starts: bool
+) -> tuple[Bools, Bools]:
     """Masks of nodes; never without one on which something would happen, and those on which somebody might go."""
-    discount = beats.discount
-    size = beats.state.nodes.size
-    free = beats.state.nodes.free[:, :size]
-    worth = _room_for(beats, free, beats.asks.open)
+    discount = heartbeats.discount
+    size = heartbeats.state.nodes.size
+    free = heartbeats.state.nodes.free[:, :size]
+    worth = _room_for(heartbeats, free, heartbeats.waiting_kinds.open)
     exceeded = np.zeros(size, np.bool_)
     if only_starts or may_try is None:
         return worth, exceeded
     if discount is None:
-        if beats.update.operations.graceful or _reaches_further(beats):
+        if heartbeats.update.operations.graceful or _reaches_further(heartbeats):
             return np.ones(size, np.bool_), may_try
         if over is not None:
             worth |= over
             exceeded |= over
-        exceeding = beats.numbers.any_over()
-        if beats.update.strongest == NOT and not exceeding:
+        exceeding = heartbeats.cycle_usage.any_over()
+        if heartbeats.update.strongest == NOT and not exceeding:
             return worth, may_try & exceeded
-        discount, above = _takeable(beats, exceeding=exceeding)
+        discount, above = _preemptible_amounts(heartbeats, exceeding=exceeding)
         exceeded |= above
-    wanting = beats.update.op_priority > NOT
-    claims = beats.asks.open & wanting[beats.asks.operation]
-    going = may_try & (_room_for(beats, free + discount, claims) | exceeded)
+    wanting = heartbeats.update.op_priority > NOT
+    claims = heartbeats.waiting_kinds.open & wanting[heartbeats.waiting_kinds.operation]
+    going = may_try & (_room_for(heartbeats, free + discount, claims) | exceeded)
     return worth | going, going
 
 
-def _reaches_further(beats: Beats) -> bool:
+def _reaches_further(heartbeats: Heartbeats) -> bool:
     """Whether what happens on one node may change what can happen on another: a start takes a pool above its limit, or
     somebody goes who stands on several nodes.
     """
-    wanting = beats.update.strongest > NOT
-    loose = beats.tree.infinite_overcommit or bool(beats.numbers.tolerated.any())
-    residents = beats.state.residents
+    wanting = heartbeats.update.strongest > NOT
+    loose = heartbeats.tree.infinite_overcommit or bool(heartbeats.cycle_usage.tolerated.any())
+    residents = heartbeats.state.residents
     several = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)
     return (wanting and loose) or bool(several.any())
 
 
-def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
+def _room_for(heartbeats: Heartbeats, free: Int64s, claims: Bools) -> Bools:
     """Nodes with as much as one of these needs; where there are many, with as much as every one needs at least."""
     if not claims.any():
         return np.zeros(free.shape[1], np.bool_)
-    columns, least = beats.spare
+    columns, least = heartbeats.spare
     nodes: Bools = np.all(free[columns] >= least[:, None], axis=0)
-    needs = beats.asks.need[:, claims]
+    needs = heartbeats.waiting_kinds.need[:, claims]
     if needs.shape[1] == 1:
         nodes &= (needs <= np.maximum(free, 0)).all(axis=0)
         return nodes
@@ -134,16 +136,18 @@ def _room_for(beats: Beats, free: Int64s, claims: Bools) -> Bools:
     return nodes
 
 
-def _takeable(beats: Beats, *, exceeding: bool) -> tuple[Int64s, Bools]:
+def _preemptible_amounts(heartbeats: Heartbeats, *, exceeding: bool) -> tuple[Int64s, Bools]:
     """What could be taken on each node at the most, and where allocations stand of whoever is above a limit."""
-    update = beats.update
+    update = heartbeats.update
     strongest = int(update.op_priority.max(initial=NOT))
     least = LEVEL_AGGRESSIVELY if strongest == AGGRESSIVE else LEVEL_PREEMPTIBLE
-    if beats.tree.ssd.enable or beats.tree.full_host.enable:
+    if heartbeats.tree.ssd.enable or heartbeats.tree.full_host.enable:
         least = SSD_NON
-    everywhere = Everywhere(beats.numbers, beats.ssd_nodes)
-    exceeded = np.zeros(beats.state.nodes.size, np.bool_)
+    allocations = RunningAllocations(heartbeats.cycle_usage, heartbeats.ssd_nodes)
+    exceeded = np.zeros(heartbeats.state.nodes.size, np.bool_)
     if exceeding:
-        over = np.array([beats.numbers.over_limit(one) is not None for one in range(len(update.operations))], np.bool_)
-        exceeded[everywhere.node[everywhere.open(least, normal=False) & over[everywhere.operation]]] = True
-    return everywhere.discount(least, normal=False), exceeded
+        over = np.array(
+            [heartbeats.cycle_usage.over_limit(one) is not None for one in range(len(update.operations))], np.bool_
+        )
+        exceeded[allocations.node[allocations.open(least, normal=False) & over[allocations.operation]]] = True
+    return allocations.discount(least, normal=False), exceeded

@@ -18,7 +18,7 @@ NO_TIME = 2**63 - 1
 """When an operation without workloads began."""
 MOST_MOULDS = 1024
 """So many kinds of workloads are known at once."""
-NOBODY: Rows = np.zeros(0, np.intp)
+NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
 def progress_of(state: State, rows: Rows) -> Int64s:

@@ -14,7 +14,7 @@ import numpy as np
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.question import Linear, Question
 from cede.doctrines.ytsaurus.audit import remembers
-from cede.doctrines.ytsaurus.cycle_usage import Numbers
+from cede.doctrines.ytsaurus.cycle_usage import CycleUsage
 from cede.doctrines.ytsaurus.node_allocations import (
     LEVEL_AGGRESSIVELY,
     LEVEL_PREEMPTIBLE,
@@ -57,7 +57,7 @@ def question(state: State, _edition: str, made: Decision, _memory: Mapping[str, 
     update = Update(state, Memory())
     tree = update.pools.tree
     ssd = tree.ssd.enable and tree.ssd.filter.matches(frozenset(state.labels.sets[int(state.nodes.labels[node])]))
-    here = look(Numbers(update), node, set(), ssd=ssd)
+    here = look(CycleUsage(update), node, set(), ssd=ssd)
     word = made.victims[0].reason
     open_ = here.open(STAGES.get(word, SSD_NON), normal=word == "starving")
     taken = np.isin(here.rows, [state.work_index[victim.workload] for victim in made.victims])

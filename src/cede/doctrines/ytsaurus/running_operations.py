@@ -16,7 +16,7 @@ from cede.state.columns import DOWN, Bools, Rows
 Sizes = dict[int, tuple[Floats, Floats]]
 
 
-Place = tuple[bool, int, str, str, int]
+LinePosition = tuple[bool, int, str, str, int]
 """An operation among those of its pool: those that hold room first, then the earlier ones, then by name and pool."""
 
 
@@ -29,13 +29,13 @@ class RunningOperations:
     that comes or goes moves nobody by more than one place.
     """
 
-    def __init__(self, standing: OperationUsage) -> None:
-        self.standing = standing
-        settings = standing.pools.settings
+    def __init__(self, operation_usage: OperationUsage) -> None:
+        self.operation_usage = operation_usage
+        settings = operation_usage.pools.settings
         self._counts = [0] * len(settings)
         """How many operations are in each pool and below it."""
-        self._lines: list[list[Place]] | None = None
-        self._places: dict[int, Place | None] = {}
+        self._lines: list[list[LinePosition]] | None = None
+        self._places: dict[int, LinePosition | None] = {}
         """Of all that are there; without a place as long as there are no lines."""
         self._full: set[int] = set()
         """Pools that have more than they may have."""
@@ -77,7 +77,7 @@ class RunningOperations:
 
     def _count(self, asked: Iterable[int]) -> None:
         """The same without lines, up to the first pool that has too many."""
-        standing, places, counts = self.standing, self._places, self._counts
+        operation_usage, places, counts = self.operation_usage, self._places, self._counts
         for number in asked:
             there = self.is_there(number)
             if there == (number in places):
@@ -86,33 +86,39 @@ class RunningOperations:
                 places[number] = None
             else:
                 del places[number]
-            for pool in standing.pools.paths[standing.operations.pool[number]]:
+            for pool in operation_usage.pools.paths[operation_usage.operations.pool[number]]:
                 counts[pool] += 1 if there else -1
                 if counts[pool] > self._most[pool]:
                     self._full.add(pool)
 
     def is_there(self, number: int) -> bool:
         """Whether it has workloads, or the file lists it."""
-        return any(self.standing.tally[number]) or self.standing.operations.is_listed(number)
+        return any(self.operation_usage.tally[number]) or self.operation_usage.operations.is_listed(number)
 
     def _grow(self) -> None:
-        size = len(self.standing.operations)
+        size = len(self.operation_usage.operations)
         if size > len(self.running):
             if size > self._room.shape[1]:
                 self._room = np.concatenate((self._room, np.zeros((2, size), np.bool_)), axis=1)
             self.running, self.refused = self._room[:, :size]
 
-    def _put(self, lines: list[list[Place]], number: int, moved: dict[int, int]) -> None:
-        standing = self.standing
+    def _put(self, lines: list[list[LinePosition]], number: int, moved: dict[int, int]) -> None:
+        operation_usage = self.operation_usage
         before, place = self._places.get(number), None
         if self.is_there(number):
-            counts = standing.tally[number]
+            counts = operation_usage.tally[number]
             holds = bool(counts[HOLDS] or counts[LEAVES])
-            pool = standing.pools.name(standing.operations.pool[number])
-            place = (not holds, standing.submitted[number], standing.operations.names[number], pool, number)
+            pool = operation_usage.pools.name(operation_usage.operations.pool[number])
+            place = (
+                not holds,
+                operation_usage.submitted[number],
+                operation_usage.operations.names[number],
+                pool,
+                number,
+            )
         if place == before:
             return
-        for one in standing.pools.paths[standing.operations.pool[number]]:
+        for one in operation_usage.pools.paths[operation_usage.operations.pool[number]]:
             line = lines[one]
             if before is not None:
                 del line[bisect_left(line, before)]
@@ -125,7 +131,7 @@ class RunningOperations:
             self._places[number] = place
 
     def _nested(self) -> bool:
-        paths = self.standing.pools.paths
+        paths = self.operation_usage.pools.paths
         return len(self._full) > 1 and any(above in self._full for pool in self._full for above in paths[pool][1:])
 
     def _answer(self, number: int) -> bool:
@@ -135,7 +141,7 @@ class RunningOperations:
             lines, place = self._lines, self._places[number]
             assert lines is not None
             assert place is not None
-            for pool in self.standing.pools.paths[self.standing.operations.pool[number]]:
+            for pool in self.operation_usage.pools.paths[self.operation_usage.operations.pool[number]]:
                 if pool in self._full:
                     at = bisect_left(lines[pool], place)
                     runs, refused = at < self._most[pool], at >= self._known[pool]
@@ -146,7 +152,7 @@ class RunningOperations:
 
     def _walk(self) -> set[int]:
         """All of them, in the order of places."""
-        pools, operations = self.standing.pools, self.standing.operations
+        pools, operations = self.operation_usage.pools, self.operation_usage.operations
         before = self._room[:, : len(operations)].copy()
         self.running[:], self.refused[:] = False, False
         run, known = [0] * len(pools.settings), [0] * len(pools.settings)
@@ -166,25 +172,25 @@ class RunningOperations:
         return set(np.flatnonzero((self._room[:, : len(operations)] != before).any(axis=0)).tolist())
 
 
-def fifo_order(standing: OperationUsage, below: Rows, settings: Pool, weights: Floats) -> Rows:
+def fifo_order(operation_usage: OperationUsage, below: Rows, settings: Pool, weights: Floats) -> Rows:
     """The operations of a FIFO pool, the one that is served first first."""
-    operations = standing.operations
+    operations = operation_usage.operations
 
     def key(number: int) -> tuple[float | str, ...]:
         values: dict[str, float] = {
             "weight": -float(weights[number]),
-            "start_time": float(standing.submitted[number]),
-            "pending_job_count": float(standing.counts[number, WAITS]),
+            "start_time": float(operation_usage.submitted[number]),
+            "pending_job_count": float(operation_usage.counts[number, WAITS]),
         }
         return (*(values[name] for name in settings.fifo_sort), operations.names[number])
 
     return np.array(sorted(below.tolist(), key=key), np.intp)
 
 
-def slots_in_fifo(standing: OperationUsage, orders: dict[int, Rows], running: Bools) -> Bools:
+def slots_in_fifo(operation_usage: OperationUsage, orders: dict[int, Rows], running: Bools) -> Bools:
     """Who is far enough ahead in its FIFO pool to be scheduled; everybody, where no such limit is set."""
     allowed = np.ones(len(running), np.bool_)
-    most = standing.pools.tree.fifo_schedulable
+    most = operation_usage.pools.tree.fifo_schedulable
     if most is not None:
         for order in orders.values():
             allowed[order[running[order]][most:]] = False

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
-from cede.doctrines.ytsaurus.groups import GROUPS, cut
+from cede.doctrines.ytsaurus.preemption_status import GROUPS, group_allocations
 from cede.doctrines.ytsaurus.starvation import STARVATION, Memory
 from cede.doctrines.ytsaurus.update import Update
 from cede.model.quantities import show_quantity
@@ -103,9 +103,9 @@ def _shown(update: Update, share: Floats) -> dict[str, float]:
 
 
 def _groups(update: Update) -> dict[str, str]:
-    state, standing = update.state, update.standing
+    state, operation_usage = update.state, update.operation_usage
     everybody = range(len(update.operations))
-    cuts = cut(update, standing.lists_of(everybody), everybody, standing.amount)
+    cuts = group_allocations(update, operation_usage.lists_of(everybody), everybody, operation_usage.amount)
     named = {state.work_names[row]: GROUPS[group] for row, group in zip(cuts.rows, cuts.group, strict=True)}
     return dict(sorted(named.items()))
 

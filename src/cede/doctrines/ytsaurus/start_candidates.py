@@ -14,7 +14,7 @@ from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import ANY, CHECKPOINTING, NONE, RUNNING, Bools, Int64s
 
 
-class Takeable:
+class PreemptibleAmounts:
     """What a normal preemptive stage could take on each node, where shares are those of FIFO pools.
 
     Whoever has all it asks for has nothing that is preemptible, and whoever has no share nothing that is not; only of
@@ -58,7 +58,7 @@ class Takeable:
         if self._saved != update.state.journal.saved:  # the order of allocations is another
             self._saved = update.state.journal.saved
             self._changed |= update.fifo.frontiers()
-        holders, taken = update.standing.holders, self._taken
+        holders, taken = update.operation_usage.holders, self._taken
         for number in self._changed:
             if number in taken or holders(number):
                 self._look(number)
@@ -76,7 +76,7 @@ class Takeable:
         for node, amount in self._taken.pop(number, ()):
             self._add(node, amount, -1)
         update = self.update
-        rows = update.standing.holders(number)
+        rows = update.operation_usage.holders(number)
         if not rows or (number in self._raised and not update.pools.tree.from_starving):
             return
         stands = update.fifo.stands(number)
@@ -125,12 +125,12 @@ class Takeable:
         """The allocations of an operation that has a part of its demand, from where its share protects them no more;
         where that is too near to tell, one more."""
         update = self.update
-        rows = update.standing.holders(number)
+        rows = update.operation_usage.holders(number)
         columns, fair, asked, totals = update.fifo.in_part(number)
         before = [[0] * len(update.pools.columns)]
         if len(rows) > 1:
-            [listed] = update.standing.lists_of([number])
-            rows, before = listed.tolist(), update.standing.before[listed].tolist()
+            [listed] = update.operation_usage.lists_of([number])
+            rows, before = listed.tolist(), update.operation_usage.before[listed].tolist()
         part, near = update.pools.tree.satisfaction, EPSILON + NEAR_BOUND
         blocked = [a >= b - EPSILON + NEAR_BOUND for a, b in zip(fair, asked, strict=True)]
         for at, sums in enumerate(before):
@@ -151,7 +151,7 @@ MANY_NEEDS = 64
 """When more of them are asked about, it is worked out anew where somebody fits."""
 
 
-class Alike:
+class WaitingKind:
     """Workloads of one pool and kind that wait, in the order in which those without a share have their turn."""
 
     __slots__ = ("need", "order", "rows")
@@ -163,7 +163,7 @@ class Alike:
         """Operation by name and number, and row."""
 
 
-class Fitting:
+class NodesThatFit:
     """Nodes that have as much as each of some needs, kept as what they have changes."""
 
     def __init__(self, room: list[list[int]]) -> None:
@@ -224,8 +224,8 @@ class StartCandidates:
 
     def __init__(self, update: Update) -> None:
         self.update = update
-        self.takeable = Takeable(update)
-        self._alike: dict[int, dict[Kind, Alike]] = {}
+        self.preemptible_amounts = PreemptibleAmounts(update)
+        self._kinds: dict[int, dict[Kind, WaitingKind]] = {}
         """By pool and kind."""
         self.known: dict[int, tuple[int, int, Kind]] = {}
         """Of each workload that is asked for: operation, pool and kind."""
@@ -237,9 +237,9 @@ class StartCandidates:
         self._fresh: set[int] = set()
         """Those that have not been asked for on every node."""
         self._room = update.room
-        self.fitting = Fitting(self._room.free)
+        self.fitting = NodesThatFit(self._room.free)
         """Where those who wait fit where nobody must go."""
-        self._reach = Fitting(self._room.free)
+        self._reach = NodesThatFit(self._room.free)
         """The same with what could be taken."""
         self._unlooked: set[int] = set()
         """Nodes on which that changed since."""
@@ -254,17 +254,17 @@ class StartCandidates:
         self._decided: set[int] = set()
         """Those that should have started since."""
         self.everybody = True
-        self._follow(update.plenty.asking)
+        self._follow(update.demand_sums.asking)
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def follow(self) -> None:
         """After an update."""
         update = self.update
-        for row in update.standing.moved:
+        for row in update.operation_usage.moved:
             self._drop(row)
         self._follow(update.touched)
-        self.takeable.follow()
+        self.preemptible_amounts.follow()
         for node in self._room.changed:
             self.fitting.put(node, self._room.free[node])
         self._changed |= self._room.changed
@@ -272,12 +272,14 @@ class StartCandidates:
 
     def _follow(self, touched: Iterable[int]) -> None:
         update = self.update
-        standing, asking = update.standing, update.plenty.asking
+        operation_usage, asking = update.operation_usage, update.demand_sums.asking
         for number in touched:
             if number in asking:
                 new = number not in self._asking
                 self._asking.add(number)
-                for row in standing.waiters[number] if new else standing.waiters[number] & standing.moved:
+                for row in (
+                    operation_usage.waiters[number] if new else operation_usage.waiters[number] & operation_usage.moved
+                ):
                     self._add(row, number)
             elif number in self._asking:
                 self._asking.discard(number)
@@ -300,9 +302,9 @@ class StartCandidates:
         self._drop(row)
         self.known[row] = number, pool, kind
         self._of.setdefault(number, set()).add(row)
-        alike = self._alike.setdefault(pool, {}).setdefault(kind, Alike(need))
-        alike.rows.add(row)
-        insort(alike.order, (self.update.operations.names[number], number, row))
+        waiting_kind = self._kinds.setdefault(pool, {}).setdefault(kind, WaitingKind(need))
+        waiting_kind.rows.add(row)
+        insort(waiting_kind.order, (self.update.operations.names[number], number, row))
         self._fresh.add(row)
 
     def _kind_in_columns(self, row: int, number: int) -> Kind:
@@ -330,23 +332,23 @@ class StartCandidates:
             bool(state.static.policies)
             or bool(state.units.flavored)
             or self.update.operations.settings[number].tag_filter is not None
-            or not any(self.update.standing.amount[row].tolist())
+            or not any(self.update.operation_usage.amount[row].tolist())
         )
 
     def _drop(self, row: int) -> None:
         known = self.known.pop(row, None)
         if known is not None:
             number, pool, kind = known
-            alike = self._alike[pool][kind]
-            alike.rows.discard(row)
+            waiting_kind = self._kinds[pool][kind]
+            waiting_kind.rows.discard(row)
             own = self._of[number]
             own.discard(row)
             if not own:
                 del self._of[number]
             place = self.update.operations.names[number], number, row
-            del alike.order[bisect_left(alike.order, place)]
-            if not alike.rows:
-                del self._alike[pool][kind]
+            del waiting_kind.order[bisect_left(waiting_kind.order, place)]
+            if not waiting_kind.rows:
+                del self._kinds[pool][kind]
             self._fresh.discard(row)
 
     # -- who might start -----------------------------------------------------------------------------------------------
@@ -363,18 +365,18 @@ class StartCandidates:
             if self._reach.any(need):
                 fits = self._reach.nodes(need)
                 nodes = fits if nodes is None else nodes | fits
-        if nodes is not None and self.update.standing.reserved:
+        if nodes is not None and self.update.operation_usage.reserved:
             nodes = nodes & ~held
         return nodes if nodes is not None and nodes.any() else None
 
     def _look_around(self) -> None:
-        takeable, changed = self.takeable, self._unlooked
-        takeable.look()
-        changed |= takeable.changed
+        preemptible_amounts, changed = self.preemptible_amounts, self._unlooked
+        preemptible_amounts.look()
+        changed |= preemptible_amounts.changed
         for node in changed:
-            has, more = self._room.free[node], takeable.amounts.get(node)
+            has, more = self._room.free[node], preemptible_amounts.amounts.get(node)
             self._reach.put(node, has if more is None else [a + b for a, b in zip(has, more, strict=True)])
-        takeable.changed.clear()
+        preemptible_amounts.changed.clear()
         changed.clear()
 
     def wakes_at(self, now: int) -> int | None:
@@ -391,7 +393,7 @@ class StartCandidates:
 
     def _gains(self, number: int) -> bool:
         update = self.update
-        if update.standing.holders(number) or update.timeouts(number)[1] is not None or number not in self._of:
+        if update.operation_usage.holders(number) or update.timeouts(number)[1] is not None or number not in self._of:
             return True
         kinds = {self.known[row][2][:2] for row in self._of[number]}
         return any(preempts and self._reach.any(need) for need, preempts in kinds)
@@ -401,9 +403,9 @@ class StartCandidates:
         by_need: dict[Need, set[int]] = {}
         raised = self._pools_that_lend()
         for pool in raised:
-            for (need, preempts, _), alike in self._alike.get(pool, {}).items():
+            for (need, preempts, _), waiting_kind in self._kinds.get(pool, {}).items():
                 if preempts:
-                    by_need.setdefault(need, set()).update(alike.rows)
+                    by_need.setdefault(need, set()).update(waiting_kind.rows)
         for number in update.op_clocks.raised:
             if update.operations.pool[number] not in raised:
                 for row in self._of.get(number, ()):
@@ -418,7 +420,7 @@ class StartCandidates:
         raised, paths = update.pool_clocks.raised, update.pools.paths
         if not raised or update.pools.tree.scope_only_operation:
             return set()
-        return {pool for pool in self._alike if not raised.isdisjoint(paths[pool])}
+        return {pool for pool in self._kinds if not raised.isdisjoint(paths[pool])}
 
     def might_start(self, held: Bools, may_try: Bools | None) -> set[int]:
         """Those that might start where they fit, or by preemption on nodes that may try to."""
@@ -451,25 +453,25 @@ class StartCandidates:
                 rows.add(row)
         if self._grown:
             room = [self._room.free[node] for node in self._grown]
-            for kinds in self._alike.values():
-                for alike in kinds.values():
-                    rows |= self._first(alike, _places(alike.need, room))
+            for kinds in self._kinds.values():
+                for waiting_kind in kinds.values():
+                    rows |= self._first(waiting_kind, _places(waiting_kind.need, room))
         return rows
 
-    def _first(self, alike: Alike, places: int) -> set[int]:
+    def _first(self, waiting_kind: WaitingKind, places: int) -> set[int]:
         """Of these as many as might start where there are so many places for them.
 
         Whoever has a share comes before those without; and these are equally satisfied, so that the names of their
         operations decide. No more of them start than there are places, and what one of them may do they all may.
         """
-        if not places or len(alike.rows) <= places or not self.update.by_fifo:
-            return alike.rows if places else set()
+        if not places or len(waiting_kind.rows) <= places or not self.update.by_fifo:
+            return waiting_kind.rows if places else set()
         if self._shared is None:
-            fifo, waiters = self.update.fifo, self.update.standing.waiters
+            fifo, waiters = self.update.fifo, self.update.operation_usage.waiters
             self._shared = {row for number in fifo.short | fifo.frontiers() for row in waiters.get(number, ())}
-        rows = alike.rows & self._shared
+        rows = waiting_kind.rows & self._shared
         left, last = places, NONE
-        for _, number, row in alike.order:
+        for _, number, row in waiting_kind.order:
             if row not in self._shared:
                 if number != last and not left:
                     break
@@ -483,9 +485,9 @@ class StartCandidates:
         candidates: set[int] = set()
         raised = self._pools_that_lend()
         for pool in raised:
-            for (need, preempts, _), alike in self._alike.get(pool, {}).items():
+            for (need, preempts, _), waiting_kind in self._kinds.get(pool, {}).items():
                 if preempts:
-                    candidates |= self._first(alike, int(np.count_nonzero(self._reach.nodes(need) & may_try)))
+                    candidates |= self._first(waiting_kind, int(np.count_nonzero(self._reach.nodes(need) & may_try)))
         for need, rows in self._wanting.items():
             if (self._reach.nodes(need) & may_try).any():
                 candidates.update(row for row in rows if self.known[row][1] not in raised)
@@ -498,7 +500,7 @@ class StartCandidates:
         all of these that may start did so just before.
         """
         mask = np.zeros_like(nodes)
-        for node in self.takeable.amounts:
+        for node in self.preemptible_amounts.amounts:
             mask[node] = nodes[node]
         return mask if mask.any() else None
 
@@ -557,7 +559,7 @@ def plain_shares(update: Update) -> bool:
         return False
     if tree.infinite_overcommit or update.tolerates:
         return False
-    if not update.standing.several:
+    if not update.operation_usage.several:
         return True
     residents = update.state.residents
     apart = (residents.sibling[: residents.size] != NONE) & (residents.count[: residents.size] > 0)

@@ -6,18 +6,13 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import floor
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
-from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.ytsaurus.curves import Floats
 from cede.state.columns import CHECKPOINTING, NEVER, READY, RUNNING, Bools, Int8s, Int64s
 from cede.state.state import State
-
-if TYPE_CHECKING:
-    from cede.doctrines.ytsaurus.start_candidates import StartCandidates
-    from cede.doctrines.ytsaurus.update import Update
 
 NOT, STARVING, AGGRESSIVE = range(3)
 STARVATION = ("non_starving", "starving", "aggressively_starving")
@@ -37,18 +32,15 @@ class Memory:
     since: dict[Key, int] = field(default_factory=dict)
     starvation: dict[Key, int] = field(default_factory=dict)
     known: set[Key] = field(default_factory=set)
-    nodes: Nodes | None = None
+    nodes: NodeClocks | None = None
     volumes: dict[str, list[float]] = field(default_factory=dict)
     spent: dict[str, list[float]] = field(default_factory=dict)
     resources: dict[str, int] = field(default_factory=dict)
     """What volumes and shares spent are of, in their order: resources and the nano-units that one count of each is."""
     historic: dict[Key, float] = field(default_factory=dict)
     updated: int | None = None
-    update: Update | None = None
-    candidates: StartCandidates | None = None
-    following: bool = False
 
-    def copy(self) -> Memory:
+    def copy(self) -> Self:
         """The same clocks, for somebody who only asks what would be."""
         return replace(
             self,
@@ -69,7 +61,7 @@ class Memory:
                 del kept[key]
 
 
-class Nodes:
+class NodeClocks:
     """The clocks of nodes: when preemption was last tried there, since when it holds more than it has.
 
     A plan is only a plan: what it tries counts once time has gone on, or once somebody is known to have been preempted
@@ -205,15 +197,7 @@ def _carried_out(state: State, claimant: str, victim: str) -> bool:
     return row not in state.pending or other is None or state.work.state[other] not in (RUNNING, CHECKPOINTING)
 
 
-def memory_of(cycle: Cycle) -> Memory:
-    """The memory of a run of cycles; of a single plan, an empty one."""
-    memory = cycle.memory.get("ytsaurus")
-    if not isinstance(memory, Memory):
-        memory = cycle.memory["ytsaurus"] = Memory()
-    return memory
-
-
-class Timers:
+class StarvationClocks:
     """The clocks of pools, or of operations, as columns; memory is told of what changes."""
 
     def __init__(self, memory: Memory) -> None:
@@ -302,7 +286,7 @@ class Timers:
             self._due_at[at] = time
             heappush(self._due, (time, at))
 
-    def watch_nobody(self) -> None:
+    def watch_none(self) -> None:
         self._due.clear()
         self._due_at.clear()
 

@@ -33,15 +33,17 @@ Below = tuple[set[int], set[int]]
 """Operations and pools below their share."""
 
 
-class Plenty:
+class DemandSums:
     """What operations use and ask for, summed up by pool in counts, kept as they change.
 
     `alone`: shares depend on nothing but what is used, asked for and limited.
     """
 
-    def __init__(self, standing: OperationUsage, who_runs: RunningOperations, limits: Floats, *, alone: bool) -> None:
-        self.standing, self.who_runs, self.alone = standing, who_runs, alone
-        pools = standing.pools
+    def __init__(
+        self, operation_usage: OperationUsage, running_operations: RunningOperations, limits: Floats, *, alone: bool
+    ) -> None:
+        self.operation_usage, self.running_operations, self.alone = operation_usage, running_operations, alone
+        pools = operation_usage.pools
         count, resources = len(pools.settings), range(len(pools.columns))
         self.used: list[Counts] = [[0 for _ in resources] for _ in range(count)]
         """What pools use, all below them included."""
@@ -60,11 +62,11 @@ class Plenty:
 
     def follow(self, operations: Iterable[int]) -> None:
         """After something happened to these operations."""
-        standing, running = self.standing, self.who_runs.running
+        operation_usage, running = self.operation_usage, self.running_operations.running
         for number in operations:
-            used, counts = standing.uses[number], standing.tally[number]
+            used, counts = operation_usage.uses[number], operation_usage.tally[number]
             waits = bool(counts[WAITS]) and bool(running[number])
-            asked = [a + b for a, b in zip(used, standing.wants[number], strict=True)] if waits else used
+            asked = [a + b for a, b in zip(used, operation_usage.wants[number], strict=True)] if waits else used
             self.asking.add(number) if waits else self.asking.discard(number)
             before = self._own.get(number)
             if before is None or before[0] != used or before[1] != asked:
@@ -73,7 +75,7 @@ class Plenty:
             self._odd.add(number) if odd else self._odd.discard(number)
 
     def _add(self, number: int, before: tuple[Counts, Counts] | None, used: Counts, asked: Counts) -> list[int]:
-        path = self.standing.pools.paths[self.standing.operations.pool[number]]
+        path = self.operation_usage.pools.paths[self.operation_usage.operations.pool[number]]
         was_used, was_asked = before or (None, None)
         for sums, now, was in ((self.used, used, was_used), (self.asked, asked, was_asked)):
             for at, count in enumerate(now):
@@ -119,12 +121,12 @@ class Plenty:
         return tight
 
     def _is_odd(self, number: int, asked: Counts) -> bool:
-        settings = self.standing.operations.settings[number]
+        settings = self.operation_usage.operations.settings[number]
         if settings.limits is not None or settings.limits_demand or settings.step or settings.graceful:
             return True
-        if not self.standing.tally[number][HOLDS]:
+        if not self.operation_usage.tally[number][HOLDS]:
             return False
-        pool = self.standing.operations.pool[number]
+        pool = self.operation_usage.operations.pool[number]
         for count, total in zip(asked, self._totals[pool], strict=True):
             if total > 0 and count / total > EPSILON + NEAR:
                 return False
@@ -138,12 +140,12 @@ class Plenty:
         """Who is below its share; none where that does not follow from sums."""
         if not self.alone or self._odd or self._tight():
             return None
-        pools, operations = self.standing.pools, self.standing.operations
+        pools, operations = self.operation_usage.pools, self.operation_usage.operations
         short: set[int] = set()
         asked: set[int] = set()
         for number in self.asking:
             pool = operations.pool[number]
-            missing = max(self._shares(pool, self.standing.wants[number]), default=0.0)
+            missing = max(self._shares(pool, self.operation_usage.wants[number]), default=0.0)
             if abs(missing - EPSILON) <= NEAR:
                 return None
             if missing > EPSILON:
@@ -168,22 +170,22 @@ EXACT = 1e-13
 """A fit factor is found where the cluster is full but for this part."""
 STEPS = 24
 
-Place = tuple[Any, ...]
+LinePosition = tuple[Any, ...]
 """An operation in the order of its pool: what it is sorted by, its name, its number."""
 Shares = list[float]
 T = TypeVar("T")
 
 
-class Reach(NamedTuple):
+class FifoProgress(NamedTuple):
     """How far a pool gets: the first that does not get all it asks for, what it gets, what all get, how that grows."""
 
-    frontier: Place | None
+    frontier: LinePosition | None
     part: Shares
     share: Shares
     slope: Shares
 
 
-class Line:
+class FifoLine:
     """One FIFO pool: its operations in order, sums of what they ask for, and how far it gets."""
 
     __slots__ = (
@@ -196,26 +198,28 @@ class Line:
         self.totals, self.scale, self._idle = totals, scale, idle
         self._bounds = list(zip(guarantee, limits, totals, strict=True))
         self._flat = [0.0] * len(totals)
-        self.order: list[Place] = []
+        self.order: list[LinePosition] = []
         self.used: dict[int, Counts] = {}
         self.asked: dict[int, Counts] = {}
         self._all = [0] * len(totals)
         """What they ask for in all."""
-        self._at: tuple[float, Reach] | None = None
+        self._at: tuple[float, FifoProgress] | None = None
         """How far it gets under the suggestion that was asked for last,"""
         self.smooth: float | None = None
         """and one at which it does not jump, as long as nothing changes."""
-        self.whole: Reach | None = None
+        self.whole: FifoProgress | None = None
         self.whole_from = self.smooth_from = 3.0
         """From which suggestions on everybody gets all, as far as is known, and nothing jumps."""
         self.sums: list[list[int]] = [[] for _ in totals]
         """By resource what the first ones ask for together, as far as somebody wanted to know."""
-        self.nothing = Reach(None, [], self._flat, self._flat)
+        self.nothing = FifoProgress(None, [], self._flat, self._flat)
         """How far it gets where nobody is."""
         self.reached = self.nothing
         """How far it got in the end."""
 
-    def put(self, number: int, before: Place | None, place: Place | None, used: Counts, asked: Counts) -> bool:
+    def put(
+        self, number: int, before: LinePosition | None, place: LinePosition | None, used: Counts, asked: Counts
+    ) -> bool:
         """This operation is there, or not any more; whether that may change a share."""
         frontier, same = self.reached.frontier, before == place and self.asked.get(number) == asked
         if same and self.used.get(number) == used:
@@ -267,7 +271,7 @@ class Line:
                 one.append(value)
             at += 1
 
-    def at(self, suggestion: float) -> Reach:
+    def at(self, suggestion: float) -> FifoProgress:
         """How far the pool gets under a suggestion."""
         if suggestion >= self.whole_from and self.whole is not None:
             return self.whole
@@ -275,7 +279,7 @@ class Line:
             self._at = suggestion, self._reach(suggestion)
         return self._at[1]
 
-    def _reach(self, suggestion: float) -> Reach:
+    def _reach(self, suggestion: float) -> FifoProgress:
         bounds: Shares = []
         counts: list[float] = []
         whole = True
@@ -289,7 +293,7 @@ class Line:
             counts.append(count)
         if whole:
             self.whole_from = suggestion
-            self.whole = Reach(None, [], _shares(self._all, self.totals), self._flat)
+            self.whole = FifoProgress(None, [], _shares(self._all, self.totals), self._flat)
             return self.whole
         order, end = self.order, len(self.order)
         if len(self.sums[0]) < end:
@@ -304,9 +308,9 @@ class Line:
         rest = [max(bound - own, 0.0) for bound, own in zip(bounds, share, strict=True)]
         free = [own + suggestion < most for own, most, _ in self._bounds]
         part, slope = self._part(order[end][-1], rest, free)
-        return Reach(order[end], part, [a + b for a, b in zip(share, part, strict=True)], slope)
+        return FifoProgress(order[end], part, [a + b for a, b in zip(share, part, strict=True)], slope)
 
-    def jumps(self, suggestion: float, reach: Reach) -> bool:
+    def jumps(self, suggestion: float, reach: FifoProgress) -> bool:
         """Whether the pool gets more at this very suggestion than just below it: a bound that rises with the suggestion
         was reached, and those served after that ask for nothing more of it."""
         if self.smooth == suggestion or suggestion >= self.smooth_from:
@@ -369,12 +373,17 @@ class FifoShares:
     """
 
     def __init__(
-        self, standing: OperationUsage, plenty: Plenty, guarantee: Floats, limits: Floats, weights: Floats
+        self,
+        operation_usage: OperationUsage,
+        demand_sums: DemandSums,
+        guarantee: Floats,
+        limits: Floats,
+        weights: Floats,
     ) -> None:
-        self.standing, self.plenty = standing, plenty
-        pools = standing.pools
-        self.lines: dict[int, Line] = {}
-        self._places: dict[int, Place] = {}
+        self.operation_usage, self.demand_sums = operation_usage, demand_sums
+        pools = operation_usage.pools
+        self.lines: dict[int, FifoLine] = {}
+        self._places: dict[int, LinePosition] = {}
         self._columns: list[int] = []
         """Resources that somebody asked for; shares and counts in here are of these."""
         self._unasked = list(range(len(pools.columns)))
@@ -416,12 +425,12 @@ class FifoShares:
             changed.update(self._places)
             self._draw()
         pools: set[int] = set()
-        standing, places, columns = self.standing, self._places, self._columns
+        operation_usage, places, columns = self.operation_usage, self._places, self._columns
         for number in changed:
-            pool = standing.operations.pool[number]
+            pool = operation_usage.operations.pool[number]
             pools.add(pool)
             line = self.lines.get(pool)
-            own = self.plenty.own(number)
+            own = self.demand_sums.own(number)
             if own is not None and (line is None or self._asks_too_much(own[1], line)):
                 self._others.add(number)
             else:
@@ -440,7 +449,7 @@ class FifoShares:
             else:
                 continue
             if line.put(number, before, place, used, asked):
-                self._stale.add(standing.pools.paths[pool][-1])
+                self._stale.add(operation_usage.pools.paths[pool][-1])
         if self._others or not self.lines:
             self._lost = True
             return False
@@ -471,7 +480,7 @@ class FifoShares:
 
     def _draw(self) -> None:
         """The lines, empty, of the resources that somebody asks for."""
-        pools, columns = self.standing.pools, self._columns
+        pools, columns = self.operation_usage.pools, self._columns
         guarantee, limits = self._bounds
         self._places.clear()
         for root, among in self._roots.items():
@@ -480,7 +489,7 @@ class FifoShares:
             for pool in among:
                 idle = [own for at, own in enumerate(guarantee[pool]) if at not in columns and own < limits[pool][at]]
                 bounds = self._picked(guarantee[pool]), self._picked(limits[pool])
-                self.lines[pool] = Line(*bounds, self._picked(totals), self._scales[pool], min(idle, default=1.0))
+                self.lines[pool] = FifoLine(*bounds, self._picked(totals), self._scales[pool], min(idle, default=1.0))
         self._stale = set(self._roots)
         self._lost = True
 
@@ -488,19 +497,19 @@ class FifoShares:
         """Whether some of these operations ask for what nobody asked for before."""
         wider = False
         for number in numbers:
-            own = self.plenty.own(number)
+            own = self.demand_sums.own(number)
             for at in list(self._unasked) if own is not None else ():
                 if own is not None and own[1][at]:
                     self._unasked.remove(at)
                     wider = True
         if wider:
-            self._columns = [at for at in range(len(self.standing.pools.columns)) if at not in self._unasked]
+            self._columns = [at for at in range(len(self.operation_usage.pools.columns)) if at not in self._unasked]
         return wider
 
     def _picked(self, values: list[T]) -> list[T]:
         return [values[at] for at in self._columns]
 
-    def _asks_too_much(self, asked: Counts, line: Line) -> bool:
+    def _asks_too_much(self, asked: Counts, line: FifoLine) -> bool:
         for at, total in zip(self._columns, line.totals, strict=True):  # noqa: SIM110 - any() takes three times as long
             if asked[at] > total > 0:
                 return True
@@ -508,22 +517,22 @@ class FifoShares:
 
     def _wide(self, shares: Shares) -> Shares:
         """Of all resources."""
-        wide = [0.0] * len(self.standing.pools.columns)
+        wide = [0.0] * len(self.operation_usage.pools.columns)
         for at, share in zip(self._columns, shares, strict=True):
             wide[at] = share
         return wide
 
-    def _place(self, number: int, pool: int) -> Place:
-        operations, standing = self.standing.operations, self.standing
+    def _place(self, number: int, pool: int) -> LinePosition:
+        operations, operation_usage = self.operation_usage.operations, self.operation_usage
         key: list[float | str] = []
-        for name in standing.pools.settings[pool].fifo_sort:
+        for name in operation_usage.pools.settings[pool].fifo_sort:
             if name == "weight":
                 weight = operations.settings[number].weight
                 key.append(-(1.0 if weight is None else weight))
             elif name == "start_time":
-                key.append(float(standing.submitted[number]))
+                key.append(float(operation_usage.submitted[number]))
             else:
-                key.append(float(standing.tally[number][WAITS]))
+                key.append(float(operation_usage.tally[number][WAITS]))
         return (*key, operations.names[number], number)
 
     # -- what everybody gets -------------------------------------------------------------------------------------------
@@ -560,11 +569,11 @@ class FifoShares:
             line.reached = reach
         return moved, pools
 
-    def _with_work(self, root: int) -> list[tuple[int, Line]]:
+    def _with_work(self, root: int) -> list[tuple[int, FifoLine]]:
         """The pools of a tree that anything is asked of."""
         return [(pool, line) for pool in self._roots[root] if (line := self.lines[pool]).order]
 
-    def _crossing(self, root: int, among: list[tuple[int, Line]]) -> list[Reach] | None:
+    def _crossing(self, root: int, among: list[tuple[int, FifoLine]]) -> list[FifoProgress] | None:
         """How far pools get with the largest fit factor with which all that they get fits; noted for the next time."""
         most = self._most[root]
         columns = range(len(most))
@@ -575,7 +584,7 @@ class FifoShares:
         for _ in range(STEPS):
             over = [-one for one in most]
             slopes = [0.0] * len(most)
-            reached: list[Reach] = []
+            reached: list[FifoProgress] = []
             for _, line in among:
                 suggested = fit * line.scale
                 if suggested > 1.0:
@@ -611,14 +620,14 @@ class FifoShares:
     def _fair(self, number: int, stands: int) -> Shares:
         if stands > 0:
             return [0.0] * len(self._columns)
-        line = self.lines[self.standing.operations.pool[number]]
+        line = self.lines[self.operation_usage.operations.pool[number]]
         share = line.reached.part if stands == 0 else _shares(line.asked[number], line.totals)
         return [one if one >= EPSILON else 0.0 for one in share]
 
     def in_part(self, number: int) -> tuple[list[int], Shares, Shares, Counts]:
         """Of an operation with a part of what it asks for, by what anybody asks for: columns, fair share, demand, and
         how much there is in all."""
-        line = self.lines[self.standing.operations.pool[number]]
+        line = self.lines[self.operation_usage.operations.pool[number]]
         return self._columns, self._fair(number, 0), _shares(line.asked[number], line.totals), line.totals
 
     def frontiers(self) -> set[int]:
@@ -635,14 +644,14 @@ class FifoShares:
         place = self._places.get(number)
         if place is None:
             return 1
-        frontier = self.lines[self.standing.operations.pool[number]].reached.frontier
+        frontier = self.lines[self.operation_usage.operations.pool[number]].reached.frontier
         return -1 if frontier is None or place < frontier else int(place > frontier)
 
     def demand(self, number: int) -> Shares:
         """The demand share of an operation."""
-        line = self.lines.get(self.standing.operations.pool[number])
+        line = self.lines.get(self.operation_usage.operations.pool[number])
         if line is None or number not in line.asked:
-            return [0.0] * len(self.standing.pools.columns)
+            return [0.0] * len(self.operation_usage.pools.columns)
         return self._wide(_shares(line.asked[number], line.totals))
 
     # -- who is below --------------------------------------------------------------------------------------------------
@@ -652,9 +661,9 @@ class FifoShares:
         self.short.discard(number)
         self._unsure.discard(number)
         place = self._places.get(number)
-        if place is None or number not in self.plenty.asking:
+        if place is None or number not in self.demand_sums.asking:
             return
-        line = self.lines[self.standing.operations.pool[number]]
+        line = self.lines[self.operation_usage.operations.pool[number]]
         frontier = line.reached.frontier
         if frontier is not None and place > frontier:
             return
@@ -662,7 +671,7 @@ class FifoShares:
         asked = fair
         if place == frontier:
             fair = [one if one >= EPSILON else 0.0 for one in line.reached.part]
-        tolerance = float(self.standing.operations.settings[number].tolerance)
+        tolerance = float(self.operation_usage.operations.settings[number].tolerance)
         gap = LARGE if fair is asked else min([a + LARGE - b for a, b in zip(fair, asked, strict=True)])
         if abs(gap) < NEAR_BOUND:
             self._unsure.add(number)
@@ -679,7 +688,7 @@ class FifoShares:
         line = self.lines.get(pool)
         if line is None or not line.order:
             return
-        if line.reached.frontier is None and self.plenty.used[pool] == self.plenty.asked[pool]:
+        if line.reached.frontier is None and self.demand_sums.used[pool] == self.demand_sums.asked[pool]:
             return  # it has what it asks for, and a share of that
         used, asked = self._shares_of(pool, line.totals)
         fair = asked
@@ -703,7 +712,7 @@ class FifoShares:
 
     def _shares_of(self, pool: int, totals: Counts) -> tuple[Shares, Shares]:
         """What a pool uses and asks for."""
-        used, asked = self.plenty.used[pool], self.plenty.asked[pool]
+        used, asked = self.demand_sums.used[pool], self.demand_sums.asked[pool]
         shares: tuple[Shares, Shares] = [], []
         for at, total in zip(self._columns, totals, strict=True):
             shares[0].append(used[at] / total if total else 0.0)
@@ -711,7 +720,7 @@ class FifoShares:
         return shares
 
     def _find_low(self, pool: int, used: Shares, fair: Shares, asked: Shares) -> None:
-        below = _below(used, fair, asked, float(self.standing.pools.settings[pool].tolerance))
+        below = _below(used, fair, asked, float(self.operation_usage.pools.settings[pool].tolerance))
         if below is None:
             self._unsure.add(-1 - pool)
         elif below:

@@ -27,8 +27,8 @@ from cede.doctrines.ytsaurus.pool_tree import Operations, Pools
 from cede.doctrines.ytsaurus.running_operations import RunningOperations, fifo_order, memory_sizes, slots_in_fifo
 from cede.doctrines.ytsaurus.satisfaction import below_share, covered, dominates, satisfaction
 from cede.doctrines.ytsaurus.settings import Amounts
-from cede.doctrines.ytsaurus.starvation import NOT, Key, Memory, Timers
-from cede.doctrines.ytsaurus.summed_shares import FifoShares, Plenty
+from cede.doctrines.ytsaurus.starvation import NOT, Key, Memory, StarvationClocks
+from cede.doctrines.ytsaurus.summed_shares import DemandSums, FifoShares
 from cede.model.quantities import NANO
 from cede.state.columns import READY, UNLIMITED, Bools, Int8s, Int64s, Rows
 from cede.state.row_templates import RowTemplate
@@ -188,8 +188,8 @@ class Update:
         if not keep:
             memory = memory.copy()
         self.memory = memory
-        self.standing = OperationUsage(state)
-        self.pools, self.operations = self.standing.pools, self.standing.operations
+        self.operation_usage = OperationUsage(state)
+        self.pools, self.operations = self.operation_usage.pools, self.operation_usage.operations
         self.fair = FairShare(self.pools, self.operations, improved=self.pools.tree.improved)
         self.limits = limits_of(self.pools)
         self.integrals = Integrals(self.pools)
@@ -200,10 +200,12 @@ class Update:
         self.fair.guarantee = self.strong.copy()
         self.columns = OperationColumns(self.pools, self.operations)
         self._memory_sizes = memory_sizes(self.pools)
-        self.who_runs = RunningOperations(self.standing)
-        self.plenty = Plenty(self.standing, self.who_runs, self.limits, alone=self._alone())
-        self.fifo = FifoShares(self.standing, self.plenty, self.strong, self.limits, self.weights)
-        self._served_by_fifo = self.plenty.alone and bool(self.fifo.lines) and not self.pools.tree.absolute_tolerance
+        self.running_operations = RunningOperations(self.operation_usage)
+        self.demand_sums = DemandSums(self.operation_usage, self.running_operations, self.limits, alone=self._alone())
+        self.fifo = FifoShares(self.operation_usage, self.demand_sums, self.strong, self.limits, self.weights)
+        self._served_by_fifo = (
+            self.demand_sums.alone and bool(self.fifo.lines) and not self.pools.tree.absolute_tolerance
+        )
         self.by_fifo = False
         """Whether the shares of this update are those of `fifo`."""
         self.touched: set[int] = set()
@@ -211,8 +213,8 @@ class Update:
         self._room: FreeRoom | None = None
         self._low: set[int] | None = None
         """Pools below their share by the update before, if that was by sums."""
-        self.op_clocks = Timers(memory)
-        self.pool_clocks = Timers(memory)
+        self.op_clocks = StarvationClocks(memory)
+        self.pool_clocks = StarvationClocks(memory)
         self.pool_clocks.extend(self.pool_keys(), [one.since for one in self.pools.settings])
         self.pool_tolerance = np.array([one.tolerance for one in self.pools.settings])
         self.pool_timeout = np.array([one.timeout for one in self.pools.settings], np.float64)
@@ -225,9 +227,9 @@ class Update:
         self.spare: tuple[list[int], Int64s] | None = None
         """What a node must have left to be worth a look, by column, if no workload changes that."""
         self.possible: set[Hashable] = set()
-        """Kinds of workloads that were found to be able to run some time, as `Waits` describes them."""
+        """Kinds of workloads that were found to be able to run some time, as `WaitReasons` describes them."""
         self.likes: dict[RowTemplate, Hashable] = {}
-        """How `Waits` describes those that are cast in one mould."""
+        """How `WaitReasons` describes those that are cast in one mould."""
         self.promises = any(pool.promised for pool in self.pools.settings)
         self.short: set[int] | None = None
         """Operations below their share, where that follows from sums."""
@@ -260,18 +262,18 @@ class Update:
         """Shares and states at the state's time, after something happened to these operations."""
         touched = set(touched)
         self._start_clocks()
-        touched |= self.who_runs.follow(touched)
+        touched |= self.running_operations.follow(touched)
         self._again |= touched
-        self.plenty.follow(touched)
+        self.demand_sums.follow(touched)
         self.touched = touched
         if self._room is not None:
-            self._room.follow(self.standing.nodes)
+            self._room.follow(self.operation_usage.nodes)
         self._priority = self._schedulable = None
         if "op_fair" in self.__dict__:
             for name in SHARES:
                 del self.__dict__[name]
-        self.by_fifo = self._served_by_fifo and self.fifo.follow(touched) and self.plenty.serves_sums
-        below = (self.fifo.short, self.fifo.low) if self.by_fifo else self.plenty.below()
+        self.by_fifo = self._served_by_fifo and self.fifo.follow(touched) and self.demand_sums.serves_sums
+        below = (self.fifo.short, self.fifo.low) if self.by_fifo else self.demand_sums.below()
         if below is None:
             self.short = self._low = None
             self._work_out(memory)
@@ -329,12 +331,12 @@ class Update:
     @property
     def running(self) -> Bools:
         """Operations that are not too many."""
-        return self.who_runs.running
+        return self.running_operations.running
 
     @property
     def refused(self) -> Bools:
         """Operations that a pool is too full to know at all."""
-        return self.who_runs.refused
+        return self.running_operations.refused
 
     def _work_out(self, memory: Memory) -> None:
         self.columns.enter()
@@ -364,8 +366,8 @@ class Update:
 
     def _enter(self, rows: Rows) -> None:
         """The curves of these operations."""
-        self.op_usage = shares_of(self.standing.usage.astype(np.float64), self.totals)
-        asked = np.where(self.running[:, None], self.standing.waiting, 0) + self.standing.usage
+        self.op_usage = shares_of(self.operation_usage.usage.astype(np.float64), self.totals)
+        asked = np.where(self.running[:, None], self.operation_usage.waiting, 0) + self.operation_usage.usage
         self.op_demand = shares_of(asked.astype(np.float64), self.totals)
         for number in self.columns.limits_demand:
             most = np.maximum(self.columns.op_limits[number], self.op_usage[number])
@@ -404,7 +406,7 @@ class Update:
         for pool in {self.operations.pool[number] for number in again.union(changed.tolist())}:
             settings = self.pools.settings[pool]
             if settings.fifo:
-                order = fifo_order(self.standing, self.operations.below[pool], settings, weights)
+                order = fifo_order(self.operation_usage, self.operations.below[pool], settings, weights)
                 if not np.array_equal(order, self.fair.fifo.get(pool, ())):
                     self.fair.fifo[pool] = order
                     self.fair.touch([pool])
@@ -417,7 +419,9 @@ class Update:
                 continue
             kept = 0.5 ** (elapsed / settings.historic_period) if settings.historic_period else 0.0
             for child in self.operations.below[pool].tolist():
-                if not self.who_runs.is_there(child):  # it is over: if one of its name comes, that is another one
+                if not self.running_operations.is_there(
+                    child
+                ):  # it is over: if one of its name comes, that is another one
                     memory.historic.pop(self.op_clocks.keys[child], None)
                     continue
                 used = float(self.op_usage[child].max(initial=0.0))
@@ -448,8 +452,10 @@ class Update:
     def schedulable(self) -> Bools:
         """Operations that wait, run, and are far enough ahead in their FIFO pool."""
         if self._schedulable is None:
-            waiting = self.standing.counts[:, WAITS] > 0
-            self._schedulable = self.running & waiting & slots_in_fifo(self.standing, self.fair.fifo, self.running)
+            waiting = self.operation_usage.counts[:, WAITS] > 0
+            self._schedulable = (
+                self.running & waiting & slots_in_fifo(self.operation_usage, self.fair.fifo, self.running)
+            )
         return self._schedulable
 
     def _judge(self) -> None:
@@ -478,8 +484,8 @@ class Update:
             pools = set()
         some = self._low is not None and self.by_fifo and not self.fifo.anew
         if not some:
-            self.op_clocks.watch_nobody()
-            self.pool_clocks.watch_nobody()
+            self.op_clocks.watch_none()
+            self.pool_clocks.watch_none()
         changed = self.fifo.changed if some else self.op_clocks.ticking | operations
         self._step(self.op_clocks, changed, operations, self.timeouts)
         changed = self._low ^ pools if some and self._low is not None else self.pool_clocks.ticking | pools
@@ -491,7 +497,7 @@ class Update:
 
     def _step(
         self,
-        clocks: Timers,
+        clocks: StarvationClocks,
         changed: Iterable[int],
         below: set[int],
         timeouts: Callable[[int], tuple[float, float | None]],
@@ -507,7 +513,7 @@ class Update:
     def timeouts(self, operation: int) -> tuple[float, float | None]:
         """How long this one is below its share until it starves, and starves aggressively, if it may."""
         tree = self.pools.tree
-        part = min(1.0, self.standing.tally[operation][WAITS] / tree.timeout_coefficient)
+        part = min(1.0, self.operation_usage.tally[operation][WAITS] / tree.timeout_coefficient)
         hard = self.pools.settings[self.operations.pool[operation]].aggressive_starvation
         timeout = float(self.operations.settings[operation].timeout)
         return timeout * part, tree.aggressive_timeout * part if hard else None
@@ -520,11 +526,11 @@ class Update:
 
     def _misses_one(self) -> Bools:
         """Whether an operation misses more of its share than the least that one allocation of it asks for."""
-        standing = self.standing
+        operation_usage = self.operation_usage
         least = np.full_like(self.op_fair, np.inf)
-        rows = np.flatnonzero(standing.kind == WAITS)
-        each = shares_of(standing.amount[rows].astype(np.float64), self.totals[standing.operation[rows]])
-        np.minimum.at(least, standing.operation[rows], each)
+        rows = np.flatnonzero(operation_usage.kind == WAITS)
+        each = shares_of(operation_usage.amount[rows].astype(np.float64), self.totals[operation_usage.operation[rows]])
+        np.minimum.at(least, operation_usage.operation[rows], each)
         least[~np.isfinite(least)] = 0.0
         return dominates(self.op_fair - self.op_usage, least, self.op_fair, self.op_demand)
 
@@ -547,7 +553,7 @@ class Update:
         return self.pools.tree.aggressive_timeout * self._part_of_timeouts()
 
     def _part_of_timeouts(self) -> Floats:
-        part: Floats = np.minimum(1.0, self.standing.counts[:, WAITS] / self.pools.tree.timeout_coefficient)
+        part: Floats = np.minimum(1.0, self.operation_usage.counts[:, WAITS] / self.pools.tree.timeout_coefficient)
         return part
 
     @property
@@ -620,14 +626,14 @@ class Priorities:
         update = self._update
         pools, names = update.pools, update.pool_clocks.keys
         levels: dict[Key, int] = {}
-        for number in update.plenty.asking:
+        for number in update.demand_sums.asking:
             path = pools.paths[update.operations.pool[number]]
             key = update.op_clocks.keys[number]
             levels[key] = max([self._operations.get(key, NOT), *(self._pools.get(names[pool], NOT) for pool in path)])
         return levels
 
 
-def _levels(clocks: Timers) -> dict[Key, int]:
+def _levels(clocks: StarvationClocks) -> dict[Key, int]:
     return {clocks.keys[at]: int(clocks.level[at]) for at in clocks.raised}
 
 

@@ -19,7 +19,7 @@ from cede.doctrines.parts.outcomes import decision, matches_nothing, too_big, wa
 from cede.doctrines.parts.policies import breach_of
 from cede.doctrines.parts.shortage import shortage
 from cede.doctrines.ytsaurus import rules
-from cede.doctrines.ytsaurus.heartbeat import Beats
+from cede.doctrines.ytsaurus.heartbeat import Heartbeats
 from cede.doctrines.ytsaurus.node_allocations import (
     LEVEL_AGGRESSIVELY,
     LEVEL_NON,
@@ -28,11 +28,11 @@ from cede.doctrines.ytsaurus.node_allocations import (
     others_on,
     shield_of,
 )
-from cede.doctrines.ytsaurus.node_prospects import Everywhere
+from cede.doctrines.ytsaurus.node_prospects import RunningAllocations
 from cede.doctrines.ytsaurus.operation_usage import MOST_MOULDS
-from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, Nodes
+from cede.doctrines.ytsaurus.starvation import AGGRESSIVE, NOT, NodeClocks
 from cede.doctrines.ytsaurus.update import Update
-from cede.doctrines.ytsaurus.waiting_kinds import Asks
+from cede.doctrines.ytsaurus.waiting_kinds import WaitingKinds
 from cede.doctrines.ytsaurus.wording import (
     clock_of,
     facts_of,
@@ -41,7 +41,7 @@ from cede.doctrines.ytsaurus.wording import (
     owner_name,
     quantity,
     resource_name,
-    standing_of,
+    why_not_starving,
 )
 from cede.model.plan import Candidate, Decision, Miss
 from cede.model.quantities import show_quantity
@@ -54,18 +54,18 @@ NAMED = 3
 """So many nodes are named in a sentence."""
 
 
-def barred(state: State, asks: Asks) -> list[int]:
+def barred(state: State, waiting_kinds: WaitingKinds) -> list[int]:
     """Kinds that their owners may not submit so."""
     if not state.static.policies:
         return []
-    return [kind for kind in range(len(asks)) if breach_of(state, asks.queues[kind][0], None, None)]
+    return [kind for kind in range(len(waiting_kinds)) if breach_of(state, waiting_kinds.queues[kind][0], None, None)]
 
 
 def _like(update: Update, row: int) -> Hashable:
     """All that is asked here of a plain workload; none of one that is more than that. It is the same for all that are
     cast in one mould."""
     state = update.state
-    operation = int(update.standing.operation[row])
+    operation = int(update.operation_usage.operation[row])
     if state.static.policies or operation in update.operations.limited:
         return None
     record = state.records.get(row)
@@ -89,35 +89,35 @@ def _like(update: Update, row: int) -> Hashable:
 
 def may_run(update: Update, row: int) -> bool:
     """Whether one like this was found to be able to run, and its operation is not refused."""
-    if update.refused[update.standing.operation[row]]:
+    if update.refused[update.operation_usage.operation[row]]:
         return False
     like = _like(update, row)
     return like is not None and like in update.possible
 
 
-class Waits:
+class WaitReasons:
     """The decisions about everybody that a cycle did not start; those who are alike are told the same."""
 
-    def __init__(self, cycle: Cycle, beats: Beats, clocks: Nodes) -> None:
-        self.cycle, self.beats, self.clocks = cycle, beats, clocks
-        self.state, self.update, self.asks = cycle.state, beats.update, beats.asks
+    def __init__(self, cycle: Cycle, heartbeats: Heartbeats, clocks: NodeClocks) -> None:
+        self.cycle, self.heartbeats, self.clocks = cycle, heartbeats, clocks
+        self.state, self.update, self.waiting_kinds = cycle.state, heartbeats.update, heartbeats.waiting_kinds
         self.may_try: Bools = np.ones(self.state.nodes.size, np.bool_)
         self.free_at_first: Int64s = np.zeros((0, 0), np.int64)
         if cycle.words:
             self.free_at_first = self.state.nodes.free[:, : self.state.nodes.size].copy()
         self._claims: dict[int, Claim] = {}
-        self._held = beats.held if beats.tree.waiting_blocks else np.zeros_like(beats.held)
-        self._everywhere: Everywhere | None = None
+        self._held = heartbeats.held if heartbeats.tree.waiting_blocks else np.zeros_like(heartbeats.held)
+        self._running_allocations: RunningAllocations | None = None
 
     def decisions(self) -> Iterator[Decision]:
         """In the order of operations, then of submission."""
         order, only = self.update.operations.order, self.cycle.only
         decisions: list[tuple[int, int, int, Decision]] = []
-        for kind in range(len(self.asks)):
-            left = self.asks.left(kind)
+        for kind in range(len(self.waiting_kinds)):
+            left = self.waiting_kinds.left(kind)
             if left and (only is None or only in left):
-                made, turn = self._about(kind), int(order[self.asks.operation[kind]])
-                decisions += [(turn, self.asks.places[row], row, made) for row in left]
+                made, turn = self._about(kind), int(order[self.waiting_kinds.operation[kind]])
+                decisions += [(turn, self.waiting_kinds.places[row], row, made) for row in left]
         for _, _, row, made in sorted(decisions, key=lambda one: one[:2]):
             yield about(made, self.state.work_names[row])
 
@@ -126,28 +126,32 @@ class Waits:
         if not rows:
             return
         decisions: list[tuple[int, Decision]] = []
-        for kind in range(len(self.asks)):
-            left = rows.intersection(self.asks.left(kind))
+        for kind in range(len(self.waiting_kinds)):
+            left = rows.intersection(self.waiting_kinds.left(kind))
             never = self._refused(kind) if left else None
             if never is not None:
                 decisions += [(row, never) for row in left]
         place = self.update.operations.place
-        owners = self.update.standing.operation
-        for row, made in sorted(decisions, key=lambda one: (place(int(owners[one[0]])), self.asks.places[one[0]])):
+        owners = self.update.operation_usage.operation
+        for row, made in sorted(
+            decisions, key=lambda one: (place(int(owners[one[0]])), self.waiting_kinds.places[one[0]])
+        ):
             yield about(made, self.state.work_names[row])
 
     def _row(self, kind: int) -> int:
-        return self.asks.queues[kind][0]
+        return self.waiting_kinds.queues[kind][0]
 
     def claim(self, kind: int) -> Claim:
         """The claim as one heartbeat sees it: all members on one node, one that its tags allow."""
         single = self._claims.get(kind)
         if single is None:
-            claim, need = self.asks.claim(kind), self.asks.need[:, kind]
+            claim, need = self.waiting_kinds.claim(kind), self.waiting_kinds.need[:, kind]
             single = replace(claim, members=1, need=need, vectors=[need], columns=np.flatnonzero(need).tolist())
-            settings = self.update.operations.settings[int(self.asks.operation[kind])]
+            settings = self.update.operations.settings[int(self.waiting_kinds.operation[kind])]
             if settings.tag_filter is not None:
-                fits = [settings.tag_filter.matches(self.beats.labels(node)) for node in range(self.state.nodes.size)]
+                fits = [
+                    settings.tag_filter.matches(self.heartbeats.labels(node)) for node in range(self.state.nodes.size)
+                ]
                 single = replace(single, allowed=single.allowed & np.array(fits, np.bool_))
             self._claims[kind] = single
         return single
@@ -171,7 +175,7 @@ class Waits:
 
     def _refused(self, kind: int) -> Decision | None:
         never = self._impossible(kind)
-        operation = int(self.asks.operation[kind])
+        operation = int(self.waiting_kinds.operation[kind])
         if never is None and self.update.refused[operation]:  # only for now: what stands for ever is told first
             facts = self._full_pool(operation, "max_operations")
             return decision(self.state, self._row(kind), "refuse", rules.TOO_MANY, **facts)
@@ -198,19 +202,23 @@ class Waits:
             return above
         if state.work.placement[row] == SPREAD and state.work.members[row] > 1:
             return decision(state, row, "refuse", rules.SPREAD)
-        if matches_nothing(state, self.asks.claim(kind)):
+        if matches_nothing(state, self.waiting_kinds.claim(kind)):
             return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
         return too_big(state, self.claim(kind), rules.TOO_BIG)
 
     def _hopeless(self, kind: int) -> Decision | None:
         """It asks for more than a limit on its path leaves even if nothing else ran."""
-        numbers, update, operation = self.beats.numbers, self.update, int(self.asks.operation[kind])
-        asked = self.asks.amount[:, kind]
-        own = numbers.op_limits.get(operation)
+        cycle_usage, update, operation = (
+            self.heartbeats.cycle_usage,
+            self.update,
+            int(self.waiting_kinds.operation[kind]),
+        )
+        asked = self.waiting_kinds.amount[:, kind]
+        own = cycle_usage.op_limits.get(operation)
         limits = [] if own is None else [(NONE, own)]
         if not update.pools.tree.infinite_overcommit:
-            path = update.pools.paths[int(self.asks.pool[kind])]
-            limits += [(pool, numbers.limits[pool] + numbers.tolerated[pool]) for pool in path]
+            path = update.pools.paths[int(self.waiting_kinds.pool[kind])]
+            limits += [(pool, cycle_usage.limits[pool] + cycle_usage.tolerated[pool]) for pool in path]
         for pool, most in limits:
             over = np.flatnonzero(asked > most).tolist()
             if over:
@@ -231,22 +239,22 @@ class Waits:
         return {"owner": owner, "limit": limit, "operation": operation_name(self.update, operation)}
 
     def _not_scheduled(self, kind: int) -> Decision | None:
-        update, operation = self.update, int(self.asks.operation[kind])
+        update, operation = self.update, int(self.waiting_kinds.operation[kind])
         name = operation_name(update, operation)
         if not update.running[operation]:
             return self._wait(kind, rules.NOT_RUN, explained=False, **self._full_pool(operation, "max_running"))
         if not update.schedulable[operation]:
             return self._wait(kind, rules.BEHIND_FIFO, operation=name, limit=update.pools.tree.fifo_schedulable)
-        if self.beats.idle[operation]:
+        if self.heartbeats.idle[operation]:
             return self._wait(kind, rules.GRACEFUL_IDLE, operation=name)
         return None
 
     def _no_node(self, kind: int) -> Decision | None:
-        plain = self.asks.claim(kind)
+        plain = self.waiting_kinds.claim(kind)
         if not plain.allowed.any():
             return self._wait(kind, rules.NO_NODES, matching=int(plain.matching.sum()))
         if not self.claim(kind).allowed.any():
-            operation = int(self.asks.operation[kind])
+            operation = int(self.waiting_kinds.operation[kind])
             text = self.update.operations.settings[operation].tag_filter
             return self._wait(
                 kind, rules.FILTERED, operation=operation_name(self.update, operation), filter=getattr(text, "text", "")
@@ -255,22 +263,22 @@ class Waits:
 
     def _at_limit(self, kind: int) -> Decision | None:
         """A limit that this one would exceed now, however much room there is."""
-        numbers, operation = self.beats.numbers, int(self.asks.operation[kind])
-        asked = self.asks.amount[:, kind]
+        cycle_usage, operation = self.heartbeats.cycle_usage, int(self.waiting_kinds.operation[kind])
+        asked = self.waiting_kinds.amount[:, kind]
         preemptive = self._priority(kind) > NOT
-        own = numbers.op_limits.get(operation)
-        limits = [] if own is None else [(NONE, numbers.usage[operation], own)]
+        own = cycle_usage.op_limits.get(operation)
+        limits = [] if own is None else [(NONE, cycle_usage.usage[operation], own)]
         if not (preemptive and self.update.pools.tree.infinite_overcommit):
-            more = numbers.tolerated if preemptive else 0 * numbers.tolerated
-            path = self.update.pools.paths[int(self.asks.pool[kind])]
-            limits += [(pool, numbers.pool_usage[pool], numbers.limits[pool] + more[pool]) for pool in path]
+            more = cycle_usage.tolerated if preemptive else 0 * cycle_usage.tolerated
+            path = self.update.pools.paths[int(self.waiting_kinds.pool[kind])]
+            limits += [(pool, cycle_usage.pool_usage[pool], cycle_usage.limits[pool] + more[pool]) for pool in path]
         for pool, used, most in limits:
             over = np.flatnonzero(used + asked > most).tolist()
             if over:
                 facts = self._limit_facts(operation, pool, over[0], int(asked[over[0]]), most)
                 facts["used"] = quantity(self.update, over[0], int(used[over[0]]))
                 return self._wait(kind, rules.AT_LIMIT, explained=False, **facts)
-        if not self.beats.within_own(kind):
+        if not self.heartbeats.within_own(kind):
             return self._wait(kind, rules.TENANT, explained=False, **self._tenant(self._row(kind)))
         return None
 
@@ -304,12 +312,14 @@ class Waits:
                 return self._wait(kind, rules.NO_SPARE, explained=False, **self._bare(int(np.argmax(fits)), free))
             return self._wait(kind, rules.NEXT, nodes=self._names(fits & ~bare))
         if self._priority(kind) == NOT and feasible(claim, claim.need, self.free_at_first).any():
-            return self._wait(kind, rules.LATER, operation=operation_name(self.update, int(self.asks.operation[kind])))
+            return self._wait(
+                kind, rules.LATER, operation=operation_name(self.update, int(self.waiting_kinds.operation[kind]))
+            )
         return None
 
     def _bare(self, node: int, free: Int64s) -> dict[str, object]:
         """What a node has, of what it should have to be looked at."""
-        columns, least = self.beats.spare
+        columns, least = self.heartbeats.spare
         units = self.state.units
         short = [(column, int(most)) for column, most in zip(columns, least, strict=True) if free[column, node] < most]
         has, asked = (
@@ -325,7 +335,7 @@ class Waits:
         if self._priority(kind) == NOT:
             return self._wait(kind, rules.NOT_STARVING, explained=True)
         enough = self._enough(kind)
-        used, late, held = enough & self.beats.used_up, enough & ~self.may_try, enough & self._held
+        used, late, held = enough & self.heartbeats.used_up, enough & ~self.may_try, enough & self._held
         if held.any() and (held == enough).all():
             return self._wait(kind, rules.NODE_WAITS, nodes=self._names(held), who=self._held_on(held))
         if late.any() and not used.any():
@@ -340,20 +350,20 @@ class Waits:
         """Nodes on which all that this one may take would be enough."""
         claim, free = self.claim(kind), self.state.nodes.free[:, : self.state.nodes.size]
         assert claim.need is not None
-        if self._everywhere is None:
-            self._everywhere = Everywhere(self.beats.numbers, self.beats.ssd_nodes)
+        if self._running_allocations is None:
+            self._running_allocations = RunningAllocations(self.heartbeats.cycle_usage, self.heartbeats.ssd_nodes)
         mask = np.zeros(len(claim.allowed), np.bool_)
         for ssd in (False, True):
-            here = self.beats.ssd_nodes == ssd
+            here = self.heartbeats.ssd_nodes == ssd
             if here.any():
                 least, normal = self._stage(kind, ssd=ssd)
-                room = free + self._everywhere.discount(least, normal=normal)
+                room = free + self._running_allocations.discount(least, normal=normal)
                 mask |= here & feasible(claim, claim.need, room)
         return mask
 
     def _spare(self) -> Bools:
         """Nodes that have enough left to be looked at."""
-        columns, least = self.beats.spare
+        columns, least = self.heartbeats.spare
         mask: Bools = np.all(self.state.nodes.free[columns, : self.state.nodes.size] >= least[:, None], axis=0)
         return mask
 
@@ -361,13 +371,13 @@ class Waits:
         """The level that this kind takes on a node, and whether that is normal preemption; `ssd`: on one whose disks
         have priority.
         """
-        ssd = ssd and bool(self.update.op_on_ssd[self.asks.operation[kind]])
+        ssd = ssd and bool(self.update.op_on_ssd[self.waiting_kinds.operation[kind]])
         if self._priority(kind) == AGGRESSIVE:
             return (SSD_AGGRESSIVELY if ssd else LEVEL_AGGRESSIVELY), False
         return (LEVEL_NON, False) if ssd else (LEVEL_PREEMPTIBLE, True)
 
     def _priority(self, kind: int) -> int:
-        return int(self.update.op_priority[self.asks.operation[kind]])
+        return int(self.update.op_priority[self.waiting_kinds.operation[kind]])
 
     # -- in words ------------------------------------------------------------------------------------------------------
 
@@ -385,13 +395,13 @@ class Waits:
         return " and ".join(state.work_names[row] for row in rows if state.work.state[row] == RESERVED)
 
     def _facts(self, kind: int) -> dict[str, object]:
-        operation = int(self.asks.operation[kind])
+        operation = int(self.waiting_kinds.operation[kind])
         may = self._priority(kind) > NOT
         return {
             "short": shortage(self.state, self.claim(kind)),
             "operation": operation_name(self.update, operation),
             "clock": clock_of(self.update, operation) if may else "",
-            "standing": "" if may else standing_of(self.beats.numbers, operation),
+            "standing": "" if may else why_not_starving(self.heartbeats.cycle_usage, operation),
         }
 
     def _wait(self, kind: int, rule: Rule, /, *, explained: bool = False, **facts: object) -> Decision:
@@ -424,15 +434,15 @@ class Waits:
     def _candidates(
         self, kind: int, nodes: list[int], cannot: Rule | None, known: Mapping[str, Any]
     ) -> Iterator[Candidate]:
-        numbers = self.beats.numbers
+        cycle_usage = self.heartbeats.cycle_usage
         for node in nodes:
-            yield from (not_running(self.state, row) for row in others_on(numbers, node))
-            here = self.beats.look_again(node)
-            ssd = bool(self.beats.ssd_nodes[node])
+            yield from (not_running(self.state, row) for row in others_on(cycle_usage, node))
+            here = self.heartbeats.look_again(node)
+            ssd = bool(self.heartbeats.ssd_nodes[node])
             least, normal = self._stage(kind, ssd=ssd)
             for at in range(len(here)):
-                name, facts = self.state.work_names[int(here.rows[at])], facts_of(numbers, here, at)
-                rule = shield_of(numbers, here, at, least, normal=normal, ssd=ssd)
+                name, facts = self.state.work_names[int(here.rows[at])], facts_of(cycle_usage, here, at)
+                rule = shield_of(cycle_usage, here, at, least, normal=normal, ssd=ssd)
                 if rule is not None:
                     yield Candidate(name, "protected", rule.id, rule.because(**facts))
                 elif cannot is not None:
@@ -458,8 +468,8 @@ class Waits:
             return []
         assert claim.need is not None
         need, node = claim.need[claim.columns], int(np.argmax(enough))
-        here = self.beats.look_again(node)
-        least, normal = self._stage(kind, ssd=bool(self.beats.ssd_nodes[node]))
+        here = self.heartbeats.look_again(node)
+        least, normal = self._stage(kind, ssd=bool(self.heartbeats.ssd_nodes[node]))
         taken = np.flatnonzero(here.open(least, normal=normal)).tolist()
         free, held = self.state.nodes.free[claim.columns, node], here.amount[:, claim.columns]
         for at in reversed(taken.copy()):

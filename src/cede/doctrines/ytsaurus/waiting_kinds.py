@@ -17,23 +17,23 @@ OWNERS = frozenset({"priority", "user", "project", "domain"})
 """Read for policies only."""
 
 
-class Asks:
+class WaitingKinds:
     """Kinds by number. Arrays over kinds: operation, what one needs of a node (columns, kinds), what it adds to usage
     (resources, kinds), whether anybody of it still waits, and the place of its first one among all that wait.
     """
 
     def __init__(self, update: Update, waiting: Iterable[int]) -> None:
         self.update = update
-        state, standing = update.state, update.standing
+        state, operation_usage = update.state, update.operation_usage
         self.rows: Rows = np.array(list(waiting), np.intp)
         classes: dict[int, Hashable] = dict.fromkeys(self.rows.tolist())
         if len(self.rows) > 1:
-            turn = order_of(state, self.rows, standing.operation[self.rows], state.work.submitted[self.rows])
+            turn = order_of(state, self.rows, operation_usage.operation[self.rows], state.work.submitted[self.rows])
             self.rows = self.rows[turn]
             classes = Classes(state, NOT_READ, OWNERS).of_all(state, self.rows)
         firsts: list[int] = []
         numbers: dict[tuple[int, Hashable], int] = {}
-        owners = standing.operation[self.rows].tolist()
+        owners = operation_usage.operation[self.rows].tolist()
         self.queues: list[list[int]] = []
         place: list[int] = []
         for at, (row, owner) in enumerate(zip(self.rows.tolist(), owners, strict=True)):
@@ -47,16 +47,16 @@ class Asks:
         self.places = dict(zip(self.rows.tolist(), range(len(self.rows)), strict=True))
         self.first = np.array(place, np.int64)
         leading: Rows = np.array(firsts, np.intp)
-        self.operation: Rows = standing.operation[leading]
+        self.operation: Rows = operation_usage.operation[leading]
         self.pool: Rows = np.array([update.operations.pool[one] for one in self.operation.tolist()], np.intp)
         self.need: Int64s = state.work.need[:, leading] * state.work.members[leading]
         for kind, row in enumerate(firsts):
             if row in state.parts:
                 self.need[:, kind] = np.sum(state.members_of(row), axis=0)
-        self.amount: Int64s = np.ascontiguousarray(standing.amount[leading].T)
+        self.amount: Int64s = np.ascontiguousarray(operation_usage.amount[leading].T)
         spread = (state.work.placement[leading] == SPREAD) & (state.work.members[leading] > 1)
         if update.pools.tree.fifo_schedulable is None:
-            self.open: Bools = np.array([one in update.plenty.asking for one in self.operation.tolist()], np.bool_)
+            self.open: Bools = np.array([one in update.demand_sums.asking for one in self.operation.tolist()], np.bool_)
         else:
             self.open = update.schedulable[self.operation]
         self.open &= ~spread

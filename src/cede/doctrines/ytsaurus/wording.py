@@ -11,11 +11,11 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.outcomes import flavors_of, names_of
 from cede.doctrines.ytsaurus import rules
 from cede.doctrines.ytsaurus.curves import EPSILON, Floats
-from cede.doctrines.ytsaurus.cycle_usage import Numbers
-from cede.doctrines.ytsaurus.groups import GROUPS
+from cede.doctrines.ytsaurus.cycle_usage import CycleUsage
 from cede.doctrines.ytsaurus.guarantees import shares_of
-from cede.doctrines.ytsaurus.heartbeat import Beats, Taken
+from cede.doctrines.ytsaurus.heartbeat import HeartbeatOutcome, Heartbeats
 from cede.doctrines.ytsaurus.node_allocations import NodeAllocations, others_on, shield_of
+from cede.doctrines.ytsaurus.preemption_status import GROUPS
 from cede.doctrines.ytsaurus.settings import DOCS, SHIPPED
 from cede.doctrines.ytsaurus.starvation import STARVATION, UNSET_CLOCK
 from cede.doctrines.ytsaurus.update import Update
@@ -117,10 +117,10 @@ def _counted(update: Update, operation: int, counted: Sequence[float] | Floats, 
     return f"{when} it {operation_name(update, operation)} uses {shown(update, counted, fair)}"
 
 
-def standing_of(numbers: Numbers, operation: int) -> str:
+def why_not_starving(cycle_usage: CycleUsage, operation: int) -> str:
     """Why an operation does not starve: how it stands to its fair share, and how long until it would."""
-    update = numbers.update
-    used, fair = usage_words(numbers, operation)
+    update = cycle_usage.update
+    used, fair = usage_words(cycle_usage, operation)
     since = int(update.op_since[operation])
     if since == UNSET_CLOCK:
         tolerance = update.operations.settings[operation].tolerance
@@ -136,13 +136,13 @@ def owner_name(update: Update, operation: int, pool: int) -> str:
     return operation_name(update, operation) if pool == NONE else f"pool {update.pools.name(pool)}"
 
 
-def facts_of(numbers: Numbers, here: NodeAllocations, at: int) -> Mapping[str, object]:
+def facts_of(cycle_usage: CycleUsage, here: NodeAllocations, at: int) -> Mapping[str, object]:
     """What sentences about one allocation tell."""
-    update = numbers.update
+    update = cycle_usage.update
     state, tree = update.state, update.pools.tree
     row, operation = int(here.rows[at]), int(here.operation[at])
     fair = update.fair_of(operation)
-    own = update.standing.amount[row] if tree.bound_is_preemptible else 0
+    own = update.operation_usage.amount[row] if tree.bound_is_preemptible else 0
     counted = shares_of((here.before[at] + own).astype(np.float64), update.totals[operation])
     settings, name = update.operations.settings[operation], operation_name(update, operation)
     small = ", ".join(f"{one} {show_quantity(one, nano)}" for one, nano in sorted(settings.threshold.items()))
@@ -169,19 +169,19 @@ def _between(update: Update, operation: int) -> str:
     return f"not below {percent(tree.aggressive_satisfaction)} but below {percent(tree.satisfaction)} of"
 
 
-def usage_words(numbers: Numbers, operation: int, more: Int64s | int = 0) -> tuple[str, str]:
+def usage_words(cycle_usage: CycleUsage, operation: int, more: Int64s | int = 0) -> tuple[str, str]:
     """What an operation uses, and so much more, and what it should have."""
-    update = numbers.update
-    used = numbers.usage[operation] + more
+    update = cycle_usage.update
+    used = cycle_usage.usage[operation] + more
     fair, share = update.fair_of(operation), shares_of(used.astype(np.float64), update.totals[operation])
     return shown(update, share, fair), shown(update, fair, share)
 
 
-def pool_words(numbers: Numbers, pool: int, more: Int64s | int = 0) -> tuple[str, str]:
+def pool_words(cycle_usage: CycleUsage, pool: int, more: Int64s | int = 0) -> tuple[str, str]:
     """The same of a pool."""
-    update = numbers.update
+    update = cycle_usage.update
     total = update.pools.total[update.pools.tree_of[pool]].astype(np.float64)
-    fair, share = update.pool_fair[pool], shares_of((numbers.pool_usage[pool] + more).astype(np.float64), total)
+    fair, share = update.pool_fair[pool], shares_of((cycle_usage.pool_usage[pool] + more).astype(np.float64), total)
     return shown(update, share, fair), shown(update, fair, share)
 
 
@@ -213,16 +213,16 @@ def not_running(state: State, row: int) -> Candidate:
     return Candidate(name, "not-eligible", rule.id, rule.because(who=name, state=STATES[int(state.work.state[row])]))
 
 
-class Answers:
+class DecisionWriter:
     """Decisions about what happened, made at once: later ones change the numbers."""
 
-    def __init__(self, cycle: Cycle, beats: Beats) -> None:
-        self.cycle, self.beats = cycle, beats
-        self.state, self.update = cycle.state, beats.update
+    def __init__(self, cycle: Cycle, heartbeats: Heartbeats) -> None:
+        self.cycle, self.heartbeats = cycle, heartbeats
+        self.state, self.update = cycle.state, heartbeats.update
         self._gone: set[int] = set()
         """Victims of decisions made before: one look at a node may serve several decisions."""
 
-    def about(self, taken: Taken, since: int | None = None) -> Decision:
+    def about(self, taken: HeartbeatOutcome, since: int | None = None) -> Decision:
         """The decision that this part of a heartbeat comes to."""
         if taken.row == NONE:
             decision = self._unclaimed(taken, since)
@@ -234,13 +234,13 @@ class Answers:
 
     # -- with a claimant ---------------------------------------------------------------------------------------------
 
-    def _starting(self, taken: Taken) -> Decision:
+    def _starting(self, taken: HeartbeatOutcome) -> Decision:
         state = self.state
-        claim = self.beats.asks.claim(taken.kind)
+        claim = self.heartbeats.waiting_kinds.claim(taken.kind)
         nodes = [taken.node] * int(state.work.members[taken.row])
         sentence = rules.STARTS.because(nodes=state.node_names[taken.node])
         if taken.here is not None:
-            operation = int(self.beats.asks.operation[taken.kind])
+            operation = int(self.heartbeats.waiting_kinds.operation[taken.kind])
             sentence += (
                 f"; it may preempt ({clock_of(self.update, operation)}), and so exceed a limit that tolerates it"
             )
@@ -254,18 +254,20 @@ class Answers:
             account=self._account(taken) if self.cycle.explain else None,
         )
 
-    def _preempting(self, taken: Taken) -> Decision:
+    def _preempting(self, taken: HeartbeatOutcome) -> Decision:
         state, update, here = self.state, self.update, taken.here
         assert here is not None
         assert taken.rule is not None
-        operation = int(self.beats.asks.operation[taken.kind])
-        claim = self.beats.asks.claim(taken.kind)
+        operation = int(self.heartbeats.waiting_kinds.operation[taken.kind])
+        claim = self.heartbeats.waiting_kinds.claim(taken.kind)
         nodes = [taken.node] * int(state.work.members[taken.row])
         names = [state.work_names[int(here.rows[at])] for at in taken.victims]
         who = ", ".join(f"{name} ({self._place(here, at)})" for name, at in zip(names, taken.victims, strict=True))
-        used, fair = usage_words(self.beats.numbers, operation, self._moved(taken, operation=operation))
+        used, fair = usage_words(self.heartbeats.cycle_usage, operation, self._moved(taken, operation=operation))
         assert taken.free is not None
-        lacking = missing_words(update, taken.node, taken.free.tolist(), self.beats.asks.need[:, taken.kind].tolist())
+        lacking = missing_words(
+            update, taken.node, taken.free.tolist(), self.heartbeats.waiting_kinds.need[:, taken.kind].tolist()
+        )
         why = preempts_words(update, operation, lacking, used, fair, who)
         return Decision(
             state.work_names[taken.row],
@@ -281,14 +283,14 @@ class Answers:
         )
 
     def _place(self, here: NodeAllocations, at: int) -> str:
-        facts = facts_of(self.beats.numbers, here, at)
+        facts = facts_of(self.heartbeats.cycle_usage, here, at)
         return f"{facts['counted']}, fair share {facts['fair']}: {facts['group']}"
 
-    def _warnings(self, taken: Taken) -> tuple[Warning, ...]:
+    def _warnings(self, taken: HeartbeatOutcome) -> tuple[Warning, ...]:
         """Those among the victims that the document would have spared."""
         here = taken.here
         assert here is not None
-        _, needless = self.beats.spared(taken)
+        _, needless = self.heartbeats.spared(taken)
         if not needless:
             return ()
         names = [self.state.work_names[int(here.rows[at])] for at in needless]
@@ -297,21 +299,21 @@ class Answers:
 
     # -- without one -------------------------------------------------------------------------------------------------
 
-    def _unclaimed(self, taken: Taken, since: int | None) -> Decision:
+    def _unclaimed(self, taken: HeartbeatOutcome, since: int | None) -> Decision:
         here, rule = taken.here, taken.rule
         assert here is not None
         assert rule is not None
         names = [self.state.work_names[int(here.rows[at])] for at in taken.victims]
         first = taken.victims[0]
         facts: dict[str, object] = {
-            **facts_of(self.beats.numbers, here, first),
+            **facts_of(self.heartbeats.cycle_usage, here, first),
             "who": " and ".join(names),
             "node": self.state.node_names[taken.node],
             "limit": show_duration(self.update.pools.tree.overcommit_duration),
             "age": show_duration(self.state.now - (self.state.now if since is None else since)),
         }
         if taken.free is not None:
-            over = -self.beats.without_leaving(taken.node, taken.free)
+            over = -self.heartbeats.without_leaving(taken.node, taken.free)
             facts["short"] = amounts(self.update, over)
         if taken.over is not None:
             facts |= self._limit(int(here.operation[first]), *taken.over, taken.used)
@@ -325,8 +327,8 @@ class Answers:
         )
 
     def _limit(self, operation: int, pool: int, resource: int, used: int) -> dict[str, object]:
-        numbers = self.beats.numbers
-        most = numbers.op_limits[operation] if pool == NONE else numbers.limits[pool]
+        cycle_usage = self.heartbeats.cycle_usage
+        most = cycle_usage.op_limits[operation] if pool == NONE else cycle_usage.limits[pool]
         return {
             "owner": owner_name(self.update, operation, pool),
             "resource": resource_name(self.update, resource),
@@ -336,37 +338,37 @@ class Answers:
 
     # -- explained ---------------------------------------------------------------------------------------------------
 
-    def _candidates(self, taken: Taken) -> tuple[Candidate, ...]:
+    def _candidates(self, taken: HeartbeatOutcome) -> tuple[Candidate, ...]:
         """Everybody who is still on the node, with the rule and the numbers that decided."""
         here = taken.here
         assert here is not None
         assert taken.rule is not None
         still = [at for at, row in enumerate(here.rows.tolist()) if row not in self._gone]
         candidates = [self.verdict(here, at, taken, taken.rule) for at in still]
-        candidates += [not_running(self.state, row) for row in others_on(self.beats.numbers, taken.node)]
+        candidates += [not_running(self.state, row) for row in others_on(self.heartbeats.cycle_usage, taken.node)]
         return tuple(sorted(candidates, key=lambda one: one.workload))
 
-    def verdict(self, here: NodeAllocations, at: int, taken: Taken, by: Rule) -> Candidate:
+    def verdict(self, here: NodeAllocations, at: int, taken: HeartbeatOutcome, by: Rule) -> Candidate:
         """What became of one allocation on the node, and why."""
-        numbers = self.beats.numbers
+        cycle_usage = self.heartbeats.cycle_usage
         name = self.state.work_names[int(here.rows[at])]
         if at in taken.victims:
             how = TAKEN.get(by.id, CHEAPEST if self.cycle.optimal and taken.row != NONE else NEWEST)
             return Candidate(name, "victim", by.id, f"{self._place(here, at)}{how}")
-        ssd, anybody = bool(self.beats.ssd_nodes[taken.node]), by is rules.ABORT
-        rule = None if anybody else shield_of(numbers, here, at, taken.least, normal=taken.normal, ssd=ssd)
+        ssd, anybody = bool(self.heartbeats.ssd_nodes[taken.node]), by is rules.ABORT
+        rule = None if anybody else shield_of(cycle_usage, here, at, taken.least, normal=taken.normal, ssd=ssd)
         if rule is not None:
-            return Candidate(name, "protected", rule.id, rule.because(**facts_of(numbers, here, at)))
+            return Candidate(name, "protected", rule.id, rule.because(**facts_of(cycle_usage, here, at)))
         rule = rules.KEPT if anybody else rules.NOT_NEEDED
         if at in taken.spared and self.cycle.edition == DOCS:
             rule = rules.SPARED
         return Candidate(name, "not-needed", rule.id, f"{rule.because()} ({self._place(here, at)})")
 
-    def _account(self, taken: Taken) -> dict[str, Any]:
+    def _account(self, taken: HeartbeatOutcome) -> dict[str, Any]:
         """The claimant's shares and those of the pools above it, and where on the node every allocation stands."""
         update, tree = self.update, self.update.pools.tree
-        operation = int(self.beats.asks.operation[taken.kind])
-        used, fair = usage_words(self.beats.numbers, operation, self._moved(taken, operation=operation))
+        operation = int(self.heartbeats.waiting_kinds.operation[taken.kind])
+        used, fair = usage_words(self.heartbeats.cycle_usage, operation, self._moved(taken, operation=operation))
         assert taken.rule is not None
         account: dict[str, Any] = {
             "stage": WORDS.get(taken.rule.id, "regular"),
@@ -382,16 +384,16 @@ class Answers:
             account["allocations"] = [self._row(here, at, taken) for at in range(len(here))]
         return account
 
-    def _pool(self, pool: int, taken: Taken) -> dict[str, Any]:
+    def _pool(self, pool: int, taken: HeartbeatOutcome) -> dict[str, Any]:
         update = self.update
-        used, fair = pool_words(self.beats.numbers, pool, self._moved(taken, pool=pool))
+        used, fair = pool_words(self.heartbeats.cycle_usage, pool, self._moved(taken, pool=pool))
         name = f"pool {update.pools.name(pool)}" if pool < update.pools.size else "the root"
         return {"element": name, "usage share": used, "fair share": fair}
 
-    def _moved(self, taken: Taken, *, operation: int = NONE, pool: int = NONE) -> Int64s:
+    def _moved(self, taken: HeartbeatOutcome, *, operation: int = NONE, pool: int = NONE) -> Int64s:
         """What the claimant's operation, or a pool above it, used more before this: its victims, less the claimant."""
         update, here = self.update, taken.here
-        amount = update.standing.amount
+        amount = update.operation_usage.amount
         moved: Int64s = -amount[taken.row]
         for at in taken.victims if here is not None else ():
             assert here is not None
@@ -400,7 +402,7 @@ class Answers:
                 moved = moved + amount[here.rows[at]]
         return moved
 
-    def _row(self, here: NodeAllocations, at: int, taken: Taken) -> dict[str, Any]:
+    def _row(self, here: NodeAllocations, at: int, taken: HeartbeatOutcome) -> dict[str, Any]:
         update, operation = self.update, int(here.operation[at])
         before = shares_of(here.before[at].astype(np.float64), update.totals[operation])
         fair = update.fair_of(operation)

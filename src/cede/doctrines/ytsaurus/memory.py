@@ -1,4 +1,4 @@
-"""What of the clocks outlives a restart, as plain JSON, and the memory that it stands for.
+"""What YTsaurus remembers from cycle to cycle, and what of that outlives a restart, as plain JSON.
 
 Only clocks that run are kept, and those that the file starts though they run no more. How an element starves is kept
 beside its clock. A cluster file has no key for it: there it follows from the clock once more, which gives the same
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cede.doctrines.ytsaurus.starvation import NOT, Key, Memory, Nodes
+from cede.doctrines.parts.doctrine import Cycle
+from cede.doctrines.ytsaurus.start_candidates import StartCandidates
+from cede.doctrines.ytsaurus.starvation import NOT, Key, Memory, NodeClocks
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import NEVER, NONE, Int64s
 from cede.state.state import State
@@ -27,10 +29,28 @@ Group = list[Any]
 TRIED, OVER = "last_preemptive_attempt", "overcommitted_since"
 
 
+@dataclass(slots=True)
+class CycleMemory(Memory):
+    """The clocks, and what is only kept to be quick: shares and candidates that follow the state's journal."""
+
+    update: Update | None = None
+    candidates: StartCandidates | None = None
+    following: bool = False
+    """Whether the journal tells all that happened since `update`."""
+
+
+def memory_of(cycle: Cycle) -> CycleMemory:
+    """The memory of a run of cycles; of a single plan, an empty one."""
+    memory = cycle.memory.get(NAME)
+    if not isinstance(memory, CycleMemory):
+        memory = cycle.memory[NAME] = CycleMemory()
+    return memory
+
+
 def kept(state: State, memory: Mapping[str, Any], at: int | None) -> dict[str, Any]:
     """Clocks in microseconds; with a time, everything as a plan at that time finds it, in the words of a file."""
     own = memory.get(NAME)
-    if not isinstance(own, Memory):
+    if not isinstance(own, CycleMemory):
         return {}
     if at is not None and own.updated != at and (own.volumes or own.historic):
         own = own.copy()
@@ -52,19 +72,19 @@ def kept(state: State, memory: Mapping[str, Any], at: int | None) -> dict[str, A
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
     """The clocks once more; shares are worked out from the state."""
     own = memory.get(NAME)
-    if not isinstance(own, Memory):
+    if not isinstance(own, CycleMemory):
         return {}
     return {NAME: replace(own.copy(), nodes=deepcopy(own.nodes), update=None, following=False)}
 
 
 def recalled(state: State, told: Mapping[str, Any]) -> dict[str, Any]:
     """The memory of which this was kept; elements and nodes that are no more are left out by the next update."""
-    memory = Memory(
+    memory = CycleMemory(
         volumes={pool: list(volume) for pool, volume in told.get("volumes", {}).items()},
         spent={pool: list(share) for pool, share in told.get("spent", {}).items()},
         resources=dict(told.get("resources", {})),
         updated=told.get("updated"),
-        nodes=Nodes(state),
+        nodes=NodeClocks(state),
     )
     for one in told.get("apps", ()):
         _recall(memory, (one.get("queue", ROOT), one["name"]), one)
@@ -145,7 +165,7 @@ def _with_volumes(queues: list[dict[str, Any]], memory: Memory) -> list[dict[str
 # -- nodes -------------------------------------------------------------------------------------------------------------
 
 
-def _nodes(state: State, clocks: Nodes, at: int | None) -> dict[str, list[Group]]:
+def _nodes(state: State, clocks: NodeClocks, at: int | None) -> dict[str, list[Group]]:
     size = len(clocks.tried)
     order = np.argsort(state.node_rank()[:size], kind="stable")
     tried, _ = clocks.settled(state, at)

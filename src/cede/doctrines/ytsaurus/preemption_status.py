@@ -9,7 +9,7 @@ import numpy as np
 
 from cede.doctrines.ytsaurus.curves import EPSILON, across
 from cede.doctrines.ytsaurus.guarantees import shares_of
-from cede.doctrines.ytsaurus.operation_usage import NOBODY
+from cede.doctrines.ytsaurus.operation_usage import NO_ROWS
 from cede.doctrines.ytsaurus.satisfaction import dominates
 from cede.doctrines.ytsaurus.update import Update
 from cede.state.columns import Bools, Int8s, Int64s, Rows
@@ -19,7 +19,7 @@ GROUPS = ("non_preemptible", "aggressively_preemptible", "preemptible")
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class GroupedAllocations:
     """Allocations in the order of their operations' lists, with the sum that comes before each and its group."""
 
     rows: Rows
@@ -28,9 +28,11 @@ class Cut:
     group: Int8s
 
 
-def cut(update: Update, lists: Sequence[Rows], operations: Sequence[int], amount: Int64s) -> Cut:
+def group_allocations(
+    update: Update, lists: Sequence[Rows], operations: Sequence[int], amount: Int64s
+) -> GroupedAllocations:
     """The groups of all allocations of these operations, each with its list in order; `amount` is by workload row."""
-    rows = np.concatenate([*lists, NOBODY])
+    rows = np.concatenate([*lists, NO_ROWS])
     lengths = [len(one) for one in lists]
     operation: Rows = np.repeat(np.array(operations, np.intp), lengths)
     own = amount[rows]
@@ -42,7 +44,7 @@ def cut(update: Update, lists: Sequence[Rows], operations: Sequence[int], amount
     group = groups_of(update, operation, before, before + own)
     if update.pools.tree.bound_is_preemptible and len(rows):
         group = _from_first(group, lengths)
-    return Cut(rows, operation, before, group)
+    return GroupedAllocations(rows, operation, before, group)
 
 
 def _from_first(group: Int8s, lengths: Sequence[int]) -> Int8s:
