@@ -100,14 +100,14 @@ CASES: dict[str, Case] = {
     ),
     "not-enough": Case(
         kueue(ALONE, running("low", cpu=1, priority=1), running("high", cpu=3, priority=9), IN),
-        "it may be preempted, but all who may be, together, do not make enough room; InClusterQueue: it is in the "
+        "it may be preempted, but preempting every candidate would not make enough room; InClusterQueue: it is in the "
         "claimant's own queue a; withinClusterQueue LowerPriority: priority 1 is below 5",
         "low",
     ),
     "taken-already": Case(
         kueue(A, B, TAKER, running("old", queue="c", cpu=4), running("next", queue="c", cpu=4, priority=1),
               pending("in", queue="a", cpu=4, priority=5), pending("first", queue="b", cpu=4, priority=6)),
-        "it goes for first already, who came before in this cycle",
+        "it is already a victim of first, decided earlier in this cycle",
         "old",
     ),
     "already-leaving": Case(
@@ -186,7 +186,7 @@ CASES: dict[str, Case] = {
     ),
     "lawful-set-only": Case(
         fair(*LOOP, recheck_final_set=True),
-        "it would make room, but once nobody needless is among the victims a has share 900‰ against 700‰ of b, 0‰ "
+        "it would make room, but once needless victims are spared a has share 900‰ against 700‰ of b, 0‰ "
         "without rival",
         "rival",
     ),
@@ -198,7 +198,7 @@ CASES: dict[str, Case] = {
     ),
     "no-victims": Case(
         kueue(queue("a", cpu=4), running("old", cpu=3), pending("in", cpu=2, priority=5)),
-        "quota is short (cpu 2 asked, 1 available); a preempts nobody "
+        "quota is short (cpu 2 asked, 1 available); a preempts nothing "
         "(withinClusterQueue and reclaimWithinCohort Never)",
     ),
     "may-not-preempt-while-borrowing": Case(
@@ -234,7 +234,7 @@ CASES: dict[str, Case] = {
     ),
     "share-recheck": Case(
         fair(*LOOP, recheck_final_set=True),
-        "quota is short (cpu 60 asked, 0 available); rival would make room, but once nobody needless is among them a "
+        "quota is short (cpu 60 asked, 0 available); rival would make room, but once needless victims are spared a "
         "has share 900‰ against 700‰ of b, 0‰ without rival (recheck_final_set)",
     ),
     "exceeds-max-quota": Case(
@@ -286,8 +286,8 @@ CASES: dict[str, Case] = {
     "stuck-by-preference": Case(
         kueue(*STUCK),
         "quota is short (gpu 1 asked, 0 available); cpu fits only by borrowing, which PreemptionOverBorrowing ranks "
-        "below the preemption that gpu needs: so the whole counts as fitting, nobody is preempted for it, and in every "
-        "cycle it does not fit",
+        "below the preemption that gpu needs: so the whole counts as fitting, nothing is preempted for it, and in "
+        "every cycle it does not fit",
     ),
     "stuck-head": Case(
         kueue(*STUCK),

@@ -44,7 +44,7 @@ def test_nobody_passes_a_parked_head_of_a_strict_queue() -> None:
     cluster = kueue(queue("q", cpu=4, strict=True), *LINE)
 
     assert rules(cluster) == {"big": "no-victims", "mid": "behind-head", "small": "behind-head", "last": "behind-head"}
-    assert decided(cluster, "small").why == "big is ahead in q and cannot start; a StrictFIFO queue lets nobody pass"
+    assert decided(cluster, "small").why == "big is ahead in q and cannot start; a StrictFIFO queue lets nothing pass"
 
 
 @pytest.mark.parametrize("strict", [False, True])

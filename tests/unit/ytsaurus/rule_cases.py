@@ -100,7 +100,7 @@ CASES: dict[str, Case] = {
     ),
     "graceful-mode": Case(
         docs(N4, A, B, GRACEFUL, running("c", queue="b", cpu=2), running("b0", queue="b", app="b", cpu=2), IN),
-        "operation b asks for graceful preemption: nobody takes its allocations for another",
+        "operation b asks for graceful preemption: its allocations are not taken for others",
         "b0",
     ),
     "normal-forbidden": Case(
@@ -152,7 +152,7 @@ CASES: dict[str, Case] = {
     ),
     "kept": Case(
         docs(node("n1", cpu=3, overcommitted_since=-16), B, *(running(f"c{n}", queue="b", cpu=1) for n in range(4))),
-        "keeps its room: it fits beside those who are better protected, or older (before it operation c0 uses cpu 0%, "
+        "keeps its room: it fits beside the better protected and the older ones (before it operation c0 uses cpu 0%, "
         "fair share cpu 25%: non_preemptible)",
         "c0", None,
     ),
@@ -190,7 +190,7 @@ CASES: dict[str, Case] = {
     ),
     "node-waits": Case(
         docs(N4, A, B, *FOUR[:1], *SOON, pending("in", queue="a", cpu=1)),
-        "on n1 room is held for soon, which waits for it, and until it has it nothing else starts there",
+        "on n1 room is held for soon, which waits for it; until soon starts, nothing else starts there",
     ),
     "at-limit": Case(
         docs(N4, pool("a", max={"cpu": 2}), running("old", queue="a", cpu=1), IN),

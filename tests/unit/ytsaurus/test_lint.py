@@ -258,8 +258,8 @@ def messages(*entries: Entry, **tree: Any) -> list[str]:
 
 def test_an_option_that_died_is_told_from_one_about_speed() -> None:
     assert messages(enable_conditional_preemption=True, node_shard_count=8, use_precommit_for_preemption=True) == [
-        "enable_conditional_preemption has no effect since September 2025: nobody is preemptible for some only any "
-        "more",
+        "enable_conditional_preemption has no effect since September 2025: an allocation is preemptible for all or for "
+        "none",
         "node_shard_count changes no plan of Cede",
         "use_precommit_for_preemption alone changes no plan: one heartbeat comes after the other here",
     ]

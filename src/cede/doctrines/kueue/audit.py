@@ -283,7 +283,7 @@ class Audit:
 
     def __call__(self, made: Decision) -> Iterator[str]:
         if made.workload is None:
-            yield "nobody is preempted for nobody"
+            yield "it names no workload to start or preempt for"
             return
         row = self.state.work_index[made.workload]
         queue = self._queue(row)

@@ -68,7 +68,7 @@ def _interactive(state: State, quotas: Quotas, queue: int) -> Iterator[Finding]:
             "kueue.lint.interactive-may-be-preempted",
             f"queues[{quotas.names[queue]}].settings",
             f"{shown}: interactive work cannot be suspended and resumed, and may be preempted here: {settings}",
-            "move it to a queue whose preemption settings are all Never and from which nobody reclaims, or set "
+            "move it to a queue whose preemption settings are all Never and from which no queue reclaims, or set "
             "preemptible: false on it",
         )
 
@@ -81,7 +81,7 @@ def _cohort(state: State, quotas: Quotas, queue: int) -> Iterator[Finding]:
             "kueue.lint.cohort-settings",
             f"{path}.settings",
             f"{quotas.names[queue]} has queues below it, so it is a cohort, and {', '.join(sorted(raw))} of a cohort "
-            "are read by nobody",
+            "are never read",
             "give them to the queues below it",
         )
 
@@ -129,7 +129,7 @@ def _stuck_heads(quotas: Quotas, queue: int, path: str) -> Iterator[Finding]:
                     f"{path}.settings.flavorFungibility.preference",
                     f"a head that fits {quotas.name(borrowed[0])} by borrowing and needs preemption for "
                     f"{' or '.join(others)} counts as fitting with PreemptionOverBorrowing, and then never fits: "
-                    "nobody is preempted for it, and its queue waits behind it",
+                    "nothing is preempted for it, and its queue waits behind it",
                     "set preference: BorrowingOverPreemption, or leave it out",
                 )
                 return

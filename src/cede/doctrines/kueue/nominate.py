@@ -91,7 +91,7 @@ def _otherwise(entry: Entry, exact: Entry) -> str:
     if one[:2] == other[:2] and (one[2].flavors, one[2].counts) == (other[2].flavors, other[2].counts):
         return ""
     if exact.parks:
-        return "it would preempt nobody"
+        return "it would preempt nothing"
     names = entry.snapshot.state.work_names
     does = f"preempt {', '.join(sorted(names[row] for row in exact.rows))}" if exact.victims else "start"
     flavors = {flavor for chosen in exact.assignment.flavors for flavor in chosen.values()}

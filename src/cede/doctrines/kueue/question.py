@@ -33,7 +33,7 @@ from cede.state.columns import PREEMPTING, RESERVED, Bools
 from cede.state.state import State
 from cede.state.trial import Trial
 
-ONE_BY_ONE = "a queue gives way only while it is above its quota, and who may be taken depends on who went before"
+ONE_BY_ONE = "what may be taken of a queue ends where it is back within its quota, which depends on the victims before"
 SHARES = "shares are compared victim by victim"
 MOMENTS = "what is leaving and what is reserved overlap; quota is asked before and after, each by itself"
 

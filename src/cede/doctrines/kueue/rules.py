@@ -30,10 +30,10 @@ FAIR = RULES.admits(
 SPARED = RULES.admits("not-needed", "it may be preempted, but the claimant fits without that; {how}")
 NOT_REACHED = RULES.admits("not-reached", "it may be preempted, but the claimant fits before its turn comes; {how}")
 TOO_LITTLE = RULES.admits(
-    "not-enough", "it may be preempted, but all who may be, together, do not make enough room; {how}"
+    "not-enough", "it may be preempted, but preempting every candidate would not make enough room; {how}"
 )
 
-TAKEN = RULES.excludes("taken-already", "it goes for {other} already, who came before in this cycle")
+TAKEN = RULES.excludes("taken-already", "it is already a victim of {other}, decided earlier in this cycle")
 LEAVING = RULES.excludes("already-leaving", "it is leaving already, and the claimant waits for that")
 NOT_ASKED = RULES.protects("not-asked", "no rule protects it, but the claimant {reason}")
 OTHER_FLAVOR = RULES.excludes("contested-flavors", "it holds nothing of what is short: {contested}")
@@ -71,9 +71,7 @@ SHARE = RULES.protects(
     "below {ancestor}, {claimant_side} would have share {new} with the claimant{gone}; {side} has {before}, and "
     "{after} without this workload; {strategy} asks for {wanted}",
 )
-UNLAWFUL_SET = RULES.protects(
-    "lawful-set-only", "it would make room, but once nobody needless is among the victims {breach}"
-)
+UNLAWFUL_SET = RULES.protects("lawful-set-only", "it would make room, but once needless victims are spared {breach}")
 ONE_A_QUEUE = RULES.protects(
     "one-a-queue", "by LessThanInitialShare each queue gives one workload, and {queue} gave another or none"
 )
@@ -87,8 +85,8 @@ ENTRY_ORDER = RULES.orders(
 )
 FAIR_ORDER = RULES.orders(
     "fair-order",
-    "FairSharing, between heads: at each cohort first who borrows nothing, then the smaller share with the head "
-    "added, then higher priority, then earlier submission",
+    "FairSharing, between heads: at each cohort first the child that borrows nothing, then the smaller share with "
+    "the head added, then higher priority, then earlier submission",
 )
 VICTIM_ORDER = RULES.orders(
     "victim-order",
@@ -126,14 +124,14 @@ LIMIT = RULES.waits(
 )
 UNLAWFUL = RULES.waits(
     "share-recheck",
-    "{short}; {victims} would make room, but once nobody needless is among them {breach} (recheck_final_set)",
+    "{short}; {victims} would make room, but once needless victims are spared {breach} (recheck_final_set)",
     until=("candidate", "share"),
 )
 
 STUCK = RULES.waits(
     "stuck-by-preference",
     "{short}; {borrowed} fits only by borrowing, which PreemptionOverBorrowing ranks below the preemption that "
-    "{needed} needs: so the whole counts as fitting, nobody is preempted for it, and in every cycle it does not fit",
+    "{needed} needs: so the whole counts as fitting, nothing is preempted for it, and in every cycle it does not fit",
     until=("quota",),
 )
 

@@ -62,11 +62,11 @@ class FlavorFungibility(Part):
 class KueueQueueSettings(Part):
     within_cluster_queue: Annotated[
         Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"],
-        Means("whom a workload may preempt in its own queue: Never, LowerPriority, LowerOrNewerEqualPriority"),
+        Means("which workloads of its own queue it may preempt: Never, LowerPriority, LowerOrNewerEqualPriority"),
     ] = Field("Never", alias="withinClusterQueue", description="Default Never.")
     reclaim_within_cohort: Annotated[
         Literal["Never", "LowerPriority", "Any"],
-        Means("whom it may preempt in queues above their quota: Never, LowerPriority, Any"),
+        Means("which workloads of queues above their quota it may preempt: Never, LowerPriority, Any"),
     ] = Field("Never", alias="reclaimWithinCohort", description="Default Never.")
     borrow_within_cohort: Annotated[
         BorrowWithinCohort,
@@ -80,7 +80,7 @@ class KueueQueueSettings(Part):
     ] = Field(default_factory=FlavorFungibility, alias="flavorFungibility")
     queueing_strategy: Annotated[
         Literal["BestEffortFIFO", "StrictFIFO"],
-        Means("BestEffortFIFO: a head that cannot start lets others pass; StrictFIFO: nobody passes"),
+        Means("BestEffortFIFO: a head that cannot start lets others pass; StrictFIFO: nothing passes"),
     ] = Field("BestEffortFIFO", alias="queueingStrategy", description="Default BestEffortFIFO.")
 
 

@@ -290,12 +290,12 @@ def no_victims(snapshot: Snapshot, entry: Entry) -> Decision:
     settings, assignment = entry.claimant.settings, entry.assignment
     pool = pool_of(Search(entry.snapshot, entry.claimant, assignment.asked, assignment.contested, None))
     count = len(pool.own) + len(pool.others)
-    victims = "the policies of its queue let it preempt nobody who holds what is short"
+    victims = "the policies of its queue let it preempt nothing that holds what is short"
     if count:
         victims = f"of the {count} that its queue's policies let it look at, no lawful choice makes enough room"
     if not settings.preempts:
         names = snapshot.quotas.names
-        victims = f"{names[entry.claimant.queue]} preempts nobody (withinClusterQueue and reclaimWithinCohort Never)"
+        victims = f"{names[entry.claimant.queue]} preempts nothing (withinClusterQueue and reclaimWithinCohort Never)"
     elif entry.outcome.unlawful:
         shown = ", ".join(sorted(snapshot.state.work_names[victim.row] for victim in entry.outcome.unlawful))
         return _wait(snapshot, entry, rules.UNLAWFUL, victims=shown, breach=entry.outcome.breach)
@@ -358,7 +358,7 @@ def behind(snapshot: Snapshot, claimant: Claimant, head: Claimant, outcome: str)
         "skip": "is tried again in the next cycle",
         "park": "cannot start",
     }[outcome]
-    strategy = "a StrictFIFO queue lets nobody pass" if claimant.settings.strict else "it stays at the head till then"
+    strategy = "a StrictFIFO queue lets nothing pass" if claimant.settings.strict else "it stays at the head till then"
     queue = snapshot.quotas.names[claimant.queue]
     why = rules.BEHIND.because(head=head.name, queue=queue, doing=doing, strategy=strategy)
     return Decision(claimant.name, "wait", rules.BEHIND.id, why, warnings=warnings_about(snapshot, claimant))

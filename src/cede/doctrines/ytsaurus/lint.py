@@ -210,7 +210,7 @@ def _aggressive(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
                 yield Finding(
                     "ytsaurus.lint.aggressive-nobody",
                     f"doctrine.{name}",
-                    f"{name} is never read: nobody starves aggressively",
+                    f"{name} is never read: nothing starves aggressively",
                     "set enable_aggressive_starvation on the tree or on a pool",
                 )
         return
@@ -228,7 +228,7 @@ def _aggressive(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
             where,
             "enable_aggressive_starvation is on, but allow_aggressive_preemption is off for every pool: it takes "
             "nothing more than the normal one",
-            "allow it on the pools that may give way",
+            "allow it on the pools that may lose allocations",
         )
     elif tree.aggressive_satisfaction < _tolerance(pools):
         low, high = percent(tree.aggressive_satisfaction), percent(_tolerance(pools))
@@ -257,9 +257,9 @@ def _leaves(pools: Pools) -> Iterator[Any]:
 
 
 GONE = {
-    "preemption_check_starvation": "pools that starve shield nobody any more",
-    "preemption_check_satisfaction": "pools that have too little shield nobody any more",
-    "enable_conditional_preemption": "nobody is preemptible for some only any more",
+    "preemption_check_starvation": "a pool that starves no longer shields its allocations",
+    "preemption_check_satisfaction": "a pool that is not satisfied no longer shields its allocations",
+    "enable_conditional_preemption": "an allocation is preemptible for all or for none",
 }
 """Options that YTsaurus itself does not read since September 2025, and what came of them."""
 
@@ -299,7 +299,7 @@ def _times(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "ytsaurus.lint.starves-at-once",
             "doctrine.fair_share_starvation_timeout",
-            "whoever is below its fair share may preempt with the next update, before what is free could reach it",
+            "an operation below its fair share may preempt with the next update, before what is free could reach it",
             "leave some seconds; the default is 30s",
         )
     if tree.backoff == 0:
@@ -315,7 +315,7 @@ def _times(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "ytsaurus.lint.graceful-in-a-hurry",
             f"doctrine.allocation{'_graceful' if given else ''}_preemption_timeout",
-            f"who asks for graceful preemption has {graceful} to leave, everybody else {plain}",
+            f"with graceful preemption an allocation has {graceful} to leave, otherwise {plain}",
             "make allocation_graceful_preemption_timeout the longer one",
         )
 

@@ -192,7 +192,7 @@ class TreeSettings(_Options):
     ] = 1.0
     aggressive_preemption_satisfaction_threshold: Annotated[
         Number,
-        Means("allocations beyond this part of the fair share are preemptible for those who starve aggressively"),
+        Means("allocations beyond this part of the fair share are preemptible for operations that starve aggressively"),
     ] = 0.2
     non_preemptible_resource_usage_threshold: Annotated[
         Quotas, Means("usage below this in every resource is never preemptible")
@@ -277,7 +277,7 @@ class TreeSettings(_Options):
         Duration, Means("how long a node may hold more than it has")
     ] = 15 * SECOND
     disable_scheduling_on_node_with_waiting_allocations: Annotated[
-        bool, Means("whether a node on which somebody waits for victims to leave gets nothing new")
+        bool, Means("whether a node on which a workload waits for victims to leave gets nothing new")
     ] = True
     allow_aggressive_preemption: AtRoot = None
     allow_aggressive_starvation_preemption: AtRoot = None
@@ -388,7 +388,7 @@ class PoolSettings(_Options):
     ] = None
     allow_aggressive_starvation_preemption: Maybe[bool] = None
     allow_normal_preemption: Annotated[
-        bool, Means("false: what is below loses nothing to those who starve, unless aggressively")
+        bool, Means("false: what is below is taken only for operations that starve aggressively")
     ] = True
     compute_promised_guarantee_fair_share: Annotated[
         bool, Means("whether operations are promised their part of the guarantee")
@@ -447,7 +447,7 @@ class OperationSettings(_Options):
     ] = Field(default_factory=dict)
     preemption_mode: Annotated[
         Literal["normal", "graceful"],
-        Means("graceful: nobody preempts it, but what is above its share is asked to leave"),
+        Means("graceful: it is never preempted for others, but what is above its share is asked to leave"),
     ] = "normal"
     is_gang: Annotated[bool, Means("whether its allocations are of use only together")] = False
     scheduling_tag_filter: Annotated[

@@ -39,8 +39,8 @@ STAGES = {
 """By the word for why somebody goes, the least level that such a stage takes."""
 
 SHARES = (
-    "whom the shares of the cycle's beginning protected is not known at this point of it: all that run there and did "
-    "not opt out count as open"
+    "what the shares at the start of the cycle protected is not known at this point: all that run there and did not "
+    "opt out count as open"
 )
 LEFT_OUT = {
     "full-host": ("what a whole host's work may cost is not looked at",),

@@ -21,7 +21,7 @@ AGGRESSIVE = RULES.admits(
     "protected even then",
 )
 SSD = RULES.admits(
-    "ssd", "{operation} starves ({clock}) and asks for the SSD of this node, {who} is of less right there"
+    "ssd", "{operation} starves ({clock}) and asks for the SSD of this node, {who} has a lower claim there"
 )
 FULL_HOST = RULES.admits(
     "full-host", "{operation} waits for a whole GPU host ({clock}), and what is lost here is within the allowed penalty"
@@ -43,7 +43,7 @@ GRACEFUL = RULES.admits(
 
 NOT_RUNNING = RULES.excludes("not-running", "{who} is {state}: it has not begun, or it is leaving already")
 GRACEFUL_MODE = RULES.protects(
-    "graceful-mode", "{operation} asks for graceful preemption: nobody takes its allocations for another"
+    "graceful-mode", "{operation} asks for graceful preemption: its allocations are not taken for others"
 )
 NORMAL_FORBIDDEN = RULES.protects(
     "normal-forbidden",
@@ -70,7 +70,7 @@ SSD_SHIELD = RULES.protects(
     "SSD work that starves aggressively",
 )
 NOT_NEEDED = RULES.orders("not-needed", "may be preempted, but enough is freed without it")
-KEPT = RULES.orders("kept", "keeps its room: it fits beside those who are better protected, or older")
+KEPT = RULES.orders("kept", "keeps its room: it fits beside the better protected and the older ones")
 SPARED = RULES.orders("spared", "was among those taken first, but is not needed beside the others", DOCS)
 TOO_LITTLE = RULES.orders("too-little", "may be preempted, but all that may be taken on {node} is not enough")
 
@@ -100,7 +100,7 @@ ONE_A_HEARTBEAT = RULES.waits(
 )
 NODE_WAITS = RULES.waits(
     "node-waits",
-    "on {nodes} room is held for {who}, which waits for it, and until it has it nothing else starts there",
+    "on {nodes} room is held for {who}, which waits for it; until {who} starts, nothing else starts there",
     until=("turn",),
 )
 AT_LIMIT = RULES.waits(

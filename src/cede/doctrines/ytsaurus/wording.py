@@ -198,8 +198,8 @@ WORDS = {
 }
 """The doctrine's own word for why somebody goes."""
 TAKEN = {
-    rules.ABORT.id: "; those who are better protected, or older, keep their room first",
-    rules.NO_SLOTS.id: "; nobody stays",
+    rules.ABORT.id: "; the better protected and the older ones keep their room first",
+    rules.NO_SLOTS.id: "; nothing stays",
     rules.GRACEFUL.id: "; all such are asked to leave",
 }
 """In which order they go, where that is not the newest first."""
