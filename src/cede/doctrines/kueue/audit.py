@@ -86,7 +86,7 @@ class _QueueEntries:
         return local
 
     def lends_all(self, node: str, pair: Pair) -> bool:
-        """Whether nobody below keeps anything to itself, so that all that is held there counts."""
+        """Whether no child keeps anything to itself, so that all that is held below counts."""
         all_lent = self._lends_all.get((node, pair))
         if all_lent is None:
             all_lent = all(not self.local(child, pair) and self.lends_all(child, pair) for child in self.children[node])
@@ -113,7 +113,7 @@ class Account:
 
     Amounts are nano-units. What a queue holds is told twice: `BEFORE` what is preempting has left and what is reserved
     has come, and `AFTER` that. The one makes way for the other, so that what is used is the larger. What a queue held
-    to begin with is `counted` when somebody asks for it.
+    to begin with is `counted` on demand.
     """
 
     def __init__(self, state: State, counted: InitialUsage) -> None:
@@ -315,7 +315,7 @@ class Audit:
         self.account.move(queue, asked)
 
     def _let_leave(self) -> None:
-        """Somebody waits for what is leaving, so that everybody after it may count on that."""
+        """A workload waits for what is leaving, so that every later decision may count on that room."""
         if not self.awaited:
             for row in self.state.work_index.values():
                 queue = self._queue(row)
@@ -384,8 +384,8 @@ class Audit:
     def _shares(self, queue: str, asked: Amounts, made: Decision) -> Iterator[str]:
         """The share rules, victim by victim, with only those of this decision gone.
 
-        Asked of the first who starts or preempts: those after it were nominated on usage that nobody can tell from
-        the plan alone.
+        Checked of the first workload that starts or preempts: later ones were nominated on usage that the plan alone
+        does not tell.
         """
         account = self.before
         strategies = self.settings.get("strategies") or ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]

@@ -1,4 +1,4 @@
-"""Candidates in the order of taking, sorted only as far as somebody looks."""
+"""Candidates in the order of preemption, sorted only as far as a search looks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cede.doctrines.parts.orders import Rows, order_of
 from cede.state.columns import Bools, Int64s, Uint64s
 
 FEW = 512
-"""So many are sorted at once; of more the first ones are looked for."""
+"""Up to this many are sorted at once; of more, the first ones are selected before sorting."""
 GROWTH = 8
 OWN_LATER, LEAVING_FIRST = 1 << 33, 1 << 34
 
@@ -101,7 +101,7 @@ class CandidateOrder:
         return self.firsts[queue]
 
     def pop(self, queue: int) -> CandidateUsage:
-        """The queue's first candidate, who is not asked again."""
+        """Take the queue's first candidate off its line."""
         line = self._lines.get(queue)
         if line is None:
             line = self._lines[queue] = _line(self.snapshot, self.at[self.queue == queue], self.own, self._amounts)
@@ -116,7 +116,7 @@ class CandidateOrder:
         return candidate
 
     def drop(self, queue: int) -> list[CandidateUsage]:
-        """All candidates of the queue, who are not asked again."""
+        """Take all candidates of the queue off its line."""
         dropped: list[CandidateUsage] = []
         while queue in self._left:
             dropped.append(self.pop(queue))

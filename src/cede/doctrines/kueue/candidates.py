@@ -1,4 +1,4 @@
-"""Who may be a victim of one search: policy, flavors and queue decide, then one order for all."""
+"""The candidates of one search: which workloads policy, flavors and queue let the claimant preempt."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pool:
 
 
 def pool_of(search: Search) -> Pool:
-    """Everyone whom the policies of the claimant's queue let it take, whatever the quota of their queue."""
+    """All that the policies of the claimant's queue let it take, whatever the quota of their queue."""
     snapshot, claimant = search.snapshot, search.claimant
     settings = claimant.settings
     if not claimant.preempts or not settings.preempts:
@@ -86,7 +86,7 @@ def _allowed(snapshot: Snapshot, claimant: Claimant, at: Rows, policy: str) -> R
 
 
 def policy_mask(policy: str, priority: int, submitted: int, priorities: Rows, submissions: Rows) -> Bools:
-    """Whom a policy lets a claimant of this priority and age take."""
+    """Which workloads a policy lets a claimant of this priority and age take."""
     if policy == NEVER:
         return np.zeros(len(priorities), np.bool_)
     if policy == ANY:

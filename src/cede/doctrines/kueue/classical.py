@@ -1,4 +1,9 @@
-"""Classical preemption: how far a claimant reaches, in which order its candidates come, and which of them go."""
+"""Classical preemption: the branches that may be reclaimed from, candidates in order, and the attempts in turn.
+
+An attempt takes candidates one after another until the claimant fits, then puts back the victims it does not need. Two
+shortcuts do the same with less work, each argued for where it stands: `LineIterator` follows lines that are kept in
+order, and `attempt_by_sums` works a whole attempt out with cumulative sums.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ class Branch:
     """Queues that lie above their quota under one ancestor of the claimant.
 
     With `advantage` the request fits the quota of `decided`, the claimant's queue or a cohort above it that does not
-    contain these queues, so that whoever is here gives way as a borrower.
+    contain these queues, so that it reclaims from them as borrowers.
     """
 
     ancestor: int
@@ -123,12 +128,12 @@ class ReclaimableBranches:
 
 
 MOST_IN_LINE = 64
-"""Of each queue so many are looked at along its line; where these do not do, all candidates are sorted."""
+"""Number of candidates looked at along the line of each queue; if these do not decide, all are sorted."""
 
 
 class Candidate(NamedTuple):
-    """One whom an attempt comes to; `usable` says whether it may be taken while the claimant borrows, of those over
-    whom that has no advantage.
+    """A candidate an attempt comes to; where the claimant has no advantage, `usable` says whether it may take this one
+    while it borrows.
     """
 
     row: int
@@ -138,7 +143,7 @@ class Candidate(NamedTuple):
 
 
 class CandidateBatch(NamedTuple):
-    """Some candidates in their order, all of one list; `usable` says who may be taken while the claimant borrows."""
+    """Some candidates in order, all of one list; `usable` says which may be taken while the claimant borrows."""
 
     positions: Rows
     rows: list[int]
@@ -150,7 +155,7 @@ class CandidateBatch(NamedTuple):
 class CandidateIterator:
     """Those the claimant has the advantage over, then other queues', then its own; and before all what is leaving.
 
-    Further attempts walk the same way again, so that a stretch is sorted once.
+    Further attempts go through the same batches again, so that each is sorted once.
     """
 
     def __init__(self, search: Search, hierarchy: Rows, priority: Rows, own: Rows) -> None:
@@ -169,7 +174,7 @@ class CandidateIterator:
             at += 1
 
     def candidates(self, _done: Set[int], _borrowing: bool) -> Iterator[Candidate]:
-        """Everybody, whoever of them an attempt passes by."""
+        """All candidates; the attempt itself passes by those that are out."""
         for positions, rows, queues, usable, own in self:
             which = [None] * len(positions) if usable is None else usable
             for row, queue, use in zip(rows, queues, which, strict=True):
@@ -191,7 +196,7 @@ def _batches(search: Search, lists: tuple[Rows, Rows, Rows]) -> Iterator[Candida
 
 
 def _usable(search: Search, positions: Rows) -> list[bool]:
-    """Who of those without advantage may be taken even if the claimant's queue ends above its quota."""
+    """Which candidates without advantage may be taken even if the claimant's queue ends above its quota."""
     settings = search.claimant.settings
     if not settings.borrow:
         return [False] * len(positions)
@@ -205,9 +210,12 @@ def _usable(search: Search, positions: Rows) -> list[bool]:
 
 
 class LineIterator:
-    """The same walk along the lines in which candidates are kept, nobody sorted or even looked at who is not reached.
+    """The same candidates from the lines that are kept in order, without sorting or looking at those never reached.
 
-    It ends where the first ones of some line do not tell how it goes on, and is cut then.
+    Every line is in the order of candidates, so merging the lines by their first entries gives that order over all
+    queues. Of a line only the first `MOST_IN_LINE` entries are looked at. When one runs out before its end the
+    iteration is cut right there: all that it gave until then came in the right order, so an attempt that succeeded
+    found the victims of the general one; an attempt that did not is made again by the general one.
     """
 
     def __init__(self, search: Search, hierarchy: Sequence[int], priority: Sequence[int]) -> None:
@@ -224,8 +232,8 @@ class LineIterator:
         self._own = () if settings.within == NEVER else (search.queue,)
 
     def candidates(self, done: Set[int], borrowing: bool) -> Iterator[Candidate]:
-        """Those whom an attempt may take. It adds the queues to `done` that it takes nobody of any more, as usage only
-        falls while it lasts; the rest of their lines is passed by.
+        """Those that an attempt may take. It adds queues to `done` that are back within their quota: usage only falls
+        during an attempt, so they stay within it, and the rest of their lines is passed by.
         """
         borrow = self.search.claimant.settings.borrow
         priority = () if borrowing and not borrow else self.priority  # without that none of them is usable
@@ -237,7 +245,7 @@ class LineIterator:
                     return
 
     def is_cut(self) -> bool:
-        """Whether somebody came to an end that is not the last of the candidates."""
+        """Whether some line went on behind the last entry that was looked at."""
         return self._cut
 
     def _anybody(self, queues: Sequence[int]) -> Sequence[int]:
@@ -269,7 +277,7 @@ class LineIterator:
                 heapreplace(lines, (following, line))
 
     def _along(self, queue: int, side: SortKey) -> Iterator[LineEntry]:
-        """The candidates of one queue: who holds something contested, and whom the claimant's policy lets it take."""
+        """The candidates of one queue: they hold something contested, and the claimant's policy lets it take them."""
         claimant, work = self.search.claimant, self.search.snapshot.state.work
         policy = claimant.settings.within if queue == claimant.queue else claimant.settings.reclaim
         line = self._node_bounds.line(queue)
@@ -314,18 +322,18 @@ def _turn(entry: LineEntry) -> SortKey:
 
 REASONS = (RECLAIM, BORROW, OWN)
 ONE_BY_ONE = 64
-"""After so many were spared by looking for the next one in C, the others are gone through one by one."""
+"""Number of victims spared by looking for the next one over all at once; after that, over this many at a time."""
 
 
 def is_plain(search: Search) -> bool:
-    """Whether a whole attempt can be made of sums; never where somebody reads along."""
+    """Whether a whole attempt can be made of sums; never where reasons are noted."""
     return search.notes is None and sums_are_enough(search)
 
 
 def attempt_by_sums(
     search: Search, reclaimable: ReclaimableBranches, iterator: CandidateIterator, borrowing: bool
 ) -> Targets:
-    """As the general attempt; the book of the search stays as it is."""
+    """As the general attempt; the usage of the search stays as it is."""
     sums = _ArrayAttempt(search, reclaimable, borrowing)
     for batch in iterator:
         if sums.enough_after(batch):
@@ -376,7 +384,20 @@ class _TakenColumns:
 
 
 class _ArrayAttempt:
-    """Usage by node and what the claimant still lacks, as columns; `slack` is below zero where it lacks something."""
+    """A whole attempt on arrays: usage by node, and `slack`, which is below zero where the claimant lacks something.
+
+    `sums_are_enough` holds: no queue of the tree keeps anything to itself, so a victim frees all that it holds on every
+    level up to the root, and no borrowing limit stands on the claimant's path. So the claimant fits as soon as the sum
+    of what victims hold makes up for `slack` at the root (and in its own queue, where it must not borrow), and
+    cumulative sums tell at which candidate that is.
+
+    Which candidates are taken follows from sums too. A queue is left alone from the first candidate at whose turn it is
+    back within its quota; counting candidates behind that one as gone only lowers the usage further, so the mask of
+    `_exceeds` has the same ones. A cohort between the queue and the common ancestor that comes back within its quota
+    ends all queues below it: the mask counts only up to the first place where that happens, and the rest is worked out
+    again from there. Sparing goes from the latest victim to the earliest, and `slack` only shrinks with each one put
+    back: a victim that did not fit in it never will, so each is looked at once.
+    """
 
     def __init__(self, search: Search, reclaimable: ReclaimableBranches, borrowing: bool) -> None:
         self.search = search
@@ -490,7 +511,7 @@ class _ArrayAttempt:
         self.pile.given.append(held)
 
     def victims(self) -> Targets:
-        """Who is left after putting back, latest but the last first, whoever is not needed."""
+        """What is left after putting back, latest but the last first, victims that are not needed."""
         snapshot, pairs = self.search.snapshot, self.search.pairs
         positions, reasons = np.concatenate(self.pile.positions), np.concatenate(self.pile.reasons)
         given = np.concatenate(self.pile.given, axis=1)
@@ -530,7 +551,7 @@ class _ArrayAttempt:
 
 
 def find(search: Search) -> Outcome:
-    """The victims, or nobody; the first attempt that makes room wins."""
+    """The victims of the first attempt that makes room; none if no attempt does."""
     by_sums = is_plain(search)
     if search.snapshot.followed and search.notes is None and not by_sums:
         outcome = _along_lines(search)
@@ -587,7 +608,7 @@ def _along_lines(search: Search) -> Outcome | None:
 
 
 def _enough(search: Search, lists: tuple[Rows, Rows, Rows], borrowing: bool) -> bool:
-    """False only if the claimant would certainly not fit, whoever an attempt took.
+    """False only if the claimant would certainly not fit, whatever an attempt took.
 
     The less is used, the more is available, as long as what a cohort uses is what its children take: then all of them
     gone is the most that any choice leaves.
@@ -731,7 +752,7 @@ def _note_no_borrowing(search: Search, row: int) -> None:
 
 
 def _note_unreached(search: Search, reclaimable: ReclaimableBranches) -> None:
-    """Everyone in a queue, or below a cohort, that is within its quota to begin with."""
+    """Note all that stand in a queue, or below a cohort, that is within its quota to begin with."""
     snapshot, quotas = search.snapshot, search.snapshot.quotas
     assert search.notes is not None
     pool = pool_of(search)

@@ -46,7 +46,8 @@ def _all_decisions(cycle: Cycle) -> Iterator[Decision]:
 
 def _acting_decisions(cycle: Cycle) -> Iterator[Decision]:
     """The decisions that act, up to the first preemption, and refusals; all of the plan is made, for what is remembered
-    of those after it. Who waits and holds room back is named before those who act, as they may not be lawful without.
+    of those after it. Workloads that wait and hold room back are named before those that act: without them these may
+    look unlawful.
     """
     memory = memory_of(cycle)
     view = view_of(cycle, memory)
@@ -82,7 +83,7 @@ def _refused(waiting: WaitingLines) -> Iterator[Decision]:
 
 
 class _Plan:
-    """The lines of every queue, pass by pass; who blocks a queue, and how.
+    """The lines of every queue, pass by pass; which head blocks a queue, and how.
 
     In one pass the heads of all queues have the same place in their lines: one is decided in each pass, until one
     stays in front. `keepers` block their queue and hold room back: in every pass, at their turn in it.
@@ -98,22 +99,22 @@ class _Plan:
         self._moment: tuple[int, int] | None = None
         self._quota_bounds: QuotaBounds
         self._awake: dict[Group, list[Kind]] = {}
-        """Of the groups that somebody asked about at this moment, who is awake."""
+        """The kinds that are awake, of the groups looked at in this moment."""
         self._asleep: set[Kind] = set()
-        """Those of groups that nobody asked about who had no way at this moment when it was their turn."""
+        """Kinds of groups not looked at, of which one had no way in this moment when its turn came."""
         self._began_with: set[Group] = set()
         """The groups that were looked at when nothing had changed yet."""
         self._still: list[Entry] = []
 
     @property
     def nominations(self) -> Nominations:
-        """What was nominated so far; most plans nominate nobody."""
+        """What was nominated so far; most plans nominate nothing."""
         if self._nominations is None:
             self._nominations = Nominations(self.snapshot, self.waiting.kind)
         return self._nominations
 
     def decisions(self) -> Iterator[Decision]:
-        """Everybody who gets its turn; where nobody reads why, those alone who may have a way, and who else counts."""
+        """One decision a head; without words only of heads that may have a way, and of others that matter for them."""
         words = self.snapshot.cycle.words
         number = 0
         while self._anybody(number):
@@ -132,7 +133,7 @@ class _Plan:
             number += 1
 
     def _anybody(self, number: int) -> bool:
-        """Whether a line goes on in this pass; without that, nobody need know how the last one ended."""
+        """Whether a line goes on in this pass; if none does, the usage after the last one is not worked out."""
         blocked = self.blocked
         if not number and not blocked:
             return bool(self.waiting.lines)
@@ -146,7 +147,7 @@ class _Plan:
         return heads if self.snapshot.cycle.words else [place for place in heads if self._counts(place)]
 
     def behind(self) -> Iterator[Decision]:
-        """Those whom a head keeps from their turn, queue by queue."""
+        """Workloads that wait behind a head, queue by queue."""
         for queue in sorted(self.blocked, key=self.snapshot.quotas.names.__getitem__):
             head, outcome, number = self.blocked[queue]
             answered: dict[Kind, Decision] = {}
@@ -162,12 +163,12 @@ class _Plan:
         if outcome in (PREEMPT, SKIP, DEFER, AWAIT) or (outcome == PARK and claimant.settings.strict):
             self.blocked[claimant.queue] = (claimant, outcome, number)
 
-    # -- who sleeps ----------------------------------------------------------------------------------------------
+    # -- kinds that sleep --------------------------------------------------------------------------------------------
 
     def _counts(self, place: LinePosition) -> bool:
         """Whether this head has a say in its pass: it may have a way, or hold room back from those who have one.
 
-        With fair sharing whoever is there counts, for who comes first depends on it.
+        With fair sharing every head counts, for the order depends on all of them.
         """
         kind = self.waiting.kind[place[-1]]
         return self.snapshot.mode.fair or kind.settings.reclaim != ANY or self._restless(place) or self._is_awake(kind)
@@ -177,10 +178,10 @@ class _Plan:
         return not place[0] or (bool(self.memory.tried) and place[4] in self.memory.tried)
 
     def _next(self, number: int) -> int | None:
-        """The first pass from this one on in which somebody may have a way; none if there is none.
+        """The first pass from this one on in which some head may have a way; none if there is none.
 
-        Those who have none wait for as long as nothing changes, whatever their place in line, and what they hold back
-        is free again when the pass ends. So nothing comes of a pass of nobody else, and it need not be gone through.
+        A head without a way waits for as long as nothing changes, whatever its place in line, and what it holds back
+        is free again when the pass ends. So a pass of such heads alone changes nothing, and is skipped.
         """
         if self.snapshot.moment != self._moment:
             self._moment = self.snapshot.moment
@@ -215,7 +216,7 @@ class _Plan:
         return best
 
     def _remembered(self) -> Iterator[tuple[int, LinePosition]]:
-        """Those that wait, and of whom something is remembered."""
+        """Waiting workloads of which something is remembered."""
         waiting = self.waiting
         for row in waiting.sticky:
             yield row, waiting.places[row]
@@ -225,7 +226,7 @@ class _Plan:
                 yield row, waiting.places[row]
 
     def _stand_still(self, place: LinePosition, number: int) -> None:
-        """The head of a strict queue has no way: nobody passes it, and in every pass it keeps what it can."""
+        """The head of a strict queue has no way: nothing passes it, and in every pass it keeps what it can."""
         claimant = self.nominations.claimant(place[-1])
         self.decided(claimant, PARK, number)
         if self.snapshot.mode.fair or claimant.settings.reclaim != ANY:
@@ -247,9 +248,9 @@ class _Plan:
         return kind in self._awake_of(kind.group)
 
     def _awake_of(self, group: Group) -> list[Kind]:
-        """Who of a group may have a way at this moment.
+        """The kinds of a group that may have a way in this moment.
 
-        Of most groups nobody asks: a queue whose head has a way stands still behind it, or all is different after it.
+        Most groups are never asked about: a queue whose head has a way stands still behind it, or all changes after it.
         """
         awake = self._awake.get(group)
         if awake is None:
@@ -257,7 +258,7 @@ class _Plan:
         return awake
 
     def _look_at(self, group: Group) -> list[Kind]:
-        """Who of a group is awake.
+        """The kinds of a group that are awake.
 
         What is remembered of a group holds from when a plan began; of one that was not looked at in this plan then, it
         is of another plan, and counts for nothing later on.
@@ -278,7 +279,7 @@ class _Plan:
             if kind in self._asleep:
                 continue
             if kind.asked and not kind.refused:
-                # a threshold tells of quota alone; this, of limits and searches that found nobody too
+                # a threshold tells of quota alone; this also of limits, and of searches without victims
                 if kind.asleep == changes and group.kinds[kind][0][2] >= kind.oldest:
                     continue
                 if kind.steady:
@@ -300,7 +301,7 @@ class _Plan:
         return awake
 
     def nominated(self, claimant: Claimant) -> Entry:
-        """The head as nominated when the pass begins; if it has no way, nobody like it has at this moment."""
+        """The head as nominated when the pass begins; if it has no way, none of its kind has in this moment."""
         tried = self.memory.tried.get(claimant.name)
         entry = self.nominations.nominated(claimant, tried)
         if not self.snapshot.cycle.words and tried is None:
@@ -314,7 +315,7 @@ class _Plan:
         return entry
 
     def sleep_limited(self, entry: Entry) -> None:
-        """A limit keeps this one from starting, and with it everybody like it, as long as nothing changes."""
+        """A limit keeps this one from starting, and with it all of its kind, as long as nothing changes."""
         snapshot, claimant, tried = self.snapshot, entry.claimant, entry.assignment.tried.values()
         if snapshot.moment != self._moment or snapshot.victims or max(tried, default=-1) >= 0:
             return
@@ -461,5 +462,5 @@ class _Pass:
         held = quota_usage.held_back(claimant.queue, entry.assignment.asked, entry.assignment.level)
         if self.left:
             self.snapshot.charge(claimant, held, HOLDS, lasting=False)
-        else:  # nobody is left in this pass whom it could be kept from
+        else:  # no head is left in this pass that it could be kept from
             self.snapshot.note(claimant, held, HOLDS)

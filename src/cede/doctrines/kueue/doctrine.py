@@ -1,4 +1,4 @@
-"""A cluster file to start from under Kueue: one cohort, in which every queue reclaims its quota."""
+"""The doctrine of Kueue: its parts put together, what `shares` shows, and a cluster file to start from."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class RoundingCheck:
 
 
 class Shares:
-    """Shares of the nodes of one book, as it stands when asked: doubles, or `exact` ones.
+    """Shares of the nodes at one state of usage, as it stands when asked: doubles, or `exact` ones.
 
     With `rounding_check`, what doubles stand for is noted there.
     """

@@ -32,7 +32,7 @@ from cede.state.columns import NONE
 
 
 class LeastCommonAncestor:
-    """The children of the lowest common ancestor, on the claimant's side and on the other queue's."""
+    """The children of the least common ancestor of the claimant's queue and another: the branches compared there."""
 
     def __init__(self, quotas: Quotas, queue: int) -> None:
         self.quotas = quotas
@@ -54,7 +54,14 @@ HeapEntry = tuple[int, float, Key | int, int]
 
 
 class Tournament:
-    """The tree above the candidates; `next` names a queue, `pop` takes its first candidate."""
+    """The tree above the candidates; `next` names a queue, `pop` takes its first candidate.
+
+    From the root down, the child with the largest share wins, until that is a queue. The children of each cohort are in
+    a heap. A node's share follows from its own usage and from quotas, so taking a workload changes the shares on its
+    queue's path and no others: `changed` enters these anew, all other entries still hold, and an entry that was
+    replaced is dropped when it comes to the top. Usage only falls during a pass, so a node that borrows nothing is out
+    for good; the claimant's queue and the cohorts above it stay in, since their candidates need not borrow.
+    """
 
     def __init__(self, shares: Shares, queue: int, candidates: CandidateOrder) -> None:
         self.shares = shares
@@ -90,7 +97,7 @@ class Tournament:
             self._enter_cohort(cohort)
 
     def next(self) -> int | None:
-        """The queue whose turn it is; None when nobody is left."""
+        """The queue whose turn it is; None when no candidate is left."""
         if self.root == self.queue:
             return self.queue if self.has(self.queue) and self.queue not in self.pruned else None
         cohorts, own = self.cohorts, (self.queue,)
@@ -151,7 +158,7 @@ class Tournament:
             heappush(self.cohorts[self.quotas.parent[cohort]], self._entry(cohort, self._rank(cohort)))
 
     def _best(self, heap: list[HeapEntry] | None, excused: Container[int]) -> HeapEntry | None:
-        """The largest share that is up to date; who borrows nothing, and is not excused from that, is out."""
+        """The largest share that is up to date; a node that borrows nothing is out, unless it is excused from that."""
         while heap:
             entry = heap[0]
             node = entry[-1]
@@ -166,7 +173,7 @@ class Tournament:
 
 
 def lawful_set(search: Search, taken: Targets) -> Targets:
-    """The victims as spared in another order, the first that is lawful; nobody if none is."""
+    """The first lawful set of victims, spared in other orders; empty if there is none."""
     for order in _orders(taken):
         victims = _spared_in(search, taken, order)
         if lawful(search, victims):
@@ -215,7 +222,7 @@ def _orders(taken: Targets) -> Iterator[Targets]:
 
 
 def _spared_in(search: Search, taken: Targets, order: Targets) -> Targets:
-    """What is left of the victims after putting back in this order whoever is not needed, the last one too."""
+    """What is left of the victims after putting back, in this order, those that are not needed, the last one too."""
     trial = Search(search.snapshot, search.claimant, search.asked, search.contested, None)
     if search.room is not None:
         trial.room = search.room.afresh()
@@ -232,7 +239,7 @@ def _spared_in(search: Search, taken: Targets, order: Targets) -> Targets:
 
 
 def find(search: Search) -> Outcome:
-    """The victims, or nobody."""
+    """The victims; none if the share rules find no way."""
     candidates = _candidates(search)
     if not len(candidates):
         return NO_VICTIMS
@@ -254,7 +261,7 @@ def find(search: Search) -> Outcome:
 
 
 def _spared(search: Search, run: _FairSearch, in_nominal: bool) -> Outcome:
-    """Those who are left; only if some of the claimant's own branch were spared can the others have become unlawful."""
+    """The victims after sparing. If none was spared, or shares did not matter, none can have become unlawful."""
     spared = spared_by_sums(search, run.taken) if run.plain else search.spare(run.taken, borrowing=True)
     breach = ""
     if not in_nominal and len(spared) < len(run.taken):
@@ -290,7 +297,7 @@ def _candidates(search: Search) -> Rows:
 
 
 class _FairSearch:
-    """Both passes: who was taken so far, and who failed the first rule."""
+    """Both passes: the victims so far, and the candidates that failed the first rule."""
 
     def __init__(self, search: Search, in_nominal: bool) -> None:
         self.search = search
@@ -325,7 +332,7 @@ class _FairSearch:
     def _first_that_passes(self, tournament: Tournament, queue: int, strategy: str) -> Target | None:
         mine, theirs = self.common_ancestor.of(queue)
         new, before = self.shares.share(mine), self.shares.share(theirs)
-        if new[0] and not before[0]:
+        if new[0] and not before[0]:  # shares only fall: no candidate here passes either rule
             for row, _ in tournament.drop(queue):
                 self.retry.append(row)
                 self._note(rules.SHARE, row, queue, new, before, None, strategy)
@@ -341,7 +348,7 @@ class _FairSearch:
         return None
 
     def second_pass(self) -> bool:
-        """By the second strategy over those who failed the first: at most one of each queue."""
+        """By the second strategy over candidates that failed the first: at most one of each queue."""
         search = self.search
         retry: Rows = np.searchsorted(search.snapshot.rows, np.sort(np.array(self.retry, np.intp)))
         tournament = Tournament(self.shares, search.queue, CandidateOrder(search.snapshot, retry, search.queue))
@@ -360,7 +367,7 @@ class _FairSearch:
         return False
 
     def note_pruned(self, candidates: Rows) -> None:
-        """Those whose queue, or a cohort above it, was or came back within its quota, so that nobody asked them."""
+        """Note candidates whose queue, or a cohort above it, is within its quota, so that their turn never came."""
         search, quotas = self.search, self.search.snapshot.quotas
         assert search.notes is not None
         for at in candidates.tolist():
@@ -404,7 +411,7 @@ class _FairSearch:
         search.take(victim)
         self.taken.append(victim)
         tournament.changed(victim.queue)
-        if self.plain:
+        if self.plain:  # usage is a plain sum then, and what the claimant asks for is in it already
             used, subtree = search.quota_usage.used, search.snapshot.quotas.subtree
             return all(used[pair][root] <= subtree[pair][root] for pair, root in self.sums)
         search.quota_usage.remove_all(search.queue, search.asked)

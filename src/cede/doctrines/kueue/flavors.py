@@ -62,7 +62,7 @@ class Assignment:
 
     @property
     def level(self) -> int:
-        """How high it borrows. What that is with victims gone is worked out when somebody asks for it."""
+        """How high it borrows. What that is with victims gone is worked out on demand."""
         for later in self.levels:
             self.lowest = max(self.lowest, later())
         self.levels = []
@@ -241,10 +241,10 @@ class Assigner:
         return self._with_victims(pair, amount, level)
 
     def _borrows_anyway(self, pair: int, amount: int) -> bool:
-        """Whether it borrows as high as it does now, whoever goes.
+        """Whether it borrows as high as it does now, whatever the victims are.
 
-        In a tree of one cohort whoever borrows borrows from that; and the queue borrows still if all are gone whom it
-        may take of its own, as what others give back is nothing to its quota.
+        In a tree of one cohort there is one level to borrow from. And if the queue still borrows with all candidates of
+        its own gone, it borrows with any victims: what other queues give back does not change its own usage.
         """
         snapshot, claimant = self.snapshot, self.claimant
         quotas, queue = snapshot.quotas, claimant.queue
@@ -440,7 +440,7 @@ def _requests(part: PodSet, count: int) -> tuple[dict[str, int], dict[str, str]]
 def _name_flavors_of_nothing(quotas: Quotas, queue: int, part: PodSet, chosen: Chosen) -> None:
     """What is asked for in the amount of nothing has a flavor too: that of its group, or the group's first.
 
-    A flavor that the request names itself stays, as everywhere; one that nobody has the resource in is none.
+    A flavor that the request names itself stays, as everywhere; one without any of the resource in the file is none.
     """
     given, pins = dict(chosen), dict(split_flavor(name) for name in sorted(part.requests))
     for resource in pins.keys() - given.keys():

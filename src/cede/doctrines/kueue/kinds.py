@@ -23,7 +23,7 @@ FIRST = -(1 << 63)
 """Earlier than every submission."""
 
 LinePosition = tuple[bool, int, int, str, str, int]
-"""Sorts like the line: who waits for its victims first, then by priority, submission, uid and name; last the row."""
+"""Sorts like the line: first what waits for its victims, then by priority, submission, uid, name; last the row."""
 Slot = tuple[Asked, ...]
 """What one resource group of one pod set asks for at least, in each of its flavors."""
 
@@ -40,14 +40,14 @@ class Need(NamedTuple):
 class Kind:
     """What is the same for all of a kind.
 
-    `refusal`: it is refused before anybody looks at quota. `slots`: what it asks for at least; none where that alone
-    does not tell that it has no way; `plain` is the same where there is no choice of flavors. `claims`: those with the
-    same candidates; `group`: the kinds of those that wait. `asleep`: after so many changes of what runs it was found to
-    have none, and nobody has who came later than the `oldest`. `asked`: somebody looked at it before. `refused`: it
-    never has a way; `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where
-    that is all alike; `members`: how many of its members may have room there, without and with what other queues give.
-    `short`: what it could come to have is too little, for as long as none of that grows; `need`: of what, if that is
-    quota. `memo`: what else follows from what it asks for.
+    `refusal`: it is refused before quota is looked at. `slots`: what it asks for at least; none where that alone does
+    not tell that it has no way; `plain` is the same where there is no choice of flavors. `claims`: those with the same
+    candidates; `group`: the kinds of those that wait. `asleep`: after so many changes of what runs it was found to have
+    none, nor has any that came later than the `oldest`. `asked`: it was looked at before. `refused`: it never has a
+    way; `steady`: whether that is so does not depend on what runs. `claim`: what it asks of nodes, where that is all
+    alike; `members`: how many of its members may have room there, without and with what other queues give. `short`:
+    what it could come to have is too little, for as long as none of that grows; `need`: of what, if that is quota.
+    `memo`: what else follows from what it asks for.
     """
 
     queue: int
@@ -79,7 +79,7 @@ class Kind:
 
     @property
     def aged(self) -> bool:
-        """Whether its age tells whom it may take."""
+        """Whether its age tells what it may take."""
         return LOWER_OR_NEWER in (self.settings.within, self.settings.reclaim)
 
 
@@ -120,7 +120,7 @@ class Group:
         self.settled = False
 
     def settle(self, moved: int) -> None:
-        """Everybody was looked at, when their queue had moved so often."""
+        """All kinds were looked at, when their queue had moved so often."""
         needs: dict[int, tuple[int, int]] = {}
         self.loose = []
         for kind in self.kinds:

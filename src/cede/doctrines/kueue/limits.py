@@ -1,4 +1,4 @@
-"""Hard limits that Kueue does not know, for which nobody is preempted: a queue's `max`, what a tenant may hold."""
+"""Hard limits that Kueue does not know: a queue's `max`, what a tenant may hold. Nothing is preempted for them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What is remembered from cycle to cycle: who waits for its victims, where a search for flavors goes on, and who waits
-and runs, as far as somebody follows that."""
+"""What is remembered from cycle to cycle: workloads that wait for their victims, where a search for flavors goes on.
+
+Where the journal is followed, what waits and what runs is kept here too.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ FlavorsTried = frozenset[tuple[tuple[int, int], int]]
 class Memory:
     """`tried`: where a head that stopped before its last flavors goes on. `rounds`: from where it went on before, in a
     state of this `version`: as long as that is the same, going on from there again would lead nowhere new. `turned`:
-    who became sticky, or is so no more, since the lines were last put in order.
+    names that became sticky, or are so no more, since the lines were last put in order.
     """
 
     sticky: set[str] = field(default_factory=set)
@@ -61,8 +63,8 @@ class Memory:
         places.add(place)
 
     def forget(self, state: State) -> None:
-        """Those that are gone for good, and not only out of the line for a while, are as if they had never been: who
-        comes later under their names is somebody else. Who runs waits for no victims any more; who is reserved room
+        """Names that are gone for good, and not only out of the line for a while, are forgotten: a workload that comes
+        later under the same name is another one. One that runs waits for no victims any more; one with reserved room
         does, and stands in front of its line again if it loses that. There are few names to look at.
         """
         there, away = state.work_index, state.away
@@ -74,14 +76,14 @@ class Memory:
             self.sticky -= {name for name in self.sticky if name in there and states[there[name]] >= RUNNING}
 
     def copy(self) -> Memory:
-        """The same, for somebody who only asks what would be."""
+        """The same, for a plan that only asks what would be."""
         rounds = {name: set(places) for name, places in self.rounds.items()}
         return Memory(set(self.sticky), dict(self.tried), rounds, self.version)
 
 
 @dataclass(slots=True)
 class JournalView:
-    """Who waits and who runs, as the journal tells it; `reshaped` nodes and queues are another cluster."""
+    """What waits and what runs, as the journal tells it; `reshaped` nodes and queues are another cluster."""
 
     waiting: WaitingLines
     running: RunningUsage
@@ -93,7 +95,7 @@ MOST_KINDS = 20_000
 
 
 def view_of(cycle: Cycle, memory: Memory) -> JournalView:
-    """Who waits and who runs now: brought up to date by the journal, or made anew where that cannot tell."""
+    """What waits and what runs now: brought up to date by the journal, or made anew where that cannot tell."""
     state, journal = cycle.state, cycle.state.journal
     memory.forget(state)
     if cycle.words:
@@ -125,7 +127,7 @@ def view_of(cycle: Cycle, memory: Memory) -> JournalView:
 
 
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
-    """Who waits for its victims, and where searches go on, once more."""
+    """A copy for a plan that only asks what would be."""
     kept = memory.get("kueue")
     return {"kueue": kept.copy()} if isinstance(kept, Memory) else {}
 

@@ -1,14 +1,18 @@
-"""The most that nodes and queues could give a claimant, whoever it took away: kept up to date as work comes and goes.
+"""Upper bounds on what nodes and queues could give a claimant, kept up to date as work comes and goes.
 
-Of a node a claimant can have what is free, what those of its own queue hold whom its policy lets it take, and what can
-be reclaimed of other queues. Candidates of a queue go in one order, the first ones up to where the queue is back within
-its quota: there every classical attempt leaves it alone, in whatever tree, for it asks the queue's usage before each
-of them. So what can be reclaimed follows from the queue's usage and candidates, is the same for all claimants with the
-same policy, and changes only with one of the two. What is contested may be less than all that the queue holds; then the
-attempt comes to fewer of them, and stops no later. Where attempts do not take the first ones (fair sharing asks shares,
-borrowing while preempting and ages pick some), all candidates of a queue above its quota count.
+Of a node a claimant can have at most what is free, what the candidates of its own queue hold, and what can be reclaimed
+there from other queues. A classical attempt takes the candidates of a queue in one order, and asks the queue's usage
+before each: it leaves the queue alone once that is within its quota. So at most the first candidates up to that point
+can be reclaimed. They follow from the queue's usage and its candidates, are the same for all claimants with the same
+policy, and change only with one of the two.
 
-Whoever overlaps with others gives no more than it holds. So nobody ever finds more than these sums.
+The bound counts all pairs, an attempt only the contested ones; that makes it larger, never smaller. Candidates that the
+attempt passes over hold nothing contested, so at every place in the line both have freed the same of what is contested;
+where the bound ends, all pairs are within the quota, the contested ones among them: the attempt stops there at the
+latest. Where attempts do not take the first ones (fair sharing compares shares; borrowWithinCohort and ages pick some),
+all candidates of a queue above its quota count.
+
+Work that overlaps with other work frees at most what it holds. So no search finds more than these sums.
 """
 
 from __future__ import annotations
@@ -40,11 +44,11 @@ class NodeUsage(NamedTuple):
 
 NodeUsages = tuple[NodeUsage, ...]
 SortKey = tuple[bool, int, int, str, str]
-"""Sorts candidates of one queue as they are taken: who leaves first, then lower priority, later start, uid, name."""
+"""Sorts candidates of one queue as they are taken: already leaving, then lower priority, later start, uid, name."""
 
 
 class AdmittedWorkload(NamedTuple):
-    """What one workload holds: of its queue's quota, and of which nodes; who may take it away, and in which turn."""
+    """What one workload holds of its queue's quota and of nodes, whether it may be taken, and its place in the order."""
 
     row: int
     queue: int
@@ -65,7 +69,7 @@ class Claims(NamedTuple):
 
 
 def lets(policy: str, claimant: int, priority: int) -> bool:
-    """Whether a policy may let a claimant of this priority take somebody of that, whatever their age."""
+    """Whether a policy may let a claimant of this priority take a workload of that, whatever their age."""
     if policy == ANY:
         return True
     return policy != NEVER and (priority < claimant or (policy == LOWER_OR_NEWER and priority == claimant))
@@ -87,8 +91,8 @@ LineEntry = tuple[SortKey, AdmittedWorkload]
 
 
 class CandidateLine:
-    """Candidates of a queue in the order of taking; who has no start got its room now, so that its turn moves with the
-    clock and it is `undated`.
+    """Candidates of a queue in the order of taking. One without a start counts as started now, so that its turn moves
+    with the clock: it is `undated`.
     """
 
     __slots__ = ("entries", "undated")
@@ -113,7 +117,7 @@ class CandidateLine:
         return at
 
     def follow(self, now: int) -> None:
-        """Those without a start have the turn of somebody who got its room now."""
+        """Candidates without a start have the turn of one that started now."""
         for turn, held in list(self.undated.values()):
             if turn[2] != -now:
                 self.remove(held)
@@ -123,14 +127,15 @@ class CandidateLine:
 MOST_KEPT = 64
 """Bounds that are kept."""
 MOST_CHANGES = 4096
-"""After so many changes all nodes are looked at again by whoever comes later."""
+"""Changes that are logged; after more, readers look at all nodes again."""
 
 
 class Reclaimable:
     """The candidates of a queue in the order of taking; the first ones, up to `end`, can be reclaimed.
 
-    `sums` is what those hold by pair, `nodes` of nodes. The fewest that bring the queue back within its quota are found
-    from those of before: whoever comes or goes among them changes the usage by as much as it holds itself.
+    `sums` is what those hold by pair, `nodes` of nodes. Amounts are not negative, so the usage that is left only falls
+    along the line, and there is one least `end` at which the queue is within its quota. Moving it step by step from
+    where it was finds that one, in as many steps as candidates came or went.
     """
 
     def __init__(self, queue: int, terms: ReclaimTerms, quotas: Quotas, tree: Tree, log: list[int]) -> None:
@@ -155,14 +160,14 @@ class Reclaimable:
             self._count(held, sign)
 
     def follow(self, quota_usage: QuotaUsage, now: int) -> None:
-        """Bring it up to date; everybody that came or went was told."""
+        """Bring it up to date; all that came or went were told by `move`."""
         for turn, held in list(self.line.undated.values()):
             if turn[2] != -now:
                 self.move(held, -1, now)
                 self.move(held, 1, now)
         line, over = self.line.entries, self._over(quota_usage)
         if not self.end and max(map(max, over)) <= 0:
-            return  # within its quota, and nobody was to be reclaimed before
+            return  # within its quota, and nothing was reclaimable before
         while self.end < len(line) and self._exceeds(over):
             self._count(line[self.end][1], 1)
             self.end += 1
@@ -173,7 +178,7 @@ class Reclaimable:
     def otherwise(
         self, quota_usage: QuotaUsage, gone: set[int]
     ) -> tuple[list[AdmittedWorkload], list[AdmittedWorkload]]:
-        """Who can be reclaimed besides, and who cannot any more, with other usage and with some gone."""
+        """What can be reclaimed besides, and what cannot any more, with other usage and with some gone."""
         line, over, end = self.line.entries, self._over(quota_usage), self.end
         less = [held for _, held in line[:end] if held.row in gone] if gone else []
         more: list[AdmittedWorkload] = []
@@ -238,7 +243,7 @@ class Reclaimable:
 
 
 class OwnCandidates:
-    """What those of a queue hold whom a claimant of it may take: by pair, and of nodes."""
+    """What the candidates in the claimant's own queue hold: by pair, and of nodes."""
 
     __slots__ = ("nodes", "sums")
 
@@ -277,10 +282,10 @@ ABSENT = (RESERVED, PREEMPTING)
 
 
 class NodeBounds:
-    """What is free of each node, candidates in their order by queue, and bounds for those that somebody asked for.
+    """What is free of each node, candidates in their order by queue, and bounds for the claims that were asked about.
 
     `log` names the nodes whose bounds may have changed, in order; it begins anew with every `epoch`. `moved` counts how
-    often somebody of a queue came or went.
+    often work of a queue came or went.
     """
 
     def __init__(self, state: State, quotas: Quotas) -> None:
@@ -335,7 +340,7 @@ class NodeBounds:
         return line.entries
 
     def own(self, queue: int, policy: str, priority: int) -> OwnCandidates:
-        """What those of a queue hold whom a claimant of it may take."""
+        """What the candidates in a queue hold for a claimant of the same queue."""
         own = self._own[queue].get((policy, priority))
         if own is None:
             own = self._own[queue][policy, priority] = OwnCandidates(len(self.quotas.pairs))
@@ -355,11 +360,11 @@ class NodeBounds:
         return tree
 
     def known(self, claims: Claims) -> Bounds | None:
-        """What these claims could come to have, if anybody asked before."""
+        """What these claims could come to have, if that was asked before."""
         return self._bounds.get(claims)
 
     def bounds(self, claims: Claims, terms: ReclaimTerms | None) -> Bounds:
-        """The same for claims that nobody asked about."""
+        """The same for claims that were not asked about."""
         if len(self._bounds) >= MOST_KEPT:
             for kept in self._bounds.values():
                 kept.follows = False
@@ -396,15 +401,15 @@ class Bounds:
             not any(local[node] or borrowing[node] is not None for node in path[:-1])
             for local, borrowing in zip(quotas.local, quotas.borrowing, strict=True)
         ]
-        """By pair whether the queue can take all that is free in its tree: nobody on its path keeps or borrows but so
-        much."""
+        """By pair whether the queue can take all that is free in its tree: no lending or borrowing limit is on its
+        path."""
 
     def lets_go(self, held: AdmittedWorkload) -> bool:
         """Whether this one is among those of the own queue that may be taken."""
         return held.preemptible and held.queue == self.queue and lets(self.within, self.priority, held.priority)
 
     def table(self, *, others: bool) -> NodeTable:
-        """What the nodes could have, as last followed; worked out where somebody asks for it."""
+        """What the nodes could have, as last followed; worked out on demand."""
         node_bounds, table = self.node_bounds, self.together if others else self.alone
         if table.read_epoch != node_bounds.epoch:
             nodes: Iterable[int] = range(len(node_bounds.free))
@@ -419,7 +424,7 @@ class Bounds:
         return table
 
     def at(self, node: int, *, others: bool) -> list[int]:
-        """What a node could have, with nobody of other queues gone or with what can be reclaimed there too."""
+        """What a node could have with candidates of the own queue gone, or with what can be reclaimed there too."""
         own, alone = self.own.nodes.get(node), self.node_bounds.free[node]
         if own is not None:
             alone = [have + more for have, more in zip(alone, own, strict=True)]
@@ -485,7 +490,7 @@ class MemberCounts:
     def enough(self, instead: Amounts) -> bool:
         """Whether nodes have room for all, those that are named with these amounts `instead`.
 
-        One that is alone has room where it had room last, as often as not, and nobody need count.
+        A single member mostly has room where it had room last: then nothing is counted.
         """
         node, bounds = self._where, self.bounds
         if node >= 0 and node not in instead and self._on(node, bounds.at(node, others=self._others)):

@@ -39,7 +39,7 @@ class Room:
         self._needs: list[tuple[int, int]] = []
 
     def afresh(self) -> Room:
-        """The room as it is now with nobody taken."""
+        """The room as it is now, with no victims taken."""
         return Room(self.state, self.claim, self.places)
 
     def copy(self) -> Room:
@@ -131,7 +131,7 @@ class Room:
         return shortage(self.state, claim, empty, everywhere=True)
 
     def enough(self, rows: Rows) -> bool:
-        """False only if it would certainly not fit, whoever of these were gone."""
+        """False only if it would certainly not fit, whichever of these were gone."""
         if self.claim.need is None:
             return True
         residents = self.state.residents

@@ -18,7 +18,7 @@ from cede.doctrines.kueue.snapshot import Claimant, Snapshot, claimant_of
 from cede.doctrines.parts.equivalence import Answers, Memo
 
 ADMITTED = (rules.WITHIN, rules.RECLAIM, rules.BORROW, rules.FAIR, rules.NOT_REACHED)
-"""What a search over all says of those who may go; of a cheaper set without them it is not true that they do."""
+"""What a search over all says of its victims; for those that a cheaper set does without, it does not hold."""
 
 
 @dataclass(eq=False, slots=True)
@@ -26,9 +26,9 @@ class Entry:
     """A head of its queue with its assignment, and its victims if it needs and has some.
 
     `snapshot` is the one it was nominated on, after as many changes of usage as it has `seen`, and of nodes as it has
-    `nodes_seen`. `notes` say why each workload was taken or left, as things stood then; only if somebody will read
-    them. What is `like` it is nominated alike. `exactly` is what would become of it if shares were compared as exact
-    fractions, `ahead_of` who would come before it; both in words, and only where that is something else.
+    `nodes_seen`. `notes` say why each workload was taken or left, as things stood then; only where they are asked
+    for. What is `like` it is nominated alike. `exactly` is what would become of it if shares were compared as exact
+    fractions, `ahead_of` which head would come before it; both in words, and only where that is something else.
     """
 
     snapshot: Snapshot
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def without_way(self) -> bool:
-        """Whether it would have to preempt and finds nobody."""
+        """Whether it would have to preempt and finds no victims."""
         return self.mode not in (FIT, NO_FIT) and not self.victims
 
     @property
@@ -223,7 +223,7 @@ class Nominations:
         return (*entry.like, snapshot.moment)
 
     def _age(self, claimant: Claimant) -> int:
-        """Its place between the submissions of those that hold room, where that tells whom it may take."""
+        """Its place between the submissions of those that hold room, where that tells what it may take."""
         if not self.kinds[claimant.row].aged:
             return 0
         if self._submissions is None:

@@ -23,7 +23,7 @@ def in_turn(snapshot: Snapshot, entries: list[Entry]) -> Iterator[Entry]:
 
 
 class _Heads:
-    """The heads by their place in the tree. Who comes first below a node depends on nothing that is not below it."""
+    """The heads by their place in the tree. Which comes first below a node depends on nothing outside of it."""
 
     def __init__(self, snapshot: Snapshot, entries: list[Entry]) -> None:
         self.waiting = {entry.claimant.queue: entry for entry in entries}

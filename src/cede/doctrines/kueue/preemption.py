@@ -28,7 +28,7 @@ def find_victims(
     room: Room | None = None,
     notes: Notes | None = None,
 ) -> Outcome:
-    """Who must go so that the claimant fits; nobody if the rules find no way."""
+    """The victims that make the claimant fit; none if the rules find no way."""
     if not claimant.preempts or not claimant.settings.preempts:
         if notes is not None:
             explain_pool(Search(snapshot, claimant, asked, contested, None, notes))
@@ -61,7 +61,7 @@ def selected(
 
 
 def about(search: Search, own: Outcome) -> Question:
-    """Which of those whom it may take, each by itself, go, so that it finds room and has its quota."""
+    """Which of its candidates, each by itself, go so that it finds room and has its quota."""
     rows, _ = candidates_of(search, np.array(_rows(own), np.intp))
     return Question(
         claim=claim_of(search.snapshot.state, search.claimant.row) if search.room is None else search.room.claim,
@@ -74,7 +74,7 @@ def about(search: Search, own: Outcome) -> Question:
 
 
 def with_only(snapshot: Snapshot, stay: Bools) -> Snapshot:
-    """The same usage with only these of those who hold room to choose from."""
+    """The same usage with only these workloads to choose victims from."""
     return replace(
         snapshot,
         pools={},

@@ -74,8 +74,8 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
 
 
 def candidates_of(search: Search, victims: Rows) -> tuple[Rows, bool]:
-    """Whom the policies let it take of its own queue, and of those above their quota, in the order of classical
-    preemption; whether any are of other queues. Who was taken is among them."""
+    """What the policies let it take of its own queue, and of those above their quota, in the order of classical
+    preemption; whether any are of other queues. The victims are among them."""
     snapshot, pool = search.snapshot, pool_of(search)
     kind = ReclaimableBranches(search).kind[snapshot.queue[pool.others]]
     taken = np.isin(snapshot.rows[pool.others], victims)
@@ -101,7 +101,7 @@ def quota_conditions(search: Search, rows: Rows) -> list[Linear]:
 
 
 class _QuotaOf:
-    """The conditions of quota, given what is used where and who counts in that."""
+    """The conditions of quota, given what is used where and which workloads count in that."""
 
     def __init__(self, search: Search, used: Table, rows: Rows, counts: Bools) -> None:
         self.search, self.used = search, used
@@ -150,7 +150,7 @@ class _QuotaOf:
         return float(used[node] - below)
 
     def _over(self, pair: int, node: int, freed: Floats) -> Over | float:
-        """What a queue or cohort takes beyond what it keeps to itself; a number where nobody in it may go."""
+        """What a queue or cohort takes beyond what it keeps to itself; a number where nothing in it may go."""
         quotas = self.snapshot.quotas
         local = quotas.local[pair][node]
         if local >= quotas.unlimited[pair]:

@@ -72,7 +72,7 @@ class Quotas:
 
     @cached_property
     def strict(self) -> frozenset[int]:
-        """The queues in which nobody passes the head."""
+        """The queues in which nothing passes the head."""
         return frozenset(queue for queue in range(self.size) if self.settings(queue).strict)
 
     def groups(self, queue: int) -> tuple[Group, ...]:
@@ -97,11 +97,11 @@ class Quotas:
         return flavor == DEFAULT or bool(self.columns[self.index[resource, flavor]])
 
     def count(self, pair: int, nano: int) -> int:
-        """So many nano-units in counts; what is finer than the unit is rounded up."""
+        """Nano-units in counts; what is finer than the unit is rounded up."""
         return -(-nano // self.nano[pair])
 
     def _lay_out(self, tree: QueueTree) -> None:
-        """Who is below whom; paths, heights, and an order in which children come before their parents."""
+        """Parents and children; paths, heights, and an order in which children come before their parents."""
         self.parent = tree.parent[: self.size].tolist()
         self.children: list[list[int]] = [[] for _ in range(self.size)]
         for queue in sorted(range(self.size), key=self.names.__getitem__):

@@ -1,10 +1,14 @@
-"""The most that a claimant could come to have, whoever went: told from sums, before anything is searched.
+"""Upper bounds on what a claimant could come to have, told from sums before any search.
 
-Whoever it takes away gives back no more than it holds, to the claimant's queue no more than that. So what is available
-and all that those hold together whom its policies let it take is more than any search leads to; where that is less than
-it asks for, it has no way. Nobody finds victims in other queues unless one of them is above its quota. With classical
-preemption and without borrowing while preempting, the queue itself must besides end within its quota, in a tree of one
-cohort: with an advantage it is there already, and without one every attempt that takes others stops only there.
+A victim frees at most what it holds, and lending and borrowing limits pass on at most that much to the claimant's
+queue. So what is available, plus all that the candidates of its policies hold, is no less than any search can reach;
+a request that is larger has no way, and is not searched for. Of other queues only what can be reclaimed counts
+(`node_bounds`).
+
+With classical preemption, borrowWithinCohort Never and a single cohort, victims in other queues are of use only if the
+claimant's queue ends within its quota: with the advantage the request fits in it as it is, and without it the attempt
+that may borrow takes nothing of other queues, while the other one must end within the quota. So the own quota, with all
+own candidates gone, is a second bound there; `_may_begin` is the condition without which no attempt looks at others.
 """
 
 from __future__ import annotations
@@ -94,7 +98,7 @@ class QuotaBounds:
         queue, tree = bounds.queue, bounds.tree
         if self.began:
             if group.short_at == self._changes and (tree is None or not tree.stale):
-                return True  # nobody came or went, and time moves nothing
+                return True  # nothing came or went, and time moves nothing
             if group.moved != self._times_moved[queue] or (tree is not None and tree.queues[queue].line.undated):
                 return False
         elif queue in self.snapshot.touched:
@@ -177,10 +181,10 @@ class QuotaBounds:
         return instead
 
     def _moved(self, other: Reclaimable) -> tuple[list[AdmittedWorkload], list[AdmittedWorkload]]:
-        """Who can be reclaimed besides those of when the plan began, and who cannot any more.
+        """What can be reclaimed besides that of when the plan began, and what cannot any more.
 
-        Need be asked of queues only that the plan touched: of any other nobody left and the usage is what it was, so
-        that the first ones up to its quota are those of then.
+        Asked only of queues that the plan touched: in any other nothing left and the usage is what it was, so that the
+        first candidates down to its quota are those of then.
         """
         moved = self._changed.get(other)
         if moved is None:
@@ -252,8 +256,8 @@ class QuotaBounds:
     def grew(self, bounds: Bounds) -> bool:
         """Whether anything may be more than when the plan began.
 
-        When nobody left, starts took quota and room and gave none; but what they took may bring a queue above its
-        quota, and more can be reclaimed then.
+        When nothing left, starts took quota and room and freed none; but what they took may bring a queue above its
+        quota, and then more can be reclaimed.
         """
         return bool(self.snapshot.left) or any(self._moved(other)[0] for other in bounds.others(self.snapshot.touched))
 

@@ -6,7 +6,7 @@ from cede.model.rules import RuleSet
 
 RULES = RuleSet("kueue")
 
-# -- who starts, and who goes ----------------------------------------------------------------------------------------
+# -- what starts, and what is preempted ------------------------------------------------------------------------------
 
 FITS = RULES.admits("fits", "it fits now: {how}")
 WITHIN = RULES.admits(

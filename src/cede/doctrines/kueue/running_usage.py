@@ -1,4 +1,4 @@
-"""Who holds room, and what: usage by queue and pair, kept from cycle to cycle by following the journal."""
+"""What admitted workloads hold: usage by queue and pair, kept from cycle to cycle by following the journal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AdmittedWorkloads:
 
 
 def holders_of(state: State, quotas: Quotas) -> AdmittedWorkloads:
-    """Everybody that holds room of a queue now."""
+    """All workloads that hold room of a queue now."""
     work, size = state.work, state.work.size
     rows = np.flatnonzero((work.state[:size] >= RESERVED) & (work.queue[:size] != NONE))
     return _holders(state, quotas, rows, work.state[rows] == PREEMPTING)
@@ -55,7 +55,7 @@ def _holders(state: State, quotas: Quotas, rows: Rows, leaving: Bools) -> Admitt
 class RunningUsage:
     """The usage as it is, and what each priority of a queue holds of it.
 
-    `changes` counts the times that anybody took room or gave it back. `codes` are the states of those that overlap.
+    `changes` counts how often a workload took room or gave it back. `codes` are the states of those that overlap.
     """
 
     def __init__(self, state: State, quotas: Quotas) -> None:
@@ -182,7 +182,7 @@ class RunningUsage:
         )
 
     def holders(self) -> AdmittedWorkloads:
-        """Everybody that held room of a queue when the plan began, without those that left since."""
+        """All workloads that held room of a queue when the plan began, without those that left since."""
         assert self._held is not None
         rows: Rows = np.array(sorted(self._held.keys() - self.gone), np.intp)
         return _holders(self.state, self.quotas, rows, np.isin(rows, list(self.leaving)))
@@ -215,14 +215,14 @@ class RunningUsage:
     # -- within one plan -----------------------------------------------------------------------------------------
 
     def leave(self, victims: Mapping[int, str]) -> None:
-        """These are gone for the rest of the plan, so that nobody else may take them."""
+        """These are gone for the rest of the plan, so that no later head may take them."""
         if self._held is not None:
             for row in victims:
                 self.went.append(self._held[row])
                 self.gone.add(row)
 
     def end_plan(self) -> None:
-        """Everybody is there again."""
+        """All are there again."""
         self.went.clear()
         self.gone.clear()
 

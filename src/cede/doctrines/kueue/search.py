@@ -1,4 +1,4 @@
-"""One search for victims: what both ways of preempting share. Only who is taken, and in what order, differs."""
+"""One search for victims: what classical preemption and fair sharing have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 1 << 62
 
 @dataclass(slots=True)
 class Notes:
-    """Why each workload that was looked at was taken or left; only kept when somebody will read it."""
+    """Why each workload that was looked at was taken or left; only kept where it is asked for."""
 
     reasons: dict[int, tuple[Rule, Mapping[str, object]]] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class Notes:
 
 @dataclass(slots=True)
 class Target:
-    """A victim under consideration; `turn` tells which share rule admitted it."""
+    """A victim under consideration; `strategy` is the share rule that admitted it, if one did."""
 
     row: int
     queue: int
@@ -46,7 +46,7 @@ class Target:
 
 
 class Search:
-    """A claimant, what it asks for, and a private copy of the usage to try things on."""
+    """A claimant, what it asks for, and its own copy of the usage to try things on."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class Search:
         self.quota_usage: QuotaUsage = snapshot.quota_usage.copy()
         self.pairs = tuple(pair for pair, _ in asked)
         self.tried: list[Target] = []
-        """Those who were taken in vain, and are to be put back before somebody tries again."""
+        """Targets of an attempt that failed, to be put back before the next one."""
 
     def restore(self) -> None:
-        """Everybody who was taken in vain is there again."""
+        """Put back the targets of an attempt that failed."""
         for victim in reversed(self.tried):
             self.put_back(victim)
         self.tried = []
@@ -93,7 +93,7 @@ class Search:
             self.room.put_back(victim.row)
 
     def spare(self, taken: list[Target], borrowing: bool) -> list[Target]:
-        """Put back, latest but the last first, whom the claimant does not need; the last one always goes."""
+        """Put back, latest but the last first, targets that the claimant does not need; the last one always goes."""
         kept = [taken[-1]]
         for victim in reversed(taken[:-1]):
             self.put_back(victim)
@@ -151,7 +151,11 @@ def _sums_up(quotas: Quotas, pair: int, root: int) -> bool:
 
 
 def spared_by_sums(search: Search, taken: Targets) -> Targets:
-    """Who is left after putting back, latest but the last first, whoever is not needed; borrowing is allowed."""
+    """As `spare`, from sums; borrowing is allowed.
+
+    Where sums are enough the claimant fits as long as the root keeps its quota, so a victim may stay if what it holds
+    fits in the slack there.
+    """
     quotas, used = search.snapshot.quotas, search.quota_usage.used
     root = quotas.root[search.queue]
     slack = {pair: quotas.subtree[pair][root] - used[pair][root] - amount for pair, amount in search.asked if amount}

@@ -173,7 +173,7 @@ class Settings:
 
     @property
     def preempts(self) -> bool:
-        """Whether a workload of this queue may preempt anybody at all."""
+        """Whether a workload of this queue may preempt at all."""
         return self.within != NEVER or self.reclaim != NEVER
 
 

@@ -1,4 +1,4 @@
-"""The cluster as one plan sees it: usage that moves as the plan goes on, and who held room when it began."""
+"""The cluster as one plan sees it: usage that moves as the plan goes on, and what held room when it began."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ class Claimant:
 class Snapshot:
     """`quota_usage` is the usage as it is now, `lasting` the same without what is held back for a pass only.
 
-    `stamp` is a number for what the book went through: where it is the same again, so is the book.
+    `stamp` is a number for the changes of usage so far: where it is the same again, so is the usage.
 
-    `holders` are the workloads that held room when the plan began, without those that left since; `pools` whom
+    `holders` are the workloads that held room when the plan began, without those that left since; `pools` what
     claimants may take of them.
 
-    A victim's usage stays in the book for its pass, as its pods are still there; `victims` says for whom it was taken.
-    For later passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is
-    `limited` where there are limits; what the plan did goes there when somebody asks them again, and is `unbooked` till
-    then; `touched` are the queues whose own usage it changed for good. `log` says who changed the book so far, how, and
-    in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what its
-    children take. `silent`: nobody reads why somebody waits; nor, once it is `over`, what acts, as the rest of the plan
-    is made for what is remembered of it. `followed`: those who hold room are those whom the running account keeps in
-    line, without those that left, and without those that are set `apart`.
+    A victim's usage counts until its pass ends, as its pods are still there; `victims` names its claimant. For later
+    passes it has `left`. Nodes and limits are `tracked` by the trial, where the file has any, and it is `limited` where
+    there are limits; what the plan did is booked there when they are asked again, and is `unbooked` till then;
+    `touched` are the queues whose own usage it changed for good. `log` says which claimants changed the usage so far,
+    how, and in which pairs. `uneven`: less than nothing was held back in this pass, and what a cohort uses is not what
+    its children take. `silent`: no reasons are asked for; once it is `over`, no decisions either, as the rest of the
+    plan is made for what is remembered of it. `followed`: the workloads that hold room are those that `running` keeps
+    in line, without those that left, and without those that are set `apart`.
 
     Shares are compared as the release compares them, or `exact`; `rounding_check` are those where that is not the same.
     """
@@ -110,7 +110,7 @@ class Snapshot:
 
     @property
     def moment(self) -> tuple[int, int]:
-        """The same for the same usage and the same bookings, as long as nobody's victims are there yet."""
+        """The same for the same usage and the same bookings, as long as there are no victims yet."""
         return self.stamp, self.steps
 
     @property
@@ -168,7 +168,7 @@ class Snapshot:
 
     @property
     def holders(self) -> AdmittedWorkloads:
-        """Who holds room, as far as that is not for somebody else in this plan."""
+        """The workloads that hold room, without the victims of this plan so far."""
         if self._holders is None:
             if self.followed and self._settled:  # the columns say what the plan did; few searches come to this
                 self._holders = self.running.holders().without(self.apart)
@@ -178,7 +178,7 @@ class Snapshot:
 
     @property
     def gone(self) -> Set[int]:
-        """Who held room when the plan began, and cannot be taken any more."""
+        """Workloads that held room when the plan began, and cannot be taken any more."""
         return self.running.gone | self.apart if self.apart else self.running.gone
 
     @property
@@ -260,7 +260,7 @@ class Snapshot:
         return quota_usage
 
     def empty(self) -> Snapshot:
-        """The same cluster with nobody in it."""
+        """The same cluster with no workloads in it."""
         quotas = self.quotas
         return replace(
             self,
@@ -288,15 +288,15 @@ class Snapshot:
         return quota_usage
 
     def let_go(self, quota_usage: QuotaUsage, row: int) -> None:
-        """All that a workload holds is taken out of the book."""
+        """Take all that a workload holds out of this usage."""
         quota_usage.remove_all(int(self.state.work.queue[row]), self.everything(row), self.code(row))
 
     def shares(self, quota_usage: QuotaUsage) -> Shares:
-        """The shares in a book, compared in the way of this snapshot."""
+        """The shares at this usage, compared in the way of this snapshot."""
         return Shares(quota_usage, exact=self.exact, rounding_check=self.rounding_check)
 
     def code(self, row: int) -> int:
-        """The state that a workload had when the plan began, as far as that matters to a book."""
+        """The state that a workload had when the plan began, as far as that matters to usage."""
         return self.running.codes.get(row, RUNNING)
 
     def usage(self, pair: int, rows: Rows) -> Int64s:

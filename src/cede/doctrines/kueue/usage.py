@@ -21,7 +21,7 @@ class WorkloadUsage:
         self._rounded: dict[int, Int64s] = {}
 
     def changed(self) -> None:
-        """Somebody came, went or has other members now."""
+        """Workloads came, went or have other members now."""
         self._rounded.clear()
 
     def column(self, column: int) -> Int64s:
@@ -73,7 +73,7 @@ def _rounded(state: State, column: int, parts: int) -> Int64s:
 
 
 Cells = list[tuple[list[int], int, int]]
-"""Places in a book's tables, with what stood there."""
+"""Places in the tables of a usage, with what stood there."""
 
 
 class QuotaUsage:

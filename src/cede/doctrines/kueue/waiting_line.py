@@ -1,4 +1,4 @@
-"""Who waits: the line of every queue in its order, kept from cycle to cycle by following the journal."""
+"""Waiting workloads: the line of every queue in its order, kept from cycle to cycle by following the journal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cede.state.state import State
 
 
 class WaitingLines:
-    """Everyone in the line of its queue, and of each kind those that wait; who is refused at once is in no line.
+    """Each workload in the line of its queue, and the lines of each kind; what is refused at once is in no line.
     `groups` are the kinds with the same candidates.
 
-    `fresh` came since somebody last looked; `sticky` stay in front of their line.
+    `fresh` came since the last cycle; `sticky` stay in front of their line.
     """
 
     def __init__(self, state: State, quotas: Quotas, sticky: Container[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a user should know of a decision that is otherwise as shipped."""
+"""What a plan says in words: decisions with their reasons, candidates, nearest misses and warnings."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _held_back(snapshot: Snapshot, entry: Entry) -> Iterator[Warning]:
 
 
 MOST = 2_000
-"""So many candidates are looked at: the largest ones."""
+"""Number of candidates looked at: the largest ones."""
 
 
 def nearest_miss(snapshot: Snapshot, entry: Entry) -> list[int]:
@@ -144,7 +144,7 @@ def misses_of(
 
 
 def candidates_of(snapshot: Snapshot, entry: Entry, *, preempts: bool) -> tuple[Candidate, ...] | None:
-    """All that hold room in the claimant's tree, by name; nobody if there was no search; None unless somebody asked."""
+    """All that hold room in the claimant's tree, by name; empty if there was no search; None unless asked for."""
     cycle, claimant = snapshot.cycle, entry.claimant
     if not cycle.explain or (cycle.only is not None and cycle.only != claimant.row):
         return None
@@ -164,7 +164,7 @@ def candidates_of(snapshot: Snapshot, entry: Entry, *, preempts: bool) -> tuple[
 
 
 def missed_by(snapshot: Snapshot, entry: Entry) -> tuple[Miss, ...]:
-    """Whose leaving would have made room; nothing unless somebody will read it."""
+    """The workloads that would have made room by leaving; only where they are asked for."""
     if not snapshot.cycle.misses:
         return ()
     rows = nearest_miss(snapshot, entry)
@@ -202,9 +202,9 @@ def _unreached(snapshot: Snapshot, entry: Entry, row: int) -> tuple[Rule, Mappin
 
 
 NAMED = 5
-"""So many victims are named in a sentence."""
+"""Number of victims named in a sentence."""
 SILENT, STARTS = "it waits", "it starts"
-"""All that is said where nobody reads why."""
+"""All that is said where no reasons are asked for."""
 RULE_OF = {OWN: rules.WITHIN, RECLAIM: rules.RECLAIM, BORROW: rules.BORROW, FAIR: rules.FAIR}
 
 
@@ -263,7 +263,7 @@ def preempting(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
 
 
 def awaiting(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
-    """Everyone it needs gone is leaving already: nobody else goes, and its usage counts."""
+    """All that it needs gone is leaving already: no further victims, and its usage counts."""
     state = snapshot.state
     names = ", ".join(sorted(state.work_names[row] for row in entry.rows))
     decision = _wait(snapshot, entry, rules.AWAITS, victims=names)
@@ -282,7 +282,7 @@ def deferred(snapshot: Snapshot, entry: Entry, nodes: list[int]) -> Decision:
 
 
 def no_victims(snapshot: Snapshot, entry: Entry) -> Decision:
-    """It would have to preempt, and may not or finds nobody."""
+    """It would have to preempt, and may not or finds no victims."""
     if not entry.claimant.preempts:
         return _wait(snapshot, entry, rules.MAY_NOT)
     if snapshot.silent:
@@ -322,7 +322,7 @@ def no_fit(snapshot: Snapshot, entry: Entry) -> Decision:
 
 
 def lost(snapshot: Snapshot, entry: Entry) -> Decision:
-    """Somebody earlier in the cycle took what it was nominated for."""
+    """An earlier head of the cycle took what it was nominated for."""
     return _wait(snapshot, entry, rules.LOST, others="" if snapshot.silent else _changed(snapshot, entry))
 
 
@@ -350,7 +350,7 @@ def limited(snapshot: Snapshot, entry: Entry, over: ExceededLimit) -> Decision:
 
 
 def behind(snapshot: Snapshot, claimant: Claimant, head: Claimant, outcome: str) -> Decision:
-    """Somebody in front of it stays there."""
+    """The head in front of it stays there."""
     doing = {
         "preempt": "waits for its victims to leave",
         "await": "waits for its victims to leave",
@@ -441,7 +441,7 @@ def _others(snapshot: Snapshot) -> str:
 
 
 def _changed(snapshot: Snapshot, entry: Entry) -> str:
-    """Who took or held back, of what is short now, what was free when the head was nominated."""
+    """Which heads took or hold back what was free when this one was nominated, and is short now."""
     queue, quota_usage = entry.claimant.queue, snapshot.without_victims()
     short = {pair for pair, amount in entry.assignment.asked if amount > quota_usage.available(pair, queue)}
     parts = []
