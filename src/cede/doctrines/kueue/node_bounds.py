@@ -48,7 +48,7 @@ SortKey = tuple[bool, int, int, str, str]
 
 
 class AdmittedWorkload(NamedTuple):
-    """What one workload holds of its queue's quota and of nodes, whether it may be taken, and its place in the order."""
+    """What one workload holds of its queue's quota and of nodes, whether it may be taken, and in which turn."""
 
     row: int
     queue: int

@@ -177,7 +177,7 @@ class Audit:
                 yield f"would fit without the eviction of {victim.workload}"
 
     def _superfluous_records(self, made: Decision, node: str, index: int) -> Iterator[str]:
-        """The same where all workloads are records: nobody reads a column then."""
+        """The same where all workloads are records: no column is up to date then."""
         state, room = self.state, self.state.room()
         free = room.capacity[index].copy()
         leaving = {victim.workload for victim in made.victims}
@@ -220,7 +220,7 @@ def audit_touched(state: State, edition: str) -> Audit:
 
 
 def remembers(update: Update) -> bool:
-    """Whether shares depend on what was before, which nobody tells here."""
+    """Whether shares depend on what was before, which is not known here."""
     return bool(update.integrals.all) or any(pool.historic_period is not None for pool in update.pools.settings)
 
 

@@ -125,7 +125,13 @@ class SlopeChanges:
 
 
 def _add_up(changes: SlopeChanges, base: Floats, jumps_at: Floats, jumps: Floats) -> tuple[Floats, Floats]:
-    """The polyline that begins at `base`, turns and jumps."""
+    """The polyline that begins at `base`, turns and jumps.
+
+    A sum of piecewise linear functions is linear between the turns of all of them: its slope is the running sum of the
+    changes, its value the running sum of slope times width, plus the jumps. So one sort of all turns replaces a look at
+    every child in every place. Places that differ by rounding become one, so that what jumps together in the children
+    jumps together in the sum.
+    """
     count = len(changes.x)
     every = np.concatenate((changes.x, EDGES, jumps_at))
     order = np.argsort(every, kind="stable")
@@ -203,8 +209,8 @@ def one_after_another(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def jumps_of(x: Floats, y: Floats) -> tuple[Indices, Floats, Floats]:
     """Of polylines in a block of (n, points) and (n, points, R): whose each jump is, where it is, how far it goes."""
     rise = y[:, 1:] - y[:, :-1]
-    who, at = np.nonzero((x[:, 1:] - x[:, :-1] <= ROUNDING * x[:, 1:]) & rise.any(axis=2))
-    return who, x[who, at + 1], rise[who, at]
+    owner, at = np.nonzero((x[:, 1:] - x[:, :-1] <= ROUNDING * x[:, 1:]) & rise.any(axis=2))
+    return owner, x[owner, at + 1], rise[owner, at]
 
 
 # -- shares by suggestion ----------------------------------------------------------------------------------------------
@@ -278,7 +284,12 @@ def _above(y: Floats, floor: Floats) -> tuple[Floats, Floats]:
 
 
 def _envelope(low: Floats, rise: Floats) -> tuple[Indices, Floats]:
-    """Where the highest of several lines changes, for many bundles of lines on [0, 1]: bundle and position."""
+    """Where the highest of several lines changes, for many bundles of lines on [0, 1]: bundle and position.
+
+    The highest of several lines is convex, so it only ever changes to a steeper line: from each line on top the next
+    change is the first place where a steeper one meets it, and of several that meet there the steepest goes on. No line
+    comes on top twice, so this ends after as many steps as there are lines.
+    """
     bundle = np.arange(len(low))
     line = np.argmax(np.where(low >= low.max(axis=1, keepdims=True) - ROUNDING, rise, -np.inf), axis=1)
     part = np.zeros(len(low))
@@ -299,7 +310,11 @@ def _envelope(low: Floats, rise: Floats) -> tuple[Indices, Floats]:
 
 
 def shorter(curve: Curve) -> Curve:
-    """Without points that lie on the line between their neighbours, as far as that is seen at once."""
+    """Without points that lie on the line between their neighbours.
+
+    Two passes look at every other point, so the neighbours that a point is compared with stay in that pass, and the
+    curve moves by `COLLINEAR` in each at most. A point that both passes miss stays: the curve is the same, and longer.
+    """
     f, s, y = curve.f, curve.s, curve.y
     if len(f) < 3:
         return curve

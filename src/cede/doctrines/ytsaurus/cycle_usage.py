@@ -90,7 +90,7 @@ class CycleUsage:
             misses_all = update.short is not None and update.short.issuperset(operations.tolist())
             if misses_all and not self.usage[operations].any():  # what each asks for is its share, and it has nothing
                 return np.zeros(len(operations))
-            if update.by_fifo and not self.usage[operations].any():  # whoever has no share is not to be satisfied
+            if update.by_fifo and not self.usage[operations].any():  # without a share satisfaction is infinite
                 shared = [update.fifo.has_share(operation) for operation in operations.tolist()]
                 if None not in shared:
                     return np.where(np.array(shared, np.bool_), 0.0, INFINITE)
@@ -183,10 +183,10 @@ class CycleUsage:
         return cuts.before[at], cuts.group[at]
 
     def all_groups(self) -> GroupedAllocations:
-        """The groups of everybody as things stand now."""
+        """The groups of all allocations as things stand now."""
         operation_usage = self.update.operation_usage
-        everybody = range(len(self.update.operations))
-        lists = operation_usage.lists_of(everybody)
+        operations = range(len(self.update.operations))
+        lists = operation_usage.lists_of(operations)
         for own, (rows, _) in self.lists.items():
             lists[own] = rows
-        return group_allocations(self.update, lists, everybody, operation_usage.amount)
+        return group_allocations(self.update, lists, operations, operation_usage.amount)

@@ -69,11 +69,11 @@ class _Plan:
         self.cycle, self.update, self.memory = cycle, update, memory
         self.state = cycle.state
         self.rows: set[int] | None = None
-        """Who might start, where that follows from what changed."""
+        """What might start, where that follows from what changed."""
         self.reach: Bools | None = None
-        """Nodes on which somebody could preempt, where that is known."""
+        """Nodes on which a workload could preempt, where that is known."""
         self.preempts = False
-        """Whether somebody goes: what the cycle decides after that is decided again in the next."""
+        """Whether something was preempted: what the cycle decides after that is decided again in the next."""
         self.started: set[int] = set()
         clocks = NodeClocks(self.state) if memory.nodes is None else memory.nodes
         if cycle.whole:
@@ -82,13 +82,13 @@ class _Plan:
             clocks = deepcopy(clocks)
         self.clocks = clocks
         self.held = held_nodes(update) if update.operation_usage.reserved else update.room.nowhere
-        """Nodes on which somebody has room held and waits for it,"""
+        """Nodes on which room is held for a workload that waits for it,"""
         self.blocked = self.held if update.pools.tree.waiting_blocks else update.room.nowhere
         """and those of them on which nothing starts for that."""
 
     @cached_property
     def concerned(self) -> set[int]:
-        """Everybody who waits; without words, who might start, and who must be told whether it can ever run."""
+        """All that wait; without words, what might start, and what must be told whether it can ever run."""
         if self.cycle.words:
             return self.state.pending
         operation_usage = self.update.operation_usage
@@ -125,7 +125,7 @@ class _Plan:
         if waits is not None:
             yield from waits.decisions()
         if self.preempts and not self.cycle.words:
-            return  # the next cycle tells those who came
+            return  # the next cycle tells the newcomers
         came = self.update.operation_usage.came
         if waits is None:
             untold = {row for row in (came - self.started) & self.state.pending if not may_run(self.update, row)}
@@ -205,20 +205,20 @@ class _Plan:
             yield preempt(candidates, going, self.cycle.edition)
 
     def _goes_on(self, node: int) -> None:
-        """Somebody goes from this node: where a plan is carried out up to there, nodes behind it have not tried yet."""
+        """Something leaves this node: where a plan is carried out up to there, later nodes have not tried yet."""
         if not self.preempts and not (self.cycle.words and self.cycle.carried_out):
             rank = self.update.room.rank
             self.clocks.did_not_attempt(rank > rank[node])
 
     def _candidates(self, over: Bools | None, *, only_starts: bool) -> StartCandidates | None:
-        """Who might start follows from what changed, where nothing but room and shares counts; else none."""
+        """The candidates to start, kept by what changed; none where more than room and shares counts."""
         update, memory = self.update, self.memory
         spare_of(update)
         shares = plain_shares(update)
         tells = over is None and update.spare is not None and plain(update) and (only_starts or shares)
         candidates = memory.candidates if self.cycle.whole else None
         if candidates is not None and (self.cycle.words or not tells):
-            candidates.everybody = True
+            candidates.ask_all = True
         if not tells or (self.cycle.words and not shares):
             return None
         if candidates is None:
@@ -228,7 +228,7 @@ class _Plan:
         return candidates
 
     def _attempt(self, over: Bools | None) -> Bools:
-        """Nodes that may try to preempt; they do, by this plan, but for those on which somebody waits for room."""
+        """Nodes that may try to preempt; they do, by this plan, but for those on which a workload waits for room."""
         tree, ready = self.update.pools.tree, self.update.room.ready
         self.clocks.catch_up(self.state)
         may_try: Bools = self.clocks.ready(self.state.now, tree.backoff) & ready
@@ -291,7 +291,7 @@ class _Plan:
     # -- when to look again --------------------------------------------------------------------------------------------
 
     def _wake_for_clocks(self, candidates: StartCandidates | None) -> None:
-        """The next time at which somebody begins to starve, or to starve aggressively, if that may come to anything."""
+        """Wake when the next element begins to starve, or to starve aggressively, if that may change anything."""
         update, now = self.update, self.state.now
         if update.short is not None:
             tells = candidates is not None and plain_shares(update)
@@ -308,9 +308,9 @@ class _Plan:
                     self.cycle.wake(time)
 
     def _wake_for_backoff(self, blocked: Bools, over: Bools) -> None:
-        """When a node that must not preempt yet may, if there is somebody to do it for and something changed there.
+        """Wake when a node's backoff ends, if a workload may preempt there and something changed there.
 
-        Who starts takes no more than was free, so that nobody fits a node by that who did not before.
+        A start takes no more than was free, so that nothing fits a node by it that did not before.
         """
         update = self.update
         things = Priorities(update) if update.pools.tree.fifo_schedulable is None else None

@@ -1,4 +1,4 @@
-"""A cluster file to start from under YTsaurus: pools that starve below their share, and take it back."""
+"""The doctrine of YTsaurus: its parts put together, and a cluster file to start from."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ LEAVING = 30 * SECOND
 
 def starter(outline: Outline, _edition: str) -> Starter:
     """Half of an even share is guaranteed to each pool, and the rest is shared by weight, so that fair share moves with
-    demand and who is below it starves.
+    demand and what is below it starves.
 
     Operations starve for themselves alone. By default a pool that starves lends its right to preempt to all that wait
     in it: while its first operation fits nowhere, two others that have no share take the same room from each other, at
     every turn, for as long as that lasts. Here most operations have one allocation, so that one that starves for itself
     has a share, and keeps what it takes.
 
-    Whoever is preempted has time to save its work and to leave: one that is aborted while it saves, every time, gets
+    What is preempted has time to save its work and to leave: one that is aborted while it saves, every time, gets
     nowhere and is given up.
     """
     main = outline.main

@@ -1,6 +1,7 @@
-"""The share curves of operations: what is used first, evenly over resources, then the rest of the demand in proportion.
+"""Fair shares of a tree: the curves of operations, summed up to the root, and the shares that come down from there.
 
-All operations of a tree at once, as blocks of equally many points; what has fewer repeats its last one.
+An operation gets first what it uses, evenly over resources, then the rest of its demand in proportion. All operations
+of a tree are worked out at once, as blocks of equally many points; what has fewer repeats its last one.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ class Curves:
 
 @dataclass
 class Suggestions:
-    """What is suggested to pools and to operations; and who of them has its upper value where it jumps."""
+    """What is suggested to pools and to operations, and which of them have their upper value where they jump."""
 
     pools: Floats
     operations: Floats
@@ -238,7 +239,7 @@ class FairShare:
     # -- from the bottom up --------------------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Everybody's share by what is known now."""
+        """All shares by what is known now."""
         self.refresh()
         self._distribute()
 
@@ -377,9 +378,9 @@ class FairShare:
     def _jumps(self, pool: int) -> Iterator[tuple[str, bool, int, float, Floats]]:
         """Jumps of the children of a pool: whose, at which fit factor, and how far."""
         below, inner, lightest = self.operations.below[pool], self.pools.children[pool], self._lightest(pool)
-        who, where, rises = jumps_of(self.s[below], self.y[below])
-        where = where * (lightest / self.op_weights[below[who]])
-        for child, at, rise in zip(below[who].tolist(), where.tolist(), rises, strict=True):
+        owner, where, rises = jumps_of(self.s[below], self.y[below])
+        where = where * (lightest / self.op_weights[below[owner]])
+        for child, at, rise in zip(below[owner].tolist(), where.tolist(), rises, strict=True):
             yield self.operations.names[child], False, child, at, rise
         for child in inner:
             curve = self.curves[child]
@@ -400,7 +401,7 @@ class FairShare:
             yield is_pool, child
 
     def _before(self, pool: int, suggestions: Suggestions) -> Floats:
-        """What the children of a pool have under their suggestions if nobody jumps."""
+        """What the children of a pool have under their suggestions if none jumps."""
         inner, below = self.pools.children[pool], self.operations.below[pool]
         share: Floats = shares_at(self.s[below], self.y[below], suggestions.operations[below]).sum(axis=0)
         for child in inner:

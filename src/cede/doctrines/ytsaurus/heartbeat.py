@@ -1,4 +1,7 @@
-"""Who of a node goes so that something starts there: the newest first, those who are not needed spared where asked."""
+"""Heartbeats of nodes: what starts where there is room, and the preemptive stages that take the newest first.
+
+What is not needed of the victims is spared under the documented edition only.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +43,11 @@ from cede.state.state import State
 from cede.state.units import WHOLE
 
 Victims = tuple[list[int], list[int]]
-"""Places of those who go, in the order of taking, and of those who were taken and are not needed."""
+"""Places of the victims in the order of taking, and of those that were taken and are not needed."""
 
 
 def victims_for(cycle: Cycle, claim: Claim, here: NodeAllocations, open_: list[int], short: Int64s) -> Victims:
-    """Who goes for a start that is short of so much, as the edition has it or as the file's `selection` says."""
+    """The victims for a start that is short of so much, as the edition or the file's `selection` has it."""
 
     def take(places: Sequence[int]) -> Victims:
         taken = newest(here, places, short)
@@ -74,7 +77,7 @@ def newest(here: NodeAllocations, places: Sequence[int], short: Int64s) -> list[
 
 
 def spare(state: State, here: NodeAllocations, taken: list[int], short: Int64s) -> Victims:
-    """Those who are needed of those taken: the oldest is spared first."""
+    """Those that are needed, and those that are not: the oldest is spared first."""
     freed = here.amount[taken].sum(axis=0)
     spared: list[int] = []
     oldest = order_of(state, here.rows[taken], here.progress[taken])
@@ -133,14 +136,14 @@ def _gpus(state: State, counts: Int64s) -> Floats:
 
 
 FEW = 8
-"""So many operations are put in order one by one,"""
+"""Up to this many operations are put in order one by one,"""
 MANY = 64
-"""and so many where the order of all is not known."""
+"""and up to this many where the order of all is not known yet."""
 
 
 @dataclass(slots=True)
 class HeartbeatOutcome:
-    """What a heartbeat did: the workload that starts, and who goes, by the rule of each."""
+    """One action of a heartbeat: the workload that starts, and what is preempted, by which rule."""
 
     kind: int = NONE
     row: int = NONE
@@ -164,7 +167,7 @@ class HeartbeatOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One preemptive stage: who may start, whom it takes."""
+    """One preemptive stage: which operations may start, and down to which level it takes allocations."""
 
     rule: Rule
     word: str
@@ -191,9 +194,9 @@ class Heartbeats:
             self.idle = update.op_graceful & ~update.op_below
         self.started: set[int] = set()
         self.used_up: Bools = np.zeros(self.state.nodes.size, np.bool_)
-        """Nodes that preempted for somebody in this cycle."""
+        """Nodes that preempted for a workload in this cycle."""
         self.held = held_nodes(update)
-        """Nodes on which somebody has room held and waits for it."""
+        """Nodes on which room is held for a workload that waits for it."""
         self.discount: Int64s | None = None
         """What could be taken on each node at the most, (columns, nodes), if that is known and is all that counts."""
         self.ssd_nodes = self._ssd_nodes()
@@ -219,8 +222,12 @@ class Heartbeats:
             self.leaving_later.clear()
 
     def _wants(self, node: int) -> bool:
-        """Whether somebody who may preempt and has not started yet fits this node with what could be taken there. That
-        becomes no more in a cycle: whoever goes protects others of its operation, and who starts does not run yet."""
+        """Whether a workload that may preempt and has not started yet fits this node with what could be taken there.
+
+        `discount` is from the beginning of the cycle, and stays an upper bound until its end. An allocation that goes
+        lowers what its operation uses before the others in its list, which protects these more, not less; and what
+        starts in the cycle does not run yet, so it is never preemptible. What is free is read as it is now.
+        """
         if self.discount is None:
             return True
         waiting_kinds = self.waiting_kinds
@@ -260,15 +267,15 @@ class Heartbeats:
 
     def _regular(self, node: int) -> Iterator[HeartbeatOutcome]:
         update = self.update
-        everybody = ~self.idle
-        stages = [everybody]
+        active_all = ~self.idle
+        stages = [active_all]
         if self.tree.guarantee_priority and update.promises and update.op_promised.any():
             used = np.divide(
                 self.cycle_usage.usage, update.totals, out=np.zeros_like(update.totals), where=update.totals > 0
             )
             high = dominates(update.op_promised, used, update.op_fair, update.op_demand)
             high &= (update.op_promised > 0).any(axis=1)
-            stages = [everybody & high, everybody & ~high]
+            stages = [active_all & high, active_all & ~high]
         for active in stages:
             while True:
                 free = self.state.nodes.free[:, node]
@@ -313,7 +320,7 @@ class Heartbeats:
                     return int(kind)
             among = among[owners != operation]
             room = None if checked else self.cycle_usage.room(preemptive=preemptive)
-            if room is not None:  # the first one was refused: before others are tried, the limits of pools for all
+            if room is not None:  # the first was refused: limits of pools for all others at once
                 among = among[(waiting_kinds.amount[:, among] <= room[waiting_kinds.pool[among]].T).all(axis=0)]
             checked = True
         return NONE
@@ -356,7 +363,7 @@ class Heartbeats:
             return False
         return nodes_over(self.state, row, []) is None
 
-    # -- for whom others go --------------------------------------------------------------------------------------------
+    # -- preemption ---------------------------------------------------------------------------------------------------
 
     def _preemptive(self, node: int) -> Iterator[HeartbeatOutcome]:
         here, moves = self._look(node), self.cycle_usage.moves
@@ -409,7 +416,7 @@ class Heartbeats:
     def _make_room(
         self, node: int, here: NodeAllocations, stage: Stage, open_: list[int], free: Int64s, kind: int
     ) -> Iterator[HeartbeatOutcome]:
-        """Take as many as it needs, newest first, then those of whoever is above a limit."""
+        """Take as many as it needs, newest first, then those of operations and pools above a limit."""
         short = -self.without_leaving(node, free)
         short[WHOLE] = 0
         if kind != NONE:
@@ -437,7 +444,7 @@ class Heartbeats:
             yield from self._limits(node, here, stage, [at for at in open_ if at not in taken])
 
     def without_leaving(self, node: int, free: Int64s) -> Int64s:
-        """What is free once those have left who are leaving."""
+        """What is free once everything has left that is leaving."""
         nodes = self.state.nodes
         leaving, held = nodes.leaving[:, node], nodes.held[:, node]
         total: Int64s = free + np.maximum(leaving, held) - held
@@ -448,13 +455,13 @@ class Heartbeats:
         return total
 
     def spared(self, taken: HeartbeatOutcome) -> tuple[list[int], list[int]]:
-        """Of a start's victims those who were needed, and those who were not."""
+        """Of a start's victims those that were needed, and those that were not."""
         assert taken.here is not None
         assert taken.short is not None
         return spare(self.state, taken.here, taken.victims, taken.short)
 
     def look_again(self, node: int) -> NodeAllocations:
-        """Who runs on this node now."""
+        """What runs on this node now."""
         return self._look(node)
 
     def evict(self, here: NodeAllocations, at: int) -> None:
@@ -463,7 +470,7 @@ class Heartbeats:
         self.cycle_usage.drop(row, int(here.operation[at]))
 
     def _limits(self, node: int, here: NodeAllocations, stage: Stage, rest: list[int]) -> Iterator[HeartbeatOutcome]:
-        """Of whoever is above a limit as many as it takes, newest first; a decision for each owner of a limit."""
+        """Allocations of operations and pools above a limit, as many as it takes, newest first; a decision a limit."""
         by_limit: dict[tuple[int, int, int], HeartbeatOutcome] = {}
         for at in rest:
             operation = int(here.operation[at])
@@ -484,7 +491,7 @@ class Heartbeats:
 
 
 def held_nodes(update: Update) -> Bools:
-    """Nodes on which somebody has room held and waits for it."""
+    """Nodes on which room is held for a workload that waits for it."""
     held = np.zeros(len(update.state.node_names), np.bool_)
     for nodes in update.operation_usage.reserved.values():
         held[list(nodes)] = True

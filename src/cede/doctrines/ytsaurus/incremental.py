@@ -1,6 +1,6 @@
 """Heartbeats of operations with one workload each where only room and shares count, in plain numbers.
 
-What is here acts as `heartbeat` does, up to the first preemption: a cycle that gives no words to those who wait is
+What is here acts as `heartbeat` does, up to the first preemption: a cycle without words is
 carried out no further. Whatever might be otherwise is left to `heartbeat`.
 """
 
@@ -26,16 +26,16 @@ MOST = 64
 """Of more candidates than this it is quicker to look at all at once."""
 
 Starts = list[tuple[int, int]]
-"""Who starts on which node, in order."""
+"""Which workload starts on which node, in order."""
 Turn = tuple[float, tuple[tuple[str, int, int], ...]]
 """How satisfied an operation is, and its place in the tree."""
 Allocation = tuple[int, int, list[int]]
-"""Somebody on a node: row, operation, what it holds there."""
+"""An allocation on a node: row, operation, what it holds there."""
 
 
 class Preemption(NamedTuple):
-    """Somebody for whom others go: what was free on the node, who goes in the order of taking, and who of them was not
-    needed."""
+    """A start by preemption: what was free on the node, the victims in the order of taking, and those of them that were
+    not needed."""
 
     row: int
     node: int
@@ -55,7 +55,7 @@ class _Candidate(NamedTuple):
 def plain_heartbeats(
     candidates: StartCandidates, rows: Collection[int], held: Bools, may_try: Bools | None, edition: str
 ) -> tuple[Starts, Preemption | None] | None:
-    """What heartbeats would start of these, and for whom somebody goes first, on nodes that may try to preempt; none
+    """What heartbeats would start of these, and the first start by preemption, on nodes that may try to preempt; none
     where more than this counts. On nodes `held` nothing happens."""
     waiting = None if len(rows) > MOST else _turns(candidates, rows)
     if waiting is None:
@@ -90,7 +90,7 @@ def plain_heartbeats(
             continue
         more = candidates.preemptible_amounts.amounts.get(node)
         if more is None:
-            continue  # nobody could be taken: then nothing fits that did not start just before
+            continue  # nothing could be taken: then nothing fits that did not start just before
         most = [a + b for a, b in zip(free, more, strict=True)]
         if _first(waiting, most, partition, preempts=True) == NONE:
             continue
@@ -126,7 +126,7 @@ def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Can
             return None
         shared: bool | None = True
         if len(rows) == 1:
-            pass  # nobody else's turn comes before
+            pass  # nothing else could come before it
         elif by_fifo:
             shared = update.fifo.has_share(number)
             if shared is None:
@@ -141,8 +141,8 @@ def _turns(candidates: StartCandidates, rows: Collection[int]) -> dict[int, _Can
 
 
 def _in_turn(candidates: StartCandidates, waiting: dict[int, _Candidate]) -> dict[int, _Candidate]:
-    """The least satisfied first; equal ones as they stand in the tree. Nobody's turn changes until it has started, for
-    it is the only workload of its operation."""
+    """The least satisfied first; equal ones as they stand in the tree. No turn changes before its workload has started,
+    as that is the only one of its operation."""
     place, known = candidates.update.operations.place, candidates.known
 
     def turn(row: int) -> Turn:
@@ -174,11 +174,11 @@ def _fits(need: Need, free: list[int]) -> bool:
     return True
 
 
-# -- who goes ----------------------------------------------------------------------------------------------------------
+# -- victims ----------------------------------------------------------------------------------------------------------
 
 
 def _open(update: Update, node: int) -> list[Allocation] | None:
-    """Whom the normal stage may take there, in the order of taking; none where usage thresholds count too."""
+    """What the normal stage may take there, in the order of taking; none where usage thresholds count too."""
     state, operation_usage, settings = update.state, update.operation_usage, update.operations.settings
     from_starving, raised = update.pools.tree.from_starving, update.op_clocks.raised
     victims: list[Allocation] = []
@@ -216,7 +216,7 @@ def _before(update: Update, row: int, number: int) -> list[int]:
 
 def _is_protected(update: Update, number: int, before: list[int]) -> bool:
     """Whether the share of an operation that has a part of its demand protects an allocation before which it uses so
-    much: what `groups` asks, of the resources that anybody asks for; of the others share and demand are nothing."""
+    much: what `groups` asks, of the resources that are asked for at all; of the others share and demand are nothing."""
     columns, fair, demand, totals = update.fifo.in_part(number)
     if all([abs(a - b) <= EPSILON for a, b in zip(fair, demand, strict=True)]):  # noqa: C419
         return any(one > EPSILON for one in demand)
@@ -250,7 +250,7 @@ def _as_many(there: list[Allocation], short: list[int]) -> list[Allocation]:
 
 
 def _needed(update: Update, taken: list[Allocation], short: list[int]) -> list[Allocation]:
-    """Those of them who are needed: the oldest is spared first."""
+    """Those of them that are needed: the oldest is spared first."""
     if len(taken) < 2:
         return taken
     left = short

@@ -197,7 +197,7 @@ def _lent(pools: Pools, operations: Operations) -> Iterator[Finding]:
 
 
 def _tolerance(pools: Pools) -> float:
-    """The part of its fair share that somebody must use so as not to be below it: the largest there is."""
+    """The part of the fair share that must be used so as not to be below it: the largest there is."""
     return max(pool.tolerance for pool in pools.settings)
 
 
@@ -242,7 +242,7 @@ def _aggressive(pools: Pools, raw: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _enabled(pools: Pools) -> str | None:
-    """Where it is said that somebody may starve aggressively: for the tree, or for the first pool by name."""
+    """Where aggressive starvation is enabled: for the tree, or for the first pool by name."""
     name = "enable_aggressive_starvation"
     if pools.tree.aggressive_starvation:
         return f"doctrine.{name}"
@@ -362,7 +362,7 @@ def _nowhere(state: State, pools: Pools, raw: Mapping[str, Any]) -> Iterator[Fin
 
 
 def _slots(state: State, pools: Pools) -> Iterator[Finding]:
-    """Nodes that keep nobody and take everybody."""
+    """Nodes without user slots that still take what starts."""
     if pools.tree.min_spare.get("user_slots"):
         return
     for name in sorted(state.node_names[node] for node, one in state.odd_nodes.items() if _slotless(one)):

@@ -42,13 +42,13 @@ class NodeAllocations:
         return len(self.rows)
 
     def open(self, least: int, *, normal: bool) -> Bools:
-        """Whom a stage may take that takes this level and all above."""
+        """What a stage may take that takes this level and all above."""
         mask: Bools = (self.level >= least) & ~self.shielded
         return mask & ~self.from_normal if normal else mask
 
 
 def look(cycle_usage: CycleUsage, node: int, gone: set[int], *, ssd: bool) -> NodeAllocations:
-    """Who runs on this node now; `gone` are those that go but still hold their room. `ssd`: its disks have priority."""
+    """What runs on this node; `gone` are those that go but still hold their room. `ssd`: its disks have priority."""
     update = cycle_usage.update
     state, operation_usage = update.state, update.operation_usage
     residents = np.array(state.node_residents[node], np.intp)
@@ -69,15 +69,15 @@ def look(cycle_usage: CycleUsage, node: int, gone: set[int], *, ssd: bool) -> No
 
 
 def is_running(state: State, works: Rows) -> Bools:
-    """Who of these runs: others that hold room cannot be taken."""
+    """Which of these run: others that hold room cannot be taken."""
     code = state.work.state[works]
     mask: Bools = (code == RUNNING) | (code == CHECKPOINTING)
     return mask
 
 
 def levels_of(update: Update, works: Rows, operation: Rows, group: Int8s, ssd: Bools) -> tuple[Int64s, Bools, Bools]:
-    """The levels of allocations in these groups, `ssd` of them on nodes whose disks have priority; who is shielded
-    from every stage, and who from normal preemption.
+    """The levels of allocations in these groups, `ssd` of them on nodes whose disks have priority; which are
+    shielded from every stage, and which from normal preemption.
     """
     aggressively = (group == AGGRESSIVELY) & update.op_aggressive_allowed[operation]
     level = np.where(group == PREEMPTIBLE, LEVEL_PREEMPTIBLE, np.where(aggressively, LEVEL_AGGRESSIVELY, LEVEL_NON))

@@ -38,7 +38,7 @@ class RunningAllocations:
         self._known: dict[tuple[int, bool], Int64s] = {}
 
     def open(self, least: int, *, normal: bool) -> Bools:
-        """Whom a stage may take that takes this level and all above."""
+        """What a stage may take that takes this level and all above."""
         mask: Bools = (self._level >= least) & ~self._shielded
         return mask & ~self._from_normal if normal else mask
 
@@ -56,16 +56,16 @@ class RunningAllocations:
 
 
 PAIRS = 2**13
-"""So many pairs of a node and a kind of workload are looked at one by one."""
+"""Up to this many pairs of a node and a kind of workload are looked at one by one."""
 
 
 def never_preempts(update: Update) -> bool:
-    """Whether no heartbeat can take anybody: then all that happens is that workloads start where there is room.
+    """Whether no heartbeat can preempt: then all that happens is that workloads start where there is room.
 
-    Where nobody may preempt, allocations go only by an operation's graceful mode or a limit that is exceeded.
-    Where everybody's share is its demand, no allocation is preemptible: at the most it is so for those who starve
-    aggressively, or that have a stage of their own. And without a limit that they may exceed, those who starve start
-    nothing beside what fits anyway.
+    Where no operation may preempt, allocations go only by an operation's graceful mode or a limit that is exceeded.
+    Where every share is the demand, no allocation is preemptible in the normal stage: only operations that starve
+    aggressively, or have a stage of their own, could take one. And without a limit that they may exceed, operations
+    that starve start nothing beside what fits anyway.
     """
     tree, operations = update.pools.tree, update.operations
     if update.strongest == NOT and not (update.limited or operations.limited or operations.graceful):
@@ -80,7 +80,7 @@ def never_preempts(update: Update) -> bool:
 def worth_a_heartbeat(
     heartbeats: Heartbeats, may_try: Bools | None, over: Bools | None, *, only_starts: bool
 ) -> tuple[Bools, Bools]:
-    """Masks of nodes; never without one on which something would happen, and those on which somebody might go."""
+    """Masks of nodes: all on which something would happen, perhaps more, and those of them that might preempt."""
     discount = heartbeats.discount
     size = heartbeats.state.nodes.size
     free = heartbeats.state.nodes.free[:, :size]
@@ -107,7 +107,7 @@ def worth_a_heartbeat(
 
 def _reaches_further(heartbeats: Heartbeats) -> bool:
     """Whether what happens on one node may change what can happen on another: a start takes a pool above its limit, or
-    somebody goes who stands on several nodes.
+    a victim stands on several nodes.
     """
     wanting = heartbeats.update.strongest > NOT
     loose = heartbeats.tree.infinite_overcommit or bool(heartbeats.cycle_usage.tolerated.any())
@@ -137,7 +137,7 @@ def _room_for(heartbeats: Heartbeats, free: Int64s, claims: Bools) -> Bools:
 
 
 def _preemptible_amounts(heartbeats: Heartbeats, *, exceeding: bool) -> tuple[Int64s, Bools]:
-    """What could be taken on each node at the most, and where allocations stand of whoever is above a limit."""
+    """What could be taken on each node at the most, and nodes with allocations of what is above a limit."""
     update = heartbeats.update
     strongest = int(update.op_priority.max(initial=NOT))
     least = LEVEL_AGGRESSIVELY if strongest == AGGRESSIVE else LEVEL_PREEMPTIBLE

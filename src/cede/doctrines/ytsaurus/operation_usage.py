@@ -1,4 +1,4 @@
-"""Who uses and asks for how much: sums of every operation, kept as work comes and goes."""
+"""What operations use and ask for: sums of every operation, kept as work comes and goes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = 1024
 NO_TIME = 2**63 - 1
 """When an operation without workloads began."""
 MOST_MOULDS = 1024
-"""So many kinds of workloads are known at once."""
+"""Kinds of workloads that are known at once."""
 NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
@@ -33,7 +33,7 @@ class OperationUsage:
 
     What each workload counts for is kept beside, so that one that is gone can be taken off again. The sums are kept in
     plain numbers (`uses`, `wants`, `tally`), as one workload after another changes them; the tables of all operations
-    are written when somebody reads them.
+    are written when they are read.
     """
 
     def __init__(self, state: State) -> None:
@@ -47,7 +47,7 @@ class OperationUsage:
         self.kind = np.zeros(size, np.int8)
         self.amount: Int64s = np.zeros((size, resources), np.int64)
         self._plain: dict[int, list[int]] = {}
-        """The same in plain numbers, of those who came or changed one by one."""
+        """The same in plain numbers, of workloads that came or changed one by one."""
         self.before: Int64s = np.zeros((size, resources), np.int64)
         """What its operation uses before each one that holds room, in the order of `lists_of`, once that is known."""
         self.uses: list[list[int]] = []
@@ -69,11 +69,11 @@ class OperationUsage:
         """When each was submitted, as it counts in the start of its operation."""
         self.pending = 0
         self.waiters: dict[int, set[int]] = {}
-        """Who waits, by operation."""
+        """Waiting workloads, by operation."""
         self.alive = 0
         """How many operations have work that holds room or waits."""
         self.came: set[int] = set(state.pending)
-        """Workloads that nobody was told about yet whether they can ever run."""
+        """Workloads of which it was not said yet whether they can ever run."""
         self.moved: set[int] = set()
         """Workloads that something happened to since the update before."""
         self.several: set[int] = set()
@@ -91,7 +91,7 @@ class OperationUsage:
         works, nodes = self._stood
         held = state.work.state[works] == RESERVED
         self.reserved = _nodes_by_row(works[held], nodes[held])
-        """Nodes of those who have room held and wait for it."""
+        """Nodes of workloads with reserved room."""
 
     # -- all at once -----------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class OperationUsage:
             np.int64
         )
         app = work.app[known].astype(np.int64)
-        app = np.where(app == NONE, len(apps) + known, app)  # who names no app is one by itself
+        app = np.where(app == NONE, len(apps) + known, app)  # work without an app is an operation by itself
         span = len(apps) + size
         keys, which = np.unique(above * span + app, return_inverse=True)
         own = [
@@ -286,7 +286,7 @@ class OperationUsage:
         record = state.records.get(row)
         if record is None:
             pool, app, several = self._read(row)
-            amount = None  # that of somebody who waits may be another
+            amount = None  # while it waits the amount may be another
             code, submitted = state.work.state.item(row), state.work.submitted.item(row)
             nodes = tuple([state.residents.node.item(resident) for resident in state.residents_of(row)])
         else:
@@ -357,7 +357,7 @@ class OperationUsage:
         self.alive += bool(counts[HOLDS] or counts[WAITS]) - alive
 
     def _sum(self, sums: list[int], row: int, sign: int) -> list[int]:
-        """Whoever looked at these sums before may keep them, so that others take their place."""
+        """Readers may have kept these sums, so new lists take their place."""
         amount = self._plain.get(row)
         if amount is None:
             amount = self.amount[row].tolist()

@@ -1,4 +1,4 @@
-"""Pools and operations as a tree for each partition: who stands below whom, in which order, with which settings."""
+"""Pools and operations as a tree for each partition: parents and children, their order and settings."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def group_allocations(
 
 
 def _from_first(group: Int8s, lengths: Sequence[int]) -> Int8s:
-    """With each list cut only once: behind the first that is not protected nobody is, wherever the sums land."""
+    """With each list cut only once: behind the first that is not protected none is, wherever the sums land."""
     apart = np.repeat(np.arange(len(lengths)) * len(GROUPS), lengths)
     groups: Int8s = (np.maximum.accumulate(group + apart) - apart).astype(np.int8)
     return groups
@@ -56,7 +56,7 @@ def _from_first(group: Int8s, lengths: Sequence[int]) -> Int8s:
 
 def groups_of(update: Update, operation: Rows, before: Int64s, after: Int64s) -> Int8s:
     """The groups of allocations of these operations: what each one uses before it, and with it; the latter counts only
-    where whoever is on the bound is preemptible, and there a list is cut as a whole.
+    where the allocation on the bound is preemptible, and there a list is cut as a whole.
     """
     tree = update.pools.tree
     counted = after if tree.bound_is_preemptible else before

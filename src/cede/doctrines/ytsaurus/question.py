@@ -1,6 +1,6 @@
 """What the victims of one heartbeat must do and are judged by, for the exact solver.
 
-A heartbeat looks at one node: those go who stand there, and what starts takes their room. In which order they go is
+A heartbeat looks at one node: victims stand there, and what starts takes their room. The order in which they go is
 the order of preemption: the last one is as early in it as can be.
 """
 
@@ -36,7 +36,7 @@ STAGES = {
     "ssd": SSD_AGGRESSIVELY,
     "full-host": SSD_NON,
 }
-"""By the word for why somebody goes, the least level that such a stage takes."""
+"""By the word for why an allocation goes, the least level that such a stage takes."""
 
 SHARES = (
     "what the shares at the start of the cycle protected is not known at this point: all that run there and did not "
@@ -44,13 +44,13 @@ SHARES = (
 )
 LEFT_OUT = {
     "full-host": ("what a whole host's work may cost is not looked at",),
-    "ssd": ("who must stay in the stage for SSDs, and in which order the others go there, is not looked at",),
+    "ssd": ("what is protected in the stage for SSDs, and in which order the rest goes there, is not looked at",),
 }
 """By the same word, what of a stage the question does not know."""
 
 
 def question(state: State, _edition: str, made: Decision, _memory: Mapping[str, Any] | None = None) -> Question | None:
-    """The question about a preemption on its node; none about those that serve nobody."""
+    """The question about a preemption on its node; none about those without a claimant."""
     if made.workload is None or not made.victims or not made.nodes:
         return None
     node, row = state.node_index[made.nodes[0]], state.work_index[made.workload]
@@ -73,7 +73,7 @@ def question(state: State, _edition: str, made: Decision, _memory: Mapping[str, 
 def about_node(
     state: State, claim: Claim, here: NodeAllocations, places: Rows, short: Int64s, relaxed: tuple[str, ...] = ()
 ) -> Question:
-    """Of those at these places on a node, who goes so that no more is short there."""
+    """Which of those at these places on a node go so that nothing is short there."""
     lacking = np.flatnonzero(short > 0).tolist()
     return Question(
         claim=claim,
@@ -96,6 +96,6 @@ def _kept(state: State, column: int) -> str:
 
 
 def _under_way(state: State) -> bool:
-    """Whether the cycle has moved somebody already, so that shares are not those of its beginning."""
+    """Whether the cycle has moved something already, so that shares are not those of its beginning."""
     work, size = state.work, state.work.size
     return bool(state.booked_on) or bool(((work.state[:size] == GONE) & (work.resident[:size] != NONE)).any())

@@ -7,7 +7,7 @@ from cede.model.rules import RuleSet
 
 RULES = RuleSet("ytsaurus")
 
-# -- what starts, and for whom others go -----------------------------------------------------------------------------
+# -- what starts, and what is preempted ------------------------------------------------------------------------------
 
 STARTS = RULES.admits(
     "starts", "fits on {nodes} now; of all operations that could start there its own is the least satisfied"
@@ -39,7 +39,7 @@ GRACEFUL = RULES.admits(
     "graceful", "asked to leave, beyond the fair share of an operation that wants graceful preemption: {who}"
 )
 
-# -- who stays -------------------------------------------------------------------------------------------------------
+# -- what stays ------------------------------------------------------------------------------------------------------
 
 NOT_RUNNING = RULES.excludes("not-running", "{who} is {state}: it has not begun, or it is leaving already")
 GRACEFUL_MODE = RULES.protects(
@@ -74,7 +74,7 @@ KEPT = RULES.orders("kept", "keeps its room: it fits beside the better protected
 SPARED = RULES.orders("spared", "was among those taken first, but is not needed beside the others", DOCS)
 TOO_LITTLE = RULES.orders("too-little", "may be preempted, but all that may be taken on {node} is not enough")
 
-# -- who waits -------------------------------------------------------------------------------------------------------
+# -- what waits ------------------------------------------------------------------------------------------------------
 
 NOT_STARVING = RULES.waits(
     "not-starving",
@@ -150,7 +150,7 @@ NO_CLUSTER = RULES.waits(
     "no-cluster", "the file has no nodes, and without nodes there are no shares and no heartbeats", until=("room",)
 )
 
-# -- who is refused --------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------------------------
 
 TOO_BIG = RULES.refuses("too-big", "fits no node even if that were empty (all its members stand on one): {short}")
 SPREAD = RULES.refuses("one-node", "all members of a workload start on one node, and it asks to be spread")

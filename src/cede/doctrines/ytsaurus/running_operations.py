@@ -21,12 +21,12 @@ LinePosition = tuple[bool, int, str, str, int]
 
 
 class RunningOperations:
-    """Who runs, and who is refused, because a pool or the tree has as many operations as it may have.
+    """Which operations run, and which are refused since a pool or the tree has as many as it may have.
 
-    As long as no pool ever had more than may all run, everybody who is there runs, and it is enough to count. From then
+    As long as no pool ever had more than may all run, all that are there run, and it is enough to count. From then
     on every pool has a line of the operations in it and below it. Where on no path two pools have too many, the first
     ones of a line run, whatever the other pools hold: only those whose place changed across a limit change, and one
-    that comes or goes moves nobody by more than one place.
+    that comes or goes moves no other by more than one place.
     """
 
     def __init__(self, operation_usage: OperationUsage) -> None:
@@ -188,7 +188,7 @@ def fifo_order(operation_usage: OperationUsage, below: Rows, settings: Pool, wei
 
 
 def slots_in_fifo(operation_usage: OperationUsage, orders: dict[int, Rows], running: Bools) -> Bools:
-    """Who is far enough ahead in its FIFO pool to be scheduled; everybody, where no such limit is set."""
+    """Which operations are far enough ahead in their FIFO pool to be scheduled; all, where no such limit is set."""
     allowed = np.ones(len(running), np.bool_)
     most = operation_usage.pools.tree.fifo_schedulable
     if most is not None:

@@ -194,7 +194,7 @@ def _gangs(draft: Draft, pools: _Pools) -> Iterator[Finding]:
 
 
 def with_own_keys(document: ClusterFile) -> ClusterFile:
-    """The document with settings that have a key of their own under that key, so that nobody else need know both."""
+    """The document with settings that have a key of their own under that key, so that nothing else need know both."""
     queues = [_moved(queue, QUEUE_KEYS) for queue in document.queues]
     apps = [_moved(app, APP_KEYS) for app in document.apps]
     if all(new is old for new, old in zip([*queues, *apps], [*document.queues, *document.apps], strict=True)):
@@ -216,7 +216,7 @@ def _moved(entry: Entry, keys: Mapping[str, str]) -> Entry:
 
 
 def times(document: ClusterFile, app: str | None) -> dict[str, Any]:
-    """Who can be interrupted is asked to, and aborted when the timeout is over; nothing makes that longer."""
+    """What can be interrupted is asked to stop, and aborted when the timeout is over; nothing makes that longer."""
     tree = TreeSettings.model_validate({} if document.doctrine is None else document.doctrine.settings)
     entry = next((one for one in document.apps if one.name == app), None)
     own = OperationSettings.model_validate({} if entry is None else entry.settings)

@@ -104,15 +104,15 @@ def _shown(update: Update, share: Floats) -> dict[str, float]:
 
 def _groups(update: Update) -> dict[str, str]:
     state, operation_usage = update.state, update.operation_usage
-    everybody = range(len(update.operations))
-    cuts = group_allocations(update, operation_usage.lists_of(everybody), everybody, operation_usage.amount)
+    operations = range(len(update.operations))
+    cuts = group_allocations(update, operation_usage.lists_of(operations), operations, operation_usage.amount)
     named = {state.work_names[row]: GROUPS[group] for row, group in zip(cuts.rows, cuts.group, strict=True)}
     return dict(sorted(named.items()))
 
 
 ROOT, POOL, OPERATION = "root", "pool", "operation"
 MOST_POINTS = 200
-"""A curve with more of them is drawn without those that nobody would see."""
+"""A curve with more of them is drawn without those that make no visible difference."""
 COARSEST = 0.004
 DIGITS = 12
 

@@ -17,8 +17,9 @@ from cede.state.columns import ANY, CHECKPOINTING, NONE, RUNNING, Bools, Int64s
 class PreemptibleAmounts:
     """What a normal preemptive stage could take on each node, where shares are those of FIFO pools.
 
-    Whoever has all it asks for has nothing that is preemptible, and whoever has no share nothing that is not; only of
-    the operation at the frontier it must be looked at what it uses before each of its allocations.
+    An operation with all it asks for has fair share and demand alike, and is preemptible for aggressive stages at most;
+    one without a share has nothing that a share protects. Only of the operation at a frontier it must be looked at what
+    it uses before each of its allocations. Usage thresholds may protect more: then this is an upper bound.
     """
 
     def __init__(self, update: Update) -> None:
@@ -28,7 +29,7 @@ class PreemptibleAmounts:
         self._taken: dict[int, list[tuple[int, list[int]]]] = {}
         """Of each operation what it holds on which node, of what could be taken."""
         self.changed: set[int] = set()
-        """Nodes on which it is another since somebody emptied this."""
+        """Nodes on which it changed since this was last emptied."""
         self._changed: set[int] = set()
         self._raised: set[int] = set()
         self._saved = update.state.journal.saved
@@ -91,7 +92,7 @@ class PreemptibleAmounts:
             self._taken[number] = held
 
     def _held(self, row: int) -> list[tuple[int, list[int]]]:
-        """What somebody who runs and may be preempted holds, by node."""
+        """What a workload that runs and may be preempted holds, by node."""
         state = self.update.state
         record = state.records.get(row)
         if record is None:
@@ -148,7 +149,7 @@ Kind = tuple[Need, bool, int]
 
 MANY = 2**20
 MANY_NEEDS = 64
-"""When more of them are asked about, it is worked out anew where somebody fits."""
+"""Needs that are remembered; after more, all are forgotten and worked out anew."""
 
 
 class WaitingKind:
@@ -215,11 +216,11 @@ class NodesThatFit:
 class StartCandidates:
     """Workloads that wait, by what they need, and those of them that might start.
 
-    Once a cycle went through all nodes, nobody who waits fits a node as that was: room aside, what keeps a workload
-    from a node changes only with the workload or the shape of the cluster. So in the next one, of those who fit where
-    nobody must go, only these can start: workloads that something happened to, and those that fit a node which has more
-    room than it had, or which is no longer held for somebody. Where more than room decides (limits of pools, operations
-    and tenants, operations that are preempted gracefully), `everybody` is asked.
+    Once a cycle went through all nodes, nothing that waits fits a node as that was: room aside, what keeps a workload
+    from a node changes only with the workload or the shape of the cluster. So without preemption only these can start
+    in the next cycle: workloads that something happened to, and those that fit a node which has more room than it had,
+    or whose room is no longer held for another. Where more than room decides (limits of pools, operations and tenants,
+    graceful preemption), all are asked (`ask_all`).
     """
 
     def __init__(self, update: Update) -> None:
@@ -230,7 +231,7 @@ class StartCandidates:
         self.known: dict[int, tuple[int, int, Kind]] = {}
         """Of each workload that is asked for: operation, pool and kind."""
         self._shared: set[int] | None = None
-        """Of a cycle, those whose operation has a share; none: of anybody it might have."""
+        """Of a cycle, those whose operation has a share; none: any might have one."""
         self._of: dict[int, set[int]] = {}
         """Those of each operation."""
         self._asking: set[int] = set()
@@ -238,13 +239,13 @@ class StartCandidates:
         """Those that have not been asked for on every node."""
         self._room = update.room
         self.fitting = NodesThatFit(self._room.free)
-        """Where those who wait fit where nobody must go."""
+        """Nodes that have room for a need as they are."""
         self._reach = NodesThatFit(self._room.free)
         """The same with what could be taken."""
         self._unlooked: set[int] = set()
         """Nodes on which that changed since."""
         self._wanting: dict[Need, set[int]] = {}
-        """Who may preempt, by what they need."""
+        """Workloads that may preempt, by what they need."""
         self._free: list[list[int]] = list(self._room.free)
         """What was free on nodes when all of them were gone through, less what was to start there."""
         self._changed: set[int] = set()
@@ -253,7 +254,7 @@ class StartCandidates:
         self._grown: set[int] = set()
         self._decided: set[int] = set()
         """Those that should have started since."""
-        self.everybody = True
+        self.ask_all = True
         self._follow(update.demand_sums.asking)
 
     # -- what happened -------------------------------------------------------------------------------------------------
@@ -351,11 +352,11 @@ class StartCandidates:
                 del self._kinds[pool][kind]
             self._fresh.discard(row)
 
-    # -- who might start -----------------------------------------------------------------------------------------------
+    # -- what might start ----------------------------------------------------------------------------------------------
 
     def reach(self, held: Bools) -> Bools | None:
-        """Nodes on which somebody who may preempt fits with what could be taken there, but for those `held`; none, if
-        that is nowhere."""
+        """Nodes on which a workload that may preempt fits with what could be taken there, but for those `held`; none,
+        if that is nowhere."""
         self._wanting = self._who_may()
         if not self._wanting:
             return None
@@ -415,7 +416,7 @@ class StartCandidates:
         return by_need
 
     def _pools_that_lend(self) -> set[int]:
-        """Pools with somebody who waits and may preempt because the pool, or one above it, starves."""
+        """Pools with waiting workloads that may preempt because the pool, or one above it, starves."""
         update = self.update
         raised, paths = update.pool_clocks.raised, update.pools.paths
         if not raised or update.pools.tree.scope_only_operation:
@@ -425,7 +426,7 @@ class StartCandidates:
     def might_start(self, held: Bools, may_try: Bools | None) -> set[int]:
         """Those that might start where they fit, or by preemption on nodes that may try to."""
         state, free = self.update.state, self._room.free
-        if self.everybody or self._decided & state.pending:
+        if self.ask_all or self._decided & state.pending:
             rows = set(self.known)
             self._grown = set(range(len(free)))
         else:
@@ -461,8 +462,10 @@ class StartCandidates:
     def _first(self, waiting_kind: WaitingKind, places: int) -> set[int]:
         """Of these as many as might start where there are so many places for them.
 
-        Whoever has a share comes before those without; and these are equally satisfied, so that the names of their
-        operations decide. No more of them start than there are places, and what one of them may do they all may.
+        They are of one pool and kind, so what one of them may do they all may. All whose operation has a share are in.
+        The others are equally satisfied (a share of nothing counts as infinite satisfaction, whatever is used), so the
+        names of their operations decide, and no more of them start than there are places. So the first so many
+        operations without a share, with all their workloads, are enough.
         """
         if not places or len(waiting_kind.rows) <= places or not self.update.by_fifo:
             return waiting_kind.rows if places else set()
@@ -494,9 +497,9 @@ class StartCandidates:
         return candidates
 
     def with_victims(self, nodes: Bools) -> Bools | None:
-        """Those of these nodes on which somebody could be taken; none, if that is nowhere.
+        """Those of these nodes on which something could be taken; none, if that is nowhere.
 
-        On the others a preemptive stage finds nothing to do: without victims it starts whom the node has room for, and
+        On the others a preemptive stage finds nothing to do: without victims it starts what the node has room for, and
         all of these that may start did so just before.
         """
         mask = np.zeros_like(nodes)
@@ -519,7 +522,7 @@ class StartCandidates:
         if complete:
             self._fresh.clear()
             self._grown = set()
-            self.everybody = False
+            self.ask_all = False
 
 
 def _places(need: list[tuple[int, int]], nodes: list[list[int]]) -> int:
@@ -537,7 +540,7 @@ def _places(need: list[tuple[int, int]], nodes: list[list[int]]) -> int:
 
 
 def plain(update: Update) -> bool:
-    """Whether nothing but room and shares decides who starts, and nothing but shares who goes."""
+    """Whether nothing but room and shares decides what starts, and nothing but shares what is preempted."""
     tree, state, operations = update.pools.tree, update.state, update.operations
     return not (
         operations.graceful
@@ -553,7 +556,7 @@ def plain(update: Update) -> bool:
 
 
 def plain_shares(update: Update) -> bool:
-    """Whether who may be taken follows from shares alone."""
+    """Whether what may be taken follows from shares alone."""
     tree = update.pools.tree
     if not update.by_fifo or update.strongest > STARVING or tree.bound_is_preemptible:
         return False

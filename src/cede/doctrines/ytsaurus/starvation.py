@@ -1,4 +1,4 @@
-"""Who starves: the clocks of elements below their fair share, and what was remembered from cycle to cycle."""
+"""Starvation: the clocks of pools and operations below their fair share, and of nodes that preempt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STARVATION = ("non_starving", "starving", "aggressively_starving")
 UNSET_CLOCK = -(1 << 62)
 
 MOST_QUIET = 1024
-"""So many plans that preempted nobody are noted before they are worked out."""
+"""Plans without preemption that are noted before they are worked out."""
 
 Key = tuple[str, ...]
 """An operation: its pool and its name; a pool: its name."""
@@ -41,7 +41,7 @@ class Memory:
     updated: int | None = None
 
     def copy(self) -> Self:
-        """The same clocks, for somebody who only asks what would be."""
+        """The same clocks, for a plan that only asks what would be."""
         return replace(
             self,
             since=dict(self.since),
@@ -64,8 +64,8 @@ class Memory:
 class NodeClocks:
     """The clocks of nodes: when preemption was last tried there, since when it holds more than it has.
 
-    A plan is only a plan: what it tries counts once time has gone on, or once somebody is known to have been preempted
-    for. Until then the same moment may be planned again.
+    A plan is only a plan: what it tries counts once time has gone on, or once a preemption is known to have been
+    carried out. Until then the same moment may be planned again.
     """
 
     def __init__(self, state: State) -> None:
@@ -84,10 +84,10 @@ class NodeClocks:
         self.things: object = None
         self.number = 0
         self._quiet: list[int] = []
-        """Times of plans since, on which every ready node tried that might, and nobody was there to preempt for."""
+        """Times of plans since, on which every ready node tried that might, and none found a claimant."""
         self._ready: Bools = np.zeros(0, np.bool_)
         self._all_ready = self._ready
-        """The same, whether somebody waits there for room or not."""
+        """The same, whether a workload waits there for room or not."""
         self._reshaped = -1
         self._waits = b""
         """Nodes held in them, as bytes, if any."""
@@ -95,8 +95,8 @@ class NodeClocks:
         self.catch_up(state)
 
     def pass_quietly(self, state: State, backoff: int, held: Bools | None = None) -> None:
-        """A plan at this time by which every ready node that may try does, for nobody; noted, and worked out later. On
-        those `held` somebody waits for room."""
+        """A plan at this time by which every ready node that may try does, without a claimant; noted, and worked out
+        later. On those `held` a workload waits for room."""
         if self._backoff != backoff or len(self._quiet) >= MOST_QUIET:
             self.work_out()
         if self.meant or len(self.tried) != len(state.node_names):
@@ -113,7 +113,7 @@ class NodeClocks:
             self._quiet.append(state.now)
 
     def work_out(self) -> None:
-        """What was noted of plans that preempted nobody. Nodes that tried at the same time go on alike."""
+        """What was noted of plans without preemption. Nodes that tried at the same time go on alike."""
         if not self._quiet:
             return
         times, self._quiet = self._quiet, []
@@ -147,7 +147,7 @@ class NodeClocks:
         self.meant.clear()
 
     def settled(self, state: State, now: int | None) -> tuple[Int64s, Bools]:
-        """When preemption was last tried, as it counts at a time or ever after; and who tried then by a mere plan."""
+        """When preemption was last tried, as it counts at a time or ever after; and which nodes did by a mere plan."""
         self.work_out()
         tried, trying = self.tried.copy(), self.trying.copy()
         later = now is None or now > self.at
@@ -209,9 +209,9 @@ class StarvationClocks:
         self.ticking: set[int] = set()
         """Those whose clock runs."""
         self.raised: set[int] = set()
-        """Those who starve,"""
+        """Those that starve,"""
         self.aggressive: set[int] = set()
-        """and those of them who do aggressively."""
+        """and those of them that do aggressively."""
         self._due: list[tuple[int, int]] = []
         self._due_at: dict[int, int] = {}
         """When each one's level may change next; what `_due` has beside is out of date."""
@@ -240,7 +240,7 @@ class StarvationClocks:
         memory.known.update(keys)
 
     def step(self, below: Bools, now: int, timeout: Floats, aggressive_timeout: Floats, enabled: Bools) -> None:
-        """An update: who is not below its share starves no more, at once; the others when their time is over."""
+        """An update: what is not below its share stops starving at once; the others starve when their time is over."""
         before, level = self.since, self.level
         running = below & (before != UNSET_CLOCK)
         waited = now - np.where(running, before, now)

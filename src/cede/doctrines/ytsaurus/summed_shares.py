@@ -1,13 +1,21 @@
-"""Whether there is plenty for everybody, and who is below its share then: by sums alone, without share curves.
+"""Fair shares without curves: where demand is covered everywhere, and of FIFO pools, sums alone tell what is below.
 
-As long as no pool is asked for more than it may have, nor for all there is of anything, every fair share is the demand.
-At the root the suggestion is 1, which no point of its curve reaches: a point's suggestion is its largest share above a
-guarantee, and all shares are lower. So the root's fit factor is that of its last point, 1. What it suggests to each
-child is 1 as well, for no weight is below the lightest; and so on down to operations, whose last point is their demand.
-A FIFO pool ends where all of its operations have theirs.
+**Demand covered.** As long as no pool is asked for more than it may have, nor for all there is of anything, every fair
+share is the demand. At the root the suggestion is 1, which no point of its curve reaches: a point's suggestion is its
+largest share above a guarantee, and all shares are lower. So the root's fit factor is that of its last point, 1. What
+it suggests to each child is 1 as well, for no weight is below the lightest; and so on down to operations, whose last
+point is their demand. A FIFO pool ends where all of its operations have theirs.
 
-The curves would say the same but for rounding, so that whoever is nearer to a bound than rounding might carry it is
-left to them.
+**FIFO pools.** The curve of a FIFO pool is the curves of its operations end to end. Under a suggestion each resource
+may go up to its bound, the guarantee plus the suggestion or the limit if that is less, and the pool ends where the
+first resource reaches its bound. So all operations before a *frontier* have all they ask for, the one there has a part,
+and those behind it nothing: prefix sums and a bisection find the frontier. Sums up to it do not change with what stands
+behind, so a change there changes no share. What pools get in all grows with the fit factor of the root, linearly
+between frontiers: the largest fit factor with which everything fits is a zero that Newton's method finds, kept between
+a factor that fits and one that does not. At a jump the curves decide by which side counts: such cases are left to them.
+
+The curves would say the same but for rounding, so that what is nearer to a bound than rounding might carry it is left
+to them as well.
 """
 
 from __future__ import annotations
@@ -53,8 +61,7 @@ class DemandSums:
         self._most: list[list[float]] = [[min(most, FULL) for most in row] for row in limits.tolist()]
         self._is_tight: set[int] = set()
         self._changed: set[int] = set()
-        """Pools of which somebody asked for something else since it was looked whether that is more than they may
-        have."""
+        """Pools whose demand changed since it was last checked whether that is more than they may have."""
         self._odd: set[int] = set()
         """Operations whose shares follow from more than their demand."""
         self.asking: set[int] = set()
@@ -137,7 +144,7 @@ class DemandSums:
         return [count / total if total > 0 else 0.0 for count, total in zip(counts, totals, strict=True)]
 
     def below(self) -> Below | None:
-        """Who is below its share; none where that does not follow from sums."""
+        """Operations and pools below their share; none where that does not follow from sums."""
         if not self.alone or self._odd or self._tight():
             return None
         pools, operations = self.operation_usage.pools, self.operation_usage.operations
@@ -165,7 +172,7 @@ class DemandSums:
 
 
 NEAR_BOUND = 1e-10
-"""Whoever is nearer than this to a bound is left to the curves."""
+"""What is nearer than this to a bound is left to the curves."""
 EXACT = 1e-13
 """A fit factor is found where the cluster is full but for this part."""
 STEPS = 24
@@ -194,7 +201,7 @@ class FifoLine:
     )
 
     def __init__(self, guarantee: Shares, limits: Shares, totals: Counts, scale: float, idle: float) -> None:
-        """Of the resources that somebody asks for; `idle`: the least bound of the others without a suggestion."""
+        """Of the resources that are asked for; `idle`: the least bound of the others without a suggestion."""
         self.totals, self.scale, self._idle = totals, scale, idle
         self._bounds = list(zip(guarantee, limits, totals, strict=True))
         self._flat = [0.0] * len(totals)
@@ -209,11 +216,11 @@ class FifoLine:
         """and one at which it does not jump, as long as nothing changes."""
         self.whole: FifoProgress | None = None
         self.whole_from = self.smooth_from = 3.0
-        """From which suggestions on everybody gets all, as far as is known, and nothing jumps."""
+        """From which suggestions on all operations get all, as far as is known, and nothing jumps."""
         self.sums: list[list[int]] = [[] for _ in totals]
-        """By resource what the first ones ask for together, as far as somebody wanted to know."""
+        """By resource what the first ones ask for together, as far as that was needed."""
         self.nothing = FifoProgress(None, [], self._flat, self._flat)
-        """How far it gets where nobody is."""
+        """How far it gets without operations."""
         self.reached = self.nothing
         """How far it got in the end."""
 
@@ -224,7 +231,7 @@ class FifoLine:
         frontier, same = self.reached.frontier, before == place and self.asked.get(number) == asked
         if same and self.used.get(number) == used:
             return False
-        # Of how far it gets nothing behind the frontier says anything, nor what those before it use of what they ask.
+        # How far it gets does not follow from what is behind the frontier, nor from what those before it use by now.
         known = None if self._at is None else self._at[1].frontier
         if same:
             self.used[number] = used
@@ -367,7 +374,8 @@ class FifoLine:
 
 
 class FifoShares:
-    """The FIFO pools of every tree, kept as operations change; `short` and `low` are who is below its share.
+    """The FIFO pools of every tree, kept as operations change; `short` and `low` are operations and pools below their
+    share.
 
     `usable`: whether all that counts is of this kind, with nothing that shares depend on beside.
     """
@@ -385,7 +393,7 @@ class FifoShares:
         self.lines: dict[int, FifoLine] = {}
         self._places: dict[int, LinePosition] = {}
         self._columns: list[int] = []
-        """Resources that somebody asked for; shares and counts in here are of these."""
+        """Resources that are asked for; shares and counts in here are of these."""
         self._unasked = list(range(len(pools.columns)))
         self._scales: dict[int, float] = {}
         self._roots: dict[int, list[int]] = {}
@@ -414,9 +422,9 @@ class FifoShares:
         self.changed: set[int] = set()
         """Operations whose share, or what they use or ask for, changed in the last update."""
         self._lost = True
-        """Whether who is below is not known of everybody."""
+        """Whether it is not known of all what is below."""
         self.anew = True
-        """Whether everybody was looked at in the last update."""
+        """Whether all were looked at in the last update."""
 
     def follow(self, touched: Iterable[int]) -> bool:
         """After something happened to these operations; whether all shares follow from sums."""
@@ -479,7 +487,7 @@ class FifoShares:
         return not self._unsure
 
     def _draw(self) -> None:
-        """The lines, empty, of the resources that somebody asks for."""
+        """The lines, empty, of the resources that are asked for."""
         pools, columns = self.operation_usage.pools, self._columns
         guarantee, limits = self._bounds
         self._places.clear()
@@ -494,7 +502,7 @@ class FifoShares:
         self._lost = True
 
     def _widens(self, numbers: Iterable[int]) -> bool:
-        """Whether some of these operations ask for what nobody asked for before."""
+        """Whether some of these operations ask for a resource that was not asked for before."""
         wider = False
         for number in numbers:
             own = self.demand_sums.own(number)
@@ -535,7 +543,7 @@ class FifoShares:
                 key.append(float(operation_usage.tally[number][WAITS]))
         return (*key, operations.names[number], number)
 
-    # -- what everybody gets -------------------------------------------------------------------------------------------
+    # -- what each gets -----------------------------------------------------------------------------------------------
 
     def _solve(self, root: int) -> tuple[set[int], set[int]] | None:
         """The shares of a tree; the operations and pools of which they changed, none where sums do not tell."""
@@ -625,7 +633,7 @@ class FifoShares:
         return [one if one >= EPSILON else 0.0 for one in share]
 
     def in_part(self, number: int) -> tuple[list[int], Shares, Shares, Counts]:
-        """Of an operation with a part of what it asks for, by what anybody asks for: columns, fair share, demand, and
+        """Of an operation with a part of what it asks for, by the resources asked for: columns, fair share, demand, and
         how much there is in all."""
         line = self.lines[self.operation_usage.operations.pool[number]]
         return self._columns, self._fair(number, 0), _shares(line.asked[number], line.totals), line.totals
@@ -654,7 +662,7 @@ class FifoShares:
             return [0.0] * len(self.operation_usage.pools.columns)
         return self._wide(_shares(line.asked[number], line.totals))
 
-    # -- who is below --------------------------------------------------------------------------------------------------
+    # -- what is below -------------------------------------------------------------------------------------------------
 
     def _judge(self, number: int) -> None:
         """Whether an operation is below its share."""
@@ -729,7 +737,7 @@ class FifoShares:
 
 def _passes_on(pools: Pools, inner: list[int], limits: Floats, root: int) -> int | None:
     """The only one of these pools, if those below it share the whole tree as they would right below its root: it is not
-    limited, and with nobody beside it its guarantee and its weight decide nothing."""
+    limited, and with no pool beside it its guarantee and its weight decide nothing."""
     if len(inner) != 1:
         return None
     [only] = inner
@@ -743,7 +751,7 @@ def _shares(counts: Counts, totals: Counts) -> Shares:
 
 
 def _below(used: Shares, fair: Shares, asked: Shares, tolerance: float) -> bool | None:
-    """What `status.below_share` says of one element; none where that is too near to tell."""
+    """What `satisfaction.below_share` says of one element; none where that is too near to tell."""
     some, every, open_ = False, True, False
     for own, share, most in zip(used, fair, asked, strict=True):
         shut, above = share - most + EPSILON, min(share * tolerance, most) - own - EPSILON

@@ -1,4 +1,7 @@
-"""What is free on every node, kept from the changes of the workloads that stand there."""
+"""The fair share update: usage and demand, fair shares, and what is below its share and since when.
+
+Heartbeats read what is here until the next update.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +148,7 @@ class OperationColumns:
 
 
 BLOCK = 2**20
-"""So many pairs of an operation and a size of node are looked at together: sizes may be as many as nodes."""
+"""Pairs of an operation and a size of node that are looked at together: sizes may be as many as nodes."""
 UPDATE = "ytsaurus.update"
 """Where the last update of a state that is followed is kept beside its pools."""
 SHARES = (
@@ -158,8 +161,8 @@ SHARES = (
 class Update:
     """Everything that heartbeats read until the next update. Rows of `op_` arrays are operations, of others pools.
 
-    Where there is plenty for everybody, who is below its share follows from sums, and shares are worked out only when
-    somebody asks for one.
+    Where demand is covered everywhere, what is below its share follows from sums, and shares are worked out only when
+    one is asked for.
     """
 
     op_usage: Floats
@@ -286,7 +289,7 @@ class Update:
 
     @property
     def room(self) -> FreeRoom:
-        """What is free on nodes, as the cycle found it. Whoever asks for it first does so before the cycle books."""
+        """What is free on nodes, as the cycle found it. It is asked for before the cycle books anything."""
         if self._room is None:
             self._room = FreeRoom(self.state)
         return self._room
@@ -318,7 +321,7 @@ class Update:
         return share
 
     def __getattr__(self, name: str) -> Any:
-        """Shares and what follows from them, once somebody asks."""
+        """Shares and what follows from them, on demand."""
         if name in COLUMNS:
             self.columns.enter()
             return getattr(self.columns, name)
@@ -412,7 +415,7 @@ class Update:
                     self.fair.touch([pool])
 
     def _lighten(self, memory: Memory, weights: Floats, elapsed: int) -> None:
-        """Where a pool asks for it, whoever used much lately weighs less: by half for the whole cluster."""
+        """Where a pool asks for it, children that used much lately weigh less: by half for the whole cluster."""
         own = self.weights.copy()
         for pool, settings in enumerate(self.pools.settings):
             if settings.historic_period is None:
@@ -446,7 +449,7 @@ class Update:
         half = len(self.pools.columns)
         self.pool_usage, self.pool_demand = sums[:, :half], sums[:, half:]
 
-    # -- who is below, who starves -------------------------------------------------------------------------------
+    # -- what is below, what starves ------------------------------------------------------------------------------
 
     @property
     def schedulable(self) -> Bools:
@@ -464,7 +467,7 @@ class Update:
         self.strongest = int(self.op_priority.max(initial=NOT))
 
     def _compare(self) -> None:
-        """Usage with fair shares: how satisfied each is, and who is below."""
+        """Usage with fair shares: how satisfied each is, and what is below."""
         self.op_local = satisfaction(self.op_usage, self.op_fair, self.op_demand)
         self.pool_local = satisfaction(self.pool_usage, self.pool_fair, self.pool_demand)
         tolerance = np.where(covered(self.op_fair, self.op_demand), 1.0, self.columns.op_tolerance)
@@ -475,7 +478,7 @@ class Update:
         self.pool_below[self.pools.size :] = False
 
     def _judge_by_sums(self, operations: set[int], pools: set[int]) -> None:
-        """The clocks with these below their share, of those alone that are or were; and who may preempt.
+        """The clocks with these below their share, of those alone that are or were; and what may preempt.
 
         A clock goes on as long as its element is below its share, and its level changes at times known before: only
         those are looked at that something happened to, whose share changed, or whose time has come.
@@ -492,7 +495,7 @@ class Update:
         self._step(self.pool_clocks, changed, pools, self.pool_timeouts)
         self._low = set(pools)
         self.strongest = self.op_clocks.strongest
-        if not self.pools.tree.scope_only_operation:  # in a pool below its share somebody waits, who has its level
+        if not self.pools.tree.scope_only_operation:  # an operation in it waits, at its level
             self.strongest = max(self.strongest, self.pool_clocks.strongest)
 
     def _step(
@@ -604,7 +607,7 @@ class Update:
 
 
 class Priorities:
-    """Who starves at a version of the state. Two are the same where every operation may use the same at one version."""
+    """What starves at one version of the state. Two are equal where every operation may use the same at one version."""
 
     def __init__(self, update: Update) -> None:
         self.version = update.state.version

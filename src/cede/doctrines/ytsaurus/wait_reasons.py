@@ -51,7 +51,7 @@ from cede.state.columns import NONE, RESERVED, SPREAD, UNLIMITED, Bools, Int64s
 from cede.state.state import State
 
 NAMED = 3
-"""So many nodes are named in a sentence."""
+"""Number of nodes named in a sentence."""
 
 
 def barred(state: State, waiting_kinds: WaitingKinds) -> list[int]:
@@ -96,7 +96,7 @@ def may_run(update: Update, row: int) -> bool:
 
 
 class WaitReasons:
-    """The decisions about everybody that a cycle did not start; those who are alike are told the same."""
+    """The decisions about all that a cycle did not start; workloads of one kind are told the same."""
 
     def __init__(self, cycle: Cycle, heartbeats: Heartbeats, clocks: NodeClocks) -> None:
         self.cycle, self.heartbeats, self.clocks = cycle, heartbeats, clocks
@@ -203,7 +203,7 @@ class WaitReasons:
         if state.work.placement[row] == SPREAD and state.work.members[row] > 1:
             return decision(state, row, "refuse", rules.SPREAD)
         if matches_nothing(state, self.waiting_kinds.claim(kind)):
-            return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "room for anybody")
+            return decision(state, row, "refuse", rules.NO_MATCH, wanted=wanted(state, row) or "any room at all")
         return too_big(state, self.claim(kind), rules.TOO_BIG)
 
     def _hopeless(self, kind: int) -> Decision | None:
@@ -389,7 +389,7 @@ class WaitReasons:
         return ", ".join(self.state.node_names[node] for node in first) + more
 
     def _held_on(self, nodes: Bools) -> str:
-        """Who waits for its room on the first of these nodes."""
+        """What waits for its room on the first of these nodes."""
         state = self.state
         rows = [int(state.residents.work[one]) for one in state.node_residents[int(np.argmax(nodes))]]
         return " and ".join(state.work_names[row] for row in rows if state.work.state[row] == RESERVED)
@@ -415,7 +415,7 @@ class WaitReasons:
         missed: list[int] = []
         if self.cycle.misses:
             missed = self._open_to(kind) or nearest_miss(self.state, self.claim(kind), [])
-        nodes = self.claim(kind).allowed  # an explanation tells of everybody on those that it may use
+        nodes = self.claim(kind).allowed  # an explanation tells of all on those that it may use
         if not self.cycle.explain:
             nodes = nodes & self._nodes_of(missed)
         candidates = {

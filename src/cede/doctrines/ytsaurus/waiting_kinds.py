@@ -19,7 +19,7 @@ OWNERS = frozenset({"priority", "user", "project", "domain"})
 
 class WaitingKinds:
     """Kinds by number. Arrays over kinds: operation, what one needs of a node (columns, kinds), what it adds to usage
-    (resources, kinds), whether anybody of it still waits, and the place of its first one among all that wait.
+    (resources, kinds), whether any of it still waits, and the place of its first one among all that wait.
     """
 
     def __init__(self, update: Update, waiting: Iterable[int]) -> None:
@@ -89,7 +89,7 @@ class WaitingKinds:
         return row
 
     def close(self, kind: int) -> None:
-        """Nobody of this kind is asked for any more."""
+        """No more of this kind are started."""
         self.open[kind] = False
 
     def left(self, kind: int) -> list[int]:

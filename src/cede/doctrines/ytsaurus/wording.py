@@ -1,4 +1,4 @@
-"""Numbers of this doctrine as people read them."""
+"""What a plan says in words: shares and amounts as people read them, and the decisions that heartbeats come to."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def why_not_starving(cycle_usage: CycleUsage, operation: int) -> str:
 
 
 def owner_name(update: Update, operation: int, pool: int) -> str:
-    """Who has a limit: an operation itself, or a pool above it."""
+    """The owner of a limit: an operation itself, or a pool above it."""
     return operation_name(update, operation) if pool == NONE else f"pool {update.pools.name(pool)}"
 
 
@@ -196,7 +196,7 @@ WORDS = {
     rules.LIMITS.id: "limits",
     rules.GRACEFUL.id: "graceful",
 }
-"""The doctrine's own word for why somebody goes."""
+"""The doctrine's own word for why an allocation is preempted."""
 TAKEN = {
     rules.ABORT.id: "; the better protected and the older ones keep their room first",
     rules.NO_SLOTS.id: "; nothing stays",
@@ -207,7 +207,7 @@ NEWEST, CHEAPEST = "; taken newest first", "; taken for what its set costs, as t
 
 
 def not_running(state: State, row: int) -> Candidate:
-    """Somebody who holds room but cannot be taken."""
+    """A workload that holds room but cannot be taken."""
     name = state.work_names[row]
     rule = rules.NOT_RUNNING
     return Candidate(name, "not-eligible", rule.id, rule.because(who=name, state=STATES[int(state.work.state[row])]))
@@ -339,7 +339,7 @@ class DecisionWriter:
     # -- explained ---------------------------------------------------------------------------------------------------
 
     def _candidates(self, taken: HeartbeatOutcome) -> tuple[Candidate, ...]:
-        """Everybody who is still on the node, with the rule and the numbers that decided."""
+        """All that are still on the node, with the rule and the numbers that decided."""
         here = taken.here
         assert here is not None
         assert taken.rule is not None
@@ -355,11 +355,11 @@ class DecisionWriter:
         if at in taken.victims:
             how = TAKEN.get(by.id, CHEAPEST if self.cycle.optimal and taken.row != NONE else NEWEST)
             return Candidate(name, "victim", by.id, f"{self._place(here, at)}{how}")
-        ssd, anybody = bool(self.heartbeats.ssd_nodes[taken.node]), by is rules.ABORT
-        rule = None if anybody else shield_of(cycle_usage, here, at, taken.least, normal=taken.normal, ssd=ssd)
+        ssd, any_group = bool(self.heartbeats.ssd_nodes[taken.node]), by is rules.ABORT
+        rule = None if any_group else shield_of(cycle_usage, here, at, taken.least, normal=taken.normal, ssd=ssd)
         if rule is not None:
             return Candidate(name, "protected", rule.id, rule.because(**facts_of(cycle_usage, here, at)))
-        rule = rules.KEPT if anybody else rules.NOT_NEEDED
+        rule = rules.KEPT if any_group else rules.NOT_NEEDED
         if at in taken.spared and self.cycle.edition == DOCS:
             rule = rules.SPARED
         return Candidate(name, "not-needed", rule.id, f"{rule.because()} ({self._place(here, at)})")
