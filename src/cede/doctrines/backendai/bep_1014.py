@@ -70,29 +70,29 @@ def _decide_one(cycle: Cycle, row: int, head: int | None, kind: Kind) -> Decisio
         if over is None:
             return started(cycle, claim, nodes, rules.FITS)
         short = [over]
-    found: Candidates | None = None
+    looked_at: Candidates | None = None
     cannot: Rule | None = None
     if head is not None:
         cannot = rules.NOT_HEAD
     elif not state.work.preempts[row]:
         cannot = rules.MAY_NOT
     else:
-        found = candidates(state, claim, settings)
-        victims = victims_for(cycle, claim, settings, found.open, short)
+        looked_at = candidates(state, claim, settings)
+        victims = victims_for(cycle, claim, settings, looked_at.open, short)
         if victims is not None:
-            return preempting(cycle, claim, settings, found, victims, rules.LOWER, cycle.trial.evict, limits=short)
+            return preempting(cycle, claim, settings, looked_at, victims, rules.LOWER, cycle.trial.evict, limits=short)
     refused = kind.too_big(state)
     if refused is not None:
         return about(refused, claim.name)
-    if found is None and cycle.told:
-        found = candidates(state, claim, settings)
+    if looked_at is None and cycle.told:
+        looked_at = candidates(state, claim, settings)
     rule = cannot or rules.NO_ROOM
     if short:
         rule = rules.QUOTA
     elif state.nodes.size and not claim.allowed.any():
         rule = rules.NO_NODES
     ahead = "" if head is None else state.work_names[head]
-    return waiting(cycle, claim, settings, found, short, rule, cannot, head=ahead)
+    return waiting(cycle, claim, settings, looked_at, short, rule, cannot, head=ahead)
 
 
 def victims_for(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools, limits: list[Limit]) -> list[int] | None:
@@ -128,15 +128,15 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     work, size = state.work, state.work.size
     phase, priority = work.state[:size], work.priority[:size]
     looked = (phase >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
-    found = Candidates(looked).protect(
+    candidates = Candidates(looked).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.SYSTEM, work.kind[:size] == SYSTEM),
         (rules.OPTED_OUT, ~work.preemptible[:size]),
         (rules.OVER_BAR, priority > settings.threshold),
     )
     if work.priority[claim.row] <= settings.threshold:  # else whoever is not lower is above the threshold anyway
-        found.protect((rules.NOT_LOWER, priority >= work.priority[claim.row]))
-    return found
+        candidates.protect((rules.NOT_LOWER, priority >= work.priority[claim.row]))
+    return candidates
 
 
 def victim_order(state: State, settings: Settings) -> Order:

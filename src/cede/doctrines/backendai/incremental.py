@@ -101,7 +101,7 @@ def _ready_first(front: Front, need: tuple[tuple[int, int], ...], levels: list[i
     the priorities that is."""
     free = front.index.free
     most = len(levels)
-    found: set[int] = set()
+    nodes: set[int] = set()
     for node, standing in front.standing_on.items():
         kind = free.get(node)
         if kind is None:
@@ -115,10 +115,10 @@ def _ready_first(front: Front, need: tuple[tuple[int, int], ...], levels: list[i
             if not short:
                 if at < most - 1:
                     most = at + 1
-                    found.clear()
-                found.add(node)
+                    nodes.clear()
+                nodes.add(node)
                 break
-    return found, most - 1
+    return nodes, most - 1
 
 
 def _spared(
@@ -501,14 +501,14 @@ class _Pass:
         short = broken(kind.limits_of(state, row))
         if state.static.tenants and not short and (nodes := place(state, claim)) is not None:
             short = [over for over in (nodes_over(state, row, nodes),) if over is not None]
-        found = candidates(state, claim, kind.settings)
-        victims = victims_for(self.cycle, claim, kind.settings, found.open, short)
+        looked_at = candidates(state, claim, kind.settings)
+        victims = victims_for(self.cycle, claim, kind.settings, looked_at.open, short)
         if victims is None:
             front.failed = question
             front.doubt.clear()
             return None
         leave = self.cycle.trial.evict
-        return preempting(self.cycle, claim, kind.settings, found, victims, rules.LOWER, leave, limits=short)
+        return preempting(self.cycle, claim, kind.settings, looked_at, victims, rules.LOWER, leave, limits=short)
 
     def _would_fit(self, form: Form, lower: list[int], among: Collection[int]) -> bool:
         """Whether it would fit if all of these priorities that may be preempted were gone from these nodes; exact."""
@@ -564,11 +564,11 @@ class _Pass:
 
     def _answer(self, form: Form, row: int) -> tuple[Kind, Decision | None]:
         """What holds for all like it, and the refusal that all of them get."""
-        found: tuple[Kind, Decision | None] | None = form.answer
-        if found is None:
+        answer: tuple[Kind, Decision | None] | None = form.answer
+        if answer is None:
             kind = replace(kind_of(self.cycle, row), claim=form.claim)
-            found = form.answer = (kind, kind.refused or kind.too_big(self.state))
-        return found
+            answer = form.answer = (kind, kind.refused or kind.too_big(self.state))
+        return answer
 
     def _refused(self, form: Form, key: Key) -> Decision | None:
         return (form.answer or self._answer(form, key[4]))[1]

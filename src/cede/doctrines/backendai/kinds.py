@@ -87,10 +87,10 @@ class Kinds:
         which = self._class.get(row)
         if which is None:
             which = self._class[row] = self._classes.of(cycle.state, row)
-        found = self._kinds.get(which)
-        if found is None:
-            found = self._kinds[which] = kind_of(cycle, row)
-        return found
+        kind = self._kinds.get(which)
+        if kind is None:
+            kind = self._kinds[which] = kind_of(cycle, row)
+        return kind
 
     def forget(self, row: int) -> None:
         """It changed, or waits no more."""

@@ -45,10 +45,10 @@ def broken_promises(state: State, claim: Claim, settings: Settings, victims: lis
     """BEP-1014 and BEP-1055 against these victims, before any of them left."""
     facts = facts_about(state, claim.row, settings)
     work = state.work
-    found: list[Warning] = []
+    broken: list[Warning] = []
 
     def warn(rule: Rule, row: int) -> None:
-        found.append(Warning(rule.id, rule.because(**facts(row))))
+        broken.append(Warning(rule.id, rule.because(**facts(row))))
 
     for row in victims:
         if work.priority[row] >= work.priority[claim.row]:
@@ -61,7 +61,7 @@ def broken_promises(state: State, claim: Claim, settings: Settings, victims: lis
         warn(rules.BREAKS_SINGLE, claim.row)
     for row in needless(state, claim, victims):
         warn(rules.NEEDLESS, row)
-    return tuple(found)
+    return tuple(broken)
 
 
 def needless(state: State, claim: Claim, victims: list[int]) -> list[int]:
@@ -80,14 +80,14 @@ def needless(state: State, claim: Claim, victims: list[int]) -> list[int]:
         touched = np.zeros(state.nodes.size, np.bool_)
         touched[[node for moves in amounts.values() for node, _ in moves]] = True
         return [row for row, moves in amounts.items() if _one_fits(claim, free, touched, dict(moves))]
-    found = []
+    spare = []
     for row, moves in amounts.items():
         without = free.copy()
         for node, amount in moves:
             np.subtract(without[:, node], amount, out=without[:, node])
         if fits(state, claim, without):
-            found.append(row)
-    return found
+            spare.append(row)
+    return spare
 
 
 def _one_fits(claim: Claim, free: Int64s, touched: Bools, stays: dict[int, Int64s]) -> bool:
@@ -173,9 +173,9 @@ def rolled_back(made: Decision, refused: RefusedBooking, count: int) -> Decision
 
 def amounts_by_node(state: State, residents: Rows) -> Int64s:
     """What these residents take of every node, by column."""
-    found = np.zeros((state.nodes.size, len(state.units)), np.int64)
-    np.add.at(found, state.residents.node[residents], state.residents.amount[:, residents].T)
-    return found.T
+    amounts = np.zeros((state.nodes.size, len(state.units)), np.int64)
+    np.add.at(amounts, state.residents.node[residents], state.residents.amount[:, residents].T)
+    return amounts.T
 
 
 def _unstarted(state: State) -> Rows:
@@ -253,8 +253,8 @@ def group_settings(state: State, partition: int) -> Settings:
     """What orders the group's queue: the settings of the first of its queues, by name, that has any."""
     codes = state.tree.partition[: state.tree.size].tolist()
     names = sorted(state.tree.names[queue] for queue, code in enumerate(codes) if code == partition)
-    found = (state.tree.settings(state.tree.index[name]) for name in names)
-    return settings_of(next((raw for raw in found if raw), {}), SHIPPED)
+    by_queue = (state.tree.settings(state.tree.index[name]) for name in names)
+    return settings_of(next((raw for raw in by_queue if raw), {}), SHIPPED)
 
 
 class GroupPass:
@@ -338,25 +338,25 @@ class GroupPass:
             return about(kind.refused, state.work_names[row]), False
         claim, limits = kind.claim_of(state, row), kind.limits_of(state, row)
         behind = head is not None and not cycle.told
-        found = None if behind else candidates(state, claim, settings)
+        looked_at = None if behind else candidates(state, claim, settings)
         wait = partial(
             waiting,
             cycle,
             claim,
             settings,
-            found,
+            looked_at,
             finds_room=partial(_finds_room, cycle, claim, settings),
         )
         if head is not None:
             return wait([], rules.BEHIND, rules.BEHIND, head=state.work_names[head]), False
-        assert found is not None
+        assert looked_at is not None
         if broken(limits):
             return wait(broken(limits), rules.QUOTA, rules.QUOTA), False
         if not state.nodes.size:
             self.starts[row] = []
             return started(cycle, claim, [], rules.FITS), False
         cannot = _cannot(state, row, settings)
-        open_ = np.zeros_like(found.open) if cannot else found.open
+        open_ = np.zeros_like(looked_at.open) if cannot else looked_at.open
         chosen = _chosen(cycle, claim, settings, open_)
         over = None if chosen is None else nodes_over(state, row, chosen.nodes)
         if over is not None:
@@ -368,12 +368,12 @@ class GroupPass:
         if chosen is not None:
             warnings = broken_promises(state, claim, settings, chosen.victims) + warnings
             if cycle.explain:
-                found.protect((rules.GIVES_NOTHING, _useless(state, chosen)))
+                looked_at.protect((rules.GIVES_NOTHING, _useless(state, chosen)))
             self.reservations[row] = chosen.nodes
             self.leaving += chosen.victims
             leave = cycle.trial.tell_to_leave
             made = preempting(
-                cycle, claim, settings, found, chosen.victims, rules.LOWER_JOB, leave, chosen.nodes, warnings
+                cycle, claim, settings, looked_at, chosen.victims, rules.LOWER_JOB, leave, chosen.nodes, warnings
             )
             return made, False
         refused = kind.too_big(state, bare=True)
@@ -446,21 +446,21 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     work, size, row = state.work, state.work.size, claim.row
     phase = work.state[:size]
     looked = (phase >= RESERVED) & (work.partition[:size] == work.partition[row])
-    found = Candidates(looked).protect(
+    candidates = Candidates(looked).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.SYSTEM, work.kind[:size] == SYSTEM),
         (rules.OPTED_OUT, ~work.preemptible[:size]),
     )
     column = scope_column(state, settings.scope)
     if column is not None:
-        found.protect((rules.OUT_OF_SCOPE, column[:size] != column[row]))
-    found.protect((rules.NOT_LOWER_JOB, work.job_priority[:size] >= work.job_priority[row]))
+        candidates.protect((rules.OUT_OF_SCOPE, column[:size] != column[row]))
+    candidates.protect((rules.NOT_LOWER_JOB, work.job_priority[:size] >= work.job_priority[row]))
     if work.kind[row] == SYSTEM and (ceiling := highest_waiting(state, row, settings)) is not None:
-        found.protect((rules.ABOVE_OTHERS, work.job_priority[:size] >= ceiling))
+        candidates.protect((rules.ABOVE_OTHERS, work.job_priority[:size] >= ceiling))
     if settings.min_runtime > 0:
         begun = work.started[:size]
-        found.protect((rules.TOO_YOUNG, (begun == NEVER) | (begun > state.now - settings.min_runtime)))
-    return found
+        candidates.protect((rules.TOO_YOUNG, (begun == NEVER) | (begun > state.now - settings.min_runtime)))
+    return candidates
 
 
 @dataclass(slots=True)
@@ -515,13 +515,13 @@ def _chosen(cycle: Cycle, claim: Claim, settings: Settings, open_: Bools) -> Cho
 
     def again(only: Bools) -> tuple[Choice, dict[int, int]] | None:
         cycle.memory[ROUNDROBIN] = dict(before)
-        found = choose(cycle, claim, settings, open_ & only)
-        over = None if found is None else nodes_over(state, claim.row, found.nodes)
-        return None if found is None or over is not None else (found, cycle.memory[ROUNDROBIN])
+        choice = choose(cycle, claim, settings, open_ & only)
+        over = None if choice is None else nodes_over(state, claim.row, choice.nodes)
+        return None if choice is None or over is not None else (choice, cycle.memory[ROUNDROBIN])
 
     mine = own, cycle.memory[ROUNDROBIN]
     best, cycle.memory[ROUNDROBIN] = best_of(
-        cycle, mine, lambda found: found[0].victims, lambda: asked, again, weigher_of(settings)
+        cycle, mine, lambda one: one[0].victims, lambda: asked, again, weigher_of(settings)
     )
     return best
 
@@ -565,11 +565,11 @@ def _choose_one(
 
 def _useless(state: State, choice: Choice) -> Bools:
     """Sessions on the agents that were cleared, and on no other, that hold nothing of what was short there."""
-    found = np.zeros(state.work.size, np.bool_)
+    useless = np.zeros(state.work.size, np.bool_)
     for resident in standing_on(state, np.array(list(choice.shorts), np.intp)):
         row = int(state.residents.work[resident])
-        found[row] = not any(_gives(state, other, choice.shorts) for other in state.residents_of(row))
-    return found
+        useless[row] = not any(_gives(state, other, choice.shorts) for other in state.residents_of(row))
+    return useless
 
 
 def _gives(state: State, resident: int, shorts: dict[int, Int64s]) -> bool:

@@ -57,8 +57,8 @@ def pick(
 
 def picks(memory: dict[str, Any], group: int) -> int:
     """How often an agent of this group was picked, this pass and before; in a file it begins at 0."""
-    found: int = memory.get(ROUNDROBIN, {}).get(group, 0)
-    return found
+    count: int = memory.get(ROUNDROBIN, {}).get(group, 0)
+    return count
 
 
 def count_pick(memory: dict[str, Any], group: int) -> None:
@@ -68,8 +68,8 @@ def count_pick(memory: dict[str, Any], group: int) -> None:
 
 def kept(state: State, memory: Mapping[str, Any], _at: int | None) -> dict[str, Any]:
     """The picks by the group's name, which outlive a restart: the turn goes on where it was."""
-    found = {state.partitions.names[group]: turn for group, turn in memory.get(ROUNDROBIN, {}).items()}
-    return {ROUNDROBIN: dict(sorted(found.items()))} if found else {}
+    turns = {state.partitions.names[group]: turn for group, turn in memory.get(ROUNDROBIN, {}).items()}
+    return {ROUNDROBIN: dict(sorted(turns.items()))} if turns else {}
 
 
 def recalled(state: State, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def cheapest_agents(
     floor = _least_cost(state, nodes, shorts, open_, settings)
     turn = np.lexsort((rank, like, in_order(floor)))
     best: tuple[int, int] | None = None
-    found: list[int] = []
+    agents: list[int] = []
     earliest = 0
     begin, size = 0, BATCH
     while begin < len(turn):
@@ -62,12 +62,12 @@ def cheapest_agents(
         keys = list(zip(map(int, cost), like[at].tolist(), strict=True))
         least = min(keys)
         if best is None or least < best:
-            best, found, earliest = least, [], len(state.node_names)
+            best, agents, earliest = least, [], len(state.node_names)
         for one in (one for one, key in zip(at.tolist(), keys, strict=True) if key == best):
-            found.append(int(nodes[one]))
+            agents.append(int(nodes[one]))
             earliest = min(earliest, int(rank[one]))
         begin, size = begin + size, 2 * size
-    return np.array(found, np.intp)
+    return np.array(agents, np.intp)
 
 
 def _least_cost(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Any:

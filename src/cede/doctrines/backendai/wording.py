@@ -118,7 +118,7 @@ def preempting(
     cycle: Cycle,
     claim: Claim,
     settings: Settings,
-    found: Candidates,
+    candidates: Candidates,
     victims: list[int],
     because: Rule,
     leave: Callable[[int], None],
@@ -134,8 +134,8 @@ def preempting(
     shown = None
     if cycle.explain:
         facts = facts_about(state, claim.row, settings)
-        exclude_elsewhere(state, claim, found)
-        shown = found.explain(state, facts, dict.fromkeys(victims, because), rules.SPARED)
+        exclude_elsewhere(state, claim, candidates)
+        shown = candidates.explain(state, facts, dict.fromkeys(victims, because), rules.SPARED)
     column, word = (state.work.priority, "priority")
     if because is not rules.LOWER:
         column, word = (state.work.job_priority, "job priority")
@@ -167,7 +167,7 @@ def waiting(
     cycle: Cycle,
     claim: Claim,
     settings: Settings,
-    found: Candidates | None,
+    candidates: Candidates | None,
     limits: list[Limit],
     rule: Rule,
     cannot: Rule | None = None,
@@ -176,24 +176,24 @@ def waiting(
 ) -> Decision:
     """It stays pending. `cannot` is the rule that keeps it from preempting anybody at all.
 
-    Candidates need not be `found` where nothing but the rule's sentence is told and that does not speak of them.
+    Candidates may be left out where nothing but the rule's sentence is told and that does not speak of them.
     """
     state = cycle.state
     if not cycle.words:
         return Decision(claim.name, "wait", rule.id, "")
     if not cycle.told:
-        numbers = _numbers(state, claim, found, limits, _named_in(rule.sentence)) | facts
+        numbers = _numbers(state, claim, candidates, limits, _named_in(rule.sentence)) | facts
         return Decision(claim.name, "wait", rule.id, rule.because(**numbers))
-    assert found is not None
-    numbers = _numbers(state, claim, found, limits) | facts
+    assert candidates is not None
+    numbers = _numbers(state, claim, candidates, limits) | facts
     about = facts_about(state, claim.row, settings)
     missed = tuple(
-        _miss(state, row, found.rule_of(row), cannot, numbers | dict(about(row)))
+        _miss(state, row, candidates.rule_of(row), cannot, numbers | dict(about(row)))
         for row in _missed(cycle, claim, limits, finds_room)
     )
     shown = None
     if cycle.explain:
-        shown = found.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
+        shown = candidates.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
     sentence = rule.because(**numbers)
     return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=missed, candidates=shown)
 
@@ -205,15 +205,15 @@ def _named_in(sentence: str) -> frozenset[str]:
 
 
 def _numbers(
-    state: State, claim: Claim, found: Candidates | None, limits: list[Limit], named: Collection[str] | None = None
+    state: State, claim: Claim, candidates: Candidates | None, limits: list[Limit], named: Collection[str] | None = None
 ) -> dict[str, object]:
-    """What sentences about a wait may say; only what is named, if that is given. `found` is without those elsewhere."""
+    """What sentences about a wait may say; only what is named, if that is given. `candidates` are without those elsewhere."""
     numbers: dict[str, object] = limits[0].facts(state) if limits else {}
     if named is None or "short" in named:
         numbers["short"] = _short(state, claim)
-    if found is not None and (named is None or "victims" in named):
-        exclude_elsewhere(state, claim, found)
-        count = int(found.open.sum())
+    if candidates is not None and (named is None or "victims" in named):
+        exclude_elsewhere(state, claim, candidates)
+        count = int(candidates.open.sum())
         numbers["victims"] = f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody"
     if named is None or "matching" in named:
         numbers["matching"] = int(claim.matching.sum())
@@ -248,7 +248,7 @@ def _miss(state: State, row: int, rule: Rule | None, cannot: Rule | None, facts:
     return Miss(name, None, "no rule protects it")
 
 
-def exclude_elsewhere(state: State, claim: Claim, found: Candidates) -> None:
+def exclude_elsewhere(state: State, claim: Claim, candidates: Candidates) -> None:
     """Exclude those that stand on no node the claimant may use. The search need not; an explanation must."""
     if not state.nodes.size:
         return
@@ -257,7 +257,7 @@ def exclude_elsewhere(state: State, claim: Claim, found: Candidates) -> None:
     live = residents.count[: residents.size] > 0
     usable = live & claim.allowed[residents.node[: residents.size]]
     here[residents.work[: residents.size][usable]] = True
-    found.protect((rules.ELSEWHERE, ~here & found.looked))
+    candidates.protect((rules.ELSEWHERE, ~here & candidates.looked))
 
 
 def _short(state: State, claim: Claim) -> str:

@@ -60,8 +60,8 @@ def _objections(state: State, made: Decision, busy: set[str]) -> Iterator[str]:
 def _held(state: State, row: int, node: int) -> list[int]:
     """What this workload holds of this node, by column."""
     residents = state.residents
-    found = [0] * len(state.units)
+    held = [0] * len(state.units)
     for resident in state.residents_of(row):
         if residents.node[resident] == node:
-            found = [have + int(more) for have, more in zip(found, residents.amount[:, resident], strict=True)]
-    return found
+            held = [have + int(more) for have, more in zip(held, residents.amount[:, resident], strict=True)]
+    return held

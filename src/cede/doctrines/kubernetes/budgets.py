@@ -23,11 +23,11 @@ class Budget:
 
 def budgets_of(state: State, settings: KubernetesSettings) -> list[Budget]:
     """Every budget, in the order of their names."""
-    found = []
+    budgets = []
     for one in sorted(settings.disruption_budgets, key=lambda one: one.name):
         rows = [row for row in state.work_index.values() if covers(state, one, row)]
-        found.append(Budget(one.name, frozenset(rows), _allowed(state, one, rows)))
-    return found
+        budgets.append(Budget(one.name, frozenset(rows), _allowed(state, one, rows)))
+    return budgets
 
 
 def covers(state: State, budget: DisruptionBudget, row: int) -> bool:
@@ -59,14 +59,14 @@ def broken_by(state: State, budgets: list[Budget], rows: Iterable[int]) -> dict[
     Every member counts, and everybody counts on who came before, whether in the end that one goes or not.
     """
     left = [budget.allowed for budget in budgets]
-    found: dict[int, Budget] = {}
+    broken: dict[int, Budget] = {}
     for row in rows:
         for at, budget in enumerate(budgets):
             if row in budget.covers:
                 left[at] -= int(state.work.members[row])
                 if left[at] < 0:
-                    found.setdefault(row, budget)
-    return found
+                    broken.setdefault(row, budget)
+    return broken
 
 
 def lint(state: State, settings: KubernetesSettings) -> Iterator[Finding]:

@@ -55,11 +55,11 @@ def points(state: State, need: Int64s, nodes: Rows) -> Int64s:
 
 def _balance(shares: list[tuple[np.ndarray[tuple[int], np.dtype[np.float64]], ...]], which: int) -> Int64s:
     """How alike the shares of the resources in use are, in points; a node without one of them has nothing unlike."""
-    found = np.full(len(shares[0][which]), float(MOST))
+    points = np.full(len(shares[0][which]), float(MOST))
     if len(shares) == 2:
         apart = np.abs((shares[0][which] - shares[1][which]) / 2)
-        found = np.where(np.isnan(apart), float(MOST), (1 - apart) * MOST)
-    return found.astype(np.int64)
+        points = np.where(np.isnan(apart), float(MOST), (1 - apart) * MOST)
+    return points.astype(np.int64)
 
 
 def _counted(state: State, name: str, column: int, counts: Int64s) -> Int64s:

@@ -96,19 +96,19 @@ def search(cycle: Cycle, claim: Claim, settings: KubernetesSettings, open_: Bool
     sites = dry_run(state, claim, claim.need, open_, budgets)
     if not sites:
         return None
-    found = chosen(state, sites)
-    if nodes_over(state, claim.row, [found.node]) is not None:
+    site = chosen(state, sites)
+    if nodes_over(state, claim.row, [site.node]) is not None:
         return None
-    awaited = [row for row in found.victims if state.work.state[row] == PREEMPTING]
-    told = [row for row in found.victims if state.work.state[row] != PREEMPTING]
+    awaited = [row for row in site.victims if state.work.state[row] == PREEMPTING]
+    told = [row for row in site.victims if state.work.state[row] != PREEMPTING]
     names = state.work_names
     warnings = tuple(
         Warning(BREAKS_BUDGET.id, BREAKS_BUDGET.because(victim=names[row], budget=budget.name, allowed=budget.allowed))
-        for row, budget in found.breaks.items()
+        for row, budget in site.breaks.items()
         if row in told
     )
-    more = f"; of {len(sites)} nodes it is {why_here(state, sites, found)}" if len(sites) > 1 else ""
-    return Choice([*told, *found.displaced], [found.node], awaited, warnings, more)
+    more = f"; of {len(sites)} nodes it is {why_here(state, sites, site)}" if len(sites) > 1 else ""
+    return Choice([*told, *site.displaced], [site.node], awaited, warnings, more)
 
 
 def _displacing(state: State, claim: Claim, need: Int64s, node: int, open_: Bools) -> Choice | None:

@@ -185,8 +185,8 @@ def _named(state: State, row: int) -> bool:
 
 
 def _type(state: State, queue: int) -> str | None:
-    found: str | None = state.settings_of(queue).get("type")
-    return found
+    kind: str | None = state.settings_of(queue).get("type")
+    return kind
 
 
 def _number(given: dict[str, Any], key: str, default: int) -> int:

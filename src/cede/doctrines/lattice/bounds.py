@@ -98,10 +98,10 @@ class Ground:
     def reach(self, size: Size, taken: Taken | None) -> Reach:
         """The count of members of this size, of whom those may be `taken`; none: nobody."""
         key = size.needs, size.allowed, taken
-        found = self._reaches.get(key)
-        if found is None:
-            found = self._reaches[key] = Reach(self, size, taken)
-        return found
+        reach = self._reaches.get(key)
+        if reach is None:
+            reach = self._reaches[key] = Reach(self, size, taken)
+        return reach
 
     def room(self, node: int, taken: Taken | None) -> list[int]:
         """What would be free on this node if everybody left who may be taken."""
@@ -110,15 +110,15 @@ class Ground:
         rooms = self._rooms.get(taken)
         if rooms is None:
             rooms = self._rooms[taken] = {}
-        found = rooms.get(node)
-        if found is None:
+        free = rooms.get(node)
+        if free is None:
             every = self.every(node, taken)
-            found = self.free(node).copy()
+            free = self.free(node).copy()
             for class_, on in self.open.items():
                 if (every or class_ < taken.below) and node in on:
-                    found = list(map(int.__add__, found, on[node]))
-            rooms[node] = found
-        return found
+                    free = list(map(int.__add__, free, on[node]))
+            rooms[node] = free
+        return free
 
     def every(self, node: int, taken: Taken) -> bool:
         """Whether its class protects nobody on this node: it is claimed, or taken back."""
@@ -352,16 +352,16 @@ class Prices:
     def core_costs(self, rows: Rows, now: int) -> Floats:
         """The same as `core_cost.core_costs`, where no tenant is known."""
         ran = self._elapsed(rows, now) // MINUTE
-        found: Floats = self._minutes[rows] + ran * self._rate[rows]
+        costs: Floats = self._minutes[rows] + ran * self._rate[rows]
         walltime = self._walltime[rows]
         if (walltime != NEVER).any():
-            found += progress_of(ran, np.where((walltime == NEVER) | (walltime < MINUTE), NEVER, walltime // MINUTE))
-        return found
+            costs += progress_of(ran, np.where((walltime == NEVER) | (walltime < MINUTE), NEVER, walltime // MINUTE))
+        return costs
 
     def _elapsed(self, rows: Rows, now: int) -> Int64s:
         began = self._began[rows]
-        found: Int64s = np.where(began == NEVER, 0, np.maximum(0, now - np.where(began == NEVER, now, began)))
-        return found
+        elapsed: Int64s = np.where(began == NEVER, 0, np.maximum(0, now - np.where(began == NEVER, now, began)))
+        return elapsed
 
     def _grow(self, size: int) -> None:
         for name in ("_class", "_partition", "_began", "_since", "_walltime", "_ends", "_minutes", "_rate", "node"):

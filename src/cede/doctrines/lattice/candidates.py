@@ -50,26 +50,26 @@ def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str,
     phase, class_ = work.state[:size], work.priority[:size]
     looked = (phase >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
     here, lent = _standing(state, claim)
-    found = Candidates(looked).protect(
+    candidates = Candidates(looked).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.ELSEWHERE, ~here),
         (rules.OPTED_OUT, ~work.preemptible[:size]),
         (rules.SENSITIVE, is_sensitive(state)),
     )
     if claims_nodes(state, claim.row):
-        return Reachable(found, lent, True)
-    found.protect(
+        return Reachable(candidates, lent, True)
+    candidates.protect(
         (rules.NEAR_END, near_end(state, settings)),
         (rules.NOT_LOWER, ~lent & (class_ >= work.priority[claim.row])),
         (rules.NO_CHECKPOINT, ~lent & (work.checkpoint[:size] == NO_CHECKPOINT) & (class_ >= UNPROTECTED)),
     )
     types = vclusters_of(state).type
     if (types == SERVICE).any():
-        serving = np.flatnonzero(found.open & ~lent & (types[work.queue[:size]] == SERVICE))
-        found.protect((rules.AT_HOME, standing_at_home(state, work.queue, serving)))
+        serving = np.flatnonzero(candidates.open & ~lent & (types[work.queue[:size]] == SERVICE))
+        candidates.protect((rules.AT_HOME, standing_at_home(state, work.queue, serving)))
     if homes:
-        found.protect((rules.SENT_HOME, ~lent & on_nodes_of(state, homes)))
-    return Reachable(found, lent, False)
+        candidates.protect((rules.SENT_HOME, ~lent & on_nodes_of(state, homes)))
+    return Reachable(candidates, lent, False)
 
 
 def near_end(state: State, settings: Settings) -> Bools:
@@ -78,8 +78,8 @@ def near_end(state: State, settings: Settings) -> Bools:
     started, walltime = work.started[:size], work.walltime[:size]
     known = (started != NEVER) & (walltime != NEVER)
     ends = np.where(known, started, 0) + np.where(known, walltime, 0)
-    found: Bools = known & (ends - state.now <= settings.near_end)
-    return found
+    ending: Bools = known & (ends - state.now <= settings.near_end)
+    return ending
 
 
 def _needs(state: State, claim: Claim) -> Bools:
@@ -87,8 +87,8 @@ def _needs(state: State, claim: Claim) -> Bools:
     nodes, size = state.nodes, state.nodes.size
     empty = nodes.capacity[:, :size] - nodes.occupied[:, :size]
     if claim.need is not None:
-        found: Bools = members_that_fit(claim, empty) > members_that_fit(claim, nodes.free[:, :size])
-        return found
+        helped: Bools = members_that_fit(claim, empty) > members_that_fit(claim, nodes.free[:, :size])
+        return helped
     need = np.min(claim.vectors, axis=0)
     holds: Bools = (empty >= need[:, None])[need > 0].all(axis=0)
     return holds

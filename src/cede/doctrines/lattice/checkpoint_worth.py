@@ -134,12 +134,12 @@ def savings(state: State, edition: str) -> Savings:
 
 def saves(state: State, edition: str) -> Iterator[tuple[str, str]]:
     """Who should be asked for a checkpoint now, in the order of names, and why."""
-    found = savings(state, edition)
-    for at in sorted(np.flatnonzero(found.asks).tolist(), key=lambda at: state.work_names[found.rows[at]]):
-        why = f"its last {show_duration(int(found.since[at]) * SECOND)} are saved nowhere"
-        if found.value[at] > found.cost[at]:
-            why += f"; a checkpoint is worth {found.value[at]:,.0f} and costs {found.cost[at]:,.0f}"
-        yield state.work_names[found.rows[at]], why
+    table = savings(state, edition)
+    for at in sorted(np.flatnonzero(table.asks).tolist(), key=lambda at: state.work_names[table.rows[at]]):
+        why = f"its last {show_duration(int(table.since[at]) * SECOND)} are saved nowhere"
+        if table.value[at] > table.cost[at]:
+            why += f"; a checkpoint is worth {table.value[at]:,.0f} and costs {table.cost[at]:,.0f}"
+        yield state.work_names[table.rows[at]], why
 
 
 def _in_time(age: Floats, rhythm: Rhythm) -> tuple[Bools, Bools]:

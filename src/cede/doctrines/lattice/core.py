@@ -146,23 +146,25 @@ def _without_room(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Decisio
         return _tell(cycle, claim, settings, rules.MAY_NOT), Sleep.FORM
     if turns.hopeless(claim):
         return _tell(cycle, claim, settings, rules.NO_ROOM), Sleep.KIND
-    found, ranked = _ranked(cycle, turns, claim)
+    looked_at, ranked = _ranked(cycle, turns, claim)
     priced = partial(price, state)
     if not claim.allowed.any():
-        return waiting(cycle, claim, settings, found, rules.NO_NODES, price=priced), Sleep.FORM
+        return waiting(cycle, claim, settings, looked_at, rules.NO_NODES, price=priced), Sleep.FORM
     taken = take(claim, ranked, settings.max_victims)
     if taken.enough:
-        return _preempting(cycle, claim, settings, found, taken), Sleep.NOBODY
+        return _preempting(cycle, claim, settings, looked_at, taken), Sleep.NOBODY
     everybody = take(claim, ranked, len(ranked.rows))
     if everybody.enough:  # which of them are the cheapest changes with time
         facts = {"needed": len(everybody.rows), "most": settings.max_victims}
-        made = waiting(cycle, claim, settings, found, rules.TOO_MANY, None, None, price=priced, **facts)
+        made = waiting(cycle, claim, settings, looked_at, rules.TOO_MANY, None, None, price=priced, **facts)
         return made, Sleep.NOBODY
     if cycle.words and one_kind(state, claim.row) and place(state, claim) is not None:
         asked, most = claim.members, largest_kind(state, claim)
-        mixed = waiting(cycle, claim, settings, found, rules.MIXED, None, None, price=priced, asked=asked, most=most)
+        mixed = waiting(
+            cycle, claim, settings, looked_at, rules.MIXED, None, None, price=priced, asked=asked, most=most
+        )
         return mixed, Sleep.KIND
-    return waiting(cycle, claim, settings, found, rules.NO_ROOM, price=priced), Sleep.KIND
+    return waiting(cycle, claim, settings, looked_at, rules.NO_ROOM, price=priced), Sleep.KIND
 
 
 # -- who goes --------------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Reac
     """
     work, size = state.work, state.work.size
     looked = (work.state[:size] >= RESERVED) & (work.partition[:size] == work.partition[claim.row])
-    found = Candidates(looked).protect(
+    candidates = Candidates(looked).protect(
         (rules.NOT_RUNNING, work.state[:size] != RUNNING),
         (rules.OPTED_OUT, ~work.preemptible[:size]),
         (rules.SENSITIVE, work.sensitive[:size] | (work.priority[:size] >= HIGHEST)),
@@ -184,8 +186,8 @@ def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Reac
     if before:
         taken = np.zeros(size, np.bool_)
         taken[[state.work_index[name] for name in before if name in state.work_index]] = True
-        found.protect((rules.FELL_SHORT, taken))
-    return Reachable(found, np.zeros(size, np.bool_), False)
+        candidates.protect((rules.FELL_SHORT, taken))
+    return Reachable(candidates, np.zeros(size, np.bool_), False)
 
 
 def take(claim: Claim, ranked: Ranked, most: int) -> Taken:
@@ -201,24 +203,24 @@ def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Reachable, Ra
     """Who may be taken for it, and those by their cost: the same for all of a class who took nobody in vain."""
     state, before = cycle.state, in_vain(cycle.memory, claim.name)
     if before:
-        found = candidates(state, claim, before)
-        return found, ranked_of(state, np.flatnonzero(found.all.open))
+        reachable = candidates(state, claim, before)
+        return reachable, ranked_of(state, np.flatnonzero(reachable.all.open))
     alike = cycle.trial.mark(), int(state.work.priority[claim.row]), int(state.work.partition[claim.row])
     known = turns.ranked.get(alike)
     if known is None:
-        found = candidates(state, claim)
-        known = turns.ranked[alike] = found, ranked_of(state, np.flatnonzero(found.all.open))
+        reachable = candidates(state, claim)
+        known = turns.ranked[alike] = reachable, ranked_of(state, np.flatnonzero(reachable.all.open))
     return known
 
 
-def _preempting(cycle: Cycle, claim: Claim, settings: Settings, found: Reachable, taken: Taken) -> Decision:
+def _preempting(cycle: Cycle, claim: Claim, settings: Settings, reachable: Reachable, taken: Taken) -> Decision:
     state = cycle.state
     victims, costs = taken.rows, taken.costs
     warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.reasons else []
     shown = account = None
     if cycle.explain:
         facts = facts_about(state, claim.row, settings, partial(price, state))
-        shown = found.all.explain(state, facts, dict.fromkeys(victims, rules.PRIORITY), rules.FREED)
+        shown = reachable.all.explain(state, facts, dict.fromkeys(victims, rules.PRIORITY), rules.FREED)
         account = {"cost": in_minutes(sum(costs)), "nodes freed": taken.freed, "nodes wanted": claim.members}
     who = ", ".join(
         f"{state.work_names[row]} (class {state.work.priority[row]}, {in_minutes(cost)})"
@@ -267,12 +269,12 @@ def price(state: State, row: int) -> str:
 def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:
     """Nodes that it may use, by name, those first that the victims leave; there is no room for it on all of them."""
     freed = {int(node) for row in victims for node in state.residents.node[state.residents_of(row)]}
-    found: list[int] = np.flatnonzero(claim.allowed).tolist()
-    found.sort(key=lambda node: (node not in freed, state.node_names[node]))
-    return [found[member % len(found)] for member in range(claim.members)]
+    nodes: list[int] = np.flatnonzero(claim.allowed).tolist()
+    nodes.sort(key=lambda node: (node not in freed, state.node_names[node]))
+    return [nodes[member % len(nodes)] for member in range(claim.members)]
 
 
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
     """It waits by a rule that lets nobody be preempted."""
-    found = candidates(cycle.state, claim, in_vain(cycle.memory, claim.name)) if cycle.told else None
-    return waiting(cycle, claim, settings, found, rule, rule, None, price=partial(price, cycle.state), **facts)
+    reachable = candidates(cycle.state, claim, in_vain(cycle.memory, claim.name)) if cycle.told else None
+    return waiting(cycle, claim, settings, reachable, rule, rule, None, price=partial(price, cycle.state), **facts)

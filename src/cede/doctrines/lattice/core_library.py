@@ -31,8 +31,8 @@ def core_costs(state: State, rows: Rows) -> Floats:
     mode = state.work.checkpoint[rows]
     saving = np.where(mode == AUTO, AUTO_MINUTES, MANUAL_MINUTES)
     checkpoint = np.where((mode == AUTO) | (mode == MANUAL), saving, nodes_of(state, rows) * ran)
-    found: Floats = (checkpoint + progress_of(ran, lasts)) * _burst(state, rows)
-    return found
+    minutes: Floats = (checkpoint + progress_of(ran, lasts)) * _burst(state, rows)
+    return minutes
 
 
 def saving_minutes(mode: int) -> float:
@@ -103,9 +103,9 @@ def placed(state: State, claim: Claim) -> list[int] | None:
     kind = _type_of(state, claim.row)
     if kind in PLAIN:
         return place(state, claim, last=_by_density(state, claim) if kind == SERVICE else _by_name(state))
-    found = _on_one_kind(state, claim)
-    if found is not None or one_kind(state, claim.row):
-        return found
+    nodes = _on_one_kind(state, claim)
+    if nodes is not None or one_kind(state, claim.row):
+        return nodes
     wish = state.work.placement[claim.row]
     if wish == ANY:
         return place(state, claim, last=_by_name(state))
@@ -137,9 +137,9 @@ def _on_one_kind(state: State, claim: Claim) -> list[int] | None:
     for kind in sorted(first, key=lambda kind: (-sizes[kind], first[kind])):
         if claim.need is not None and sizes[kind] < claim.members:
             return None
-        found = _place_on(state, claim, kinds == kind)
-        if found is not None:
-            return found
+        nodes = _place_on(state, claim, kinds == kind)
+        if nodes is not None:
+            return nodes
     return None
 
 
@@ -180,11 +180,11 @@ def _spread(state: State, claim: Claim) -> list[int] | None:
     sizes, room, groups = _groups_room(state, claim), _room(state, claim), state.nodes.group[: state.nodes.size]
     order = sorted(np.flatnonzero(sizes).tolist(), key=state.groups.names.__getitem__)
     share = -(-claim.members // max(1, len(order)))
-    found: list[int] = []
+    placed: list[int] = []
     for group in order:
         nodes = nodes_by(state, np.flatnonzero((groups == group) & (room > 0)))
-        found += np.repeat(nodes, room[nodes])[:share].tolist()
-    return found[: claim.members] if len(found) >= claim.members else None
+        placed += np.repeat(nodes, room[nodes])[:share].tolist()
+    return placed[: claim.members] if len(placed) >= claim.members else None
 
 
 def _groups_room(state: State, claim: Claim) -> Int64s:
@@ -231,6 +231,6 @@ def _by_name(state: State) -> Int64s:
 def _positions(state: State, *keys: Int64s) -> Int64s:
     """The turn of each node by these keys, then by name."""
     turn: Rows = nodes_by(state, np.arange(state.nodes.size), *keys)
-    found: Int64s = np.empty(state.nodes.size, np.int64)
-    found[turn] = np.arange(state.nodes.size)
-    return found
+    positions: Int64s = np.empty(state.nodes.size, np.int64)
+    positions[turn] = np.arange(state.nodes.size)
+    return positions

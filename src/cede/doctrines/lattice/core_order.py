@@ -112,10 +112,10 @@ class Acting(AwakeTurns):
         lines = self.lines
         for kind in [kind for kind in lines.awake if kind.form.steady and not self._has_way(kind)]:
             lines.put_to_sleep(kind)
-        found = {kind.form.queue for kind in lines.awake}
-        if any(self._scored(queue) for queue in found):
+        queues = {kind.form.queue for kind in lines.awake}
+        if any(self._scored(queue) for queue in queues):
             self._scores = LineScores(lines)  # of the state before anything is booked
-        yield from by_name(lines.names, found)
+        yield from by_name(lines.names, queues)
 
     def _scored(self, queue: int) -> bool:
         """Whether scores decide there whose turn it is: not where that is submission, nor where all who may act score
@@ -184,10 +184,10 @@ class Acting(AwakeTurns):
     def _cheapest(self, form: Form) -> incremental.Cheapest:
         """The same for all of a class: who starts in a cycle is not taken in it."""
         alike = form.priority, form.partition
-        found = self._cheapest_for.get(alike)
-        if found is None:
-            found = self._cheapest_for[alike] = incremental.Cheapest(self.lines, *alike)
-        return found
+        cheapest = self._cheapest_for.get(alike)
+        if cheapest is None:
+            cheapest = self._cheapest_for[alike] = incremental.Cheapest(self.lines, *alike)
+        return cheapest
 
     def answer(self, row: int) -> Decision | None:
         return self._answer(row, self.blocked)

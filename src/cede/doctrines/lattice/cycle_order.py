@@ -113,8 +113,8 @@ class LineScores:
                 conformance = score.of_conformance(self.largest, form.claim.members, capped=lines.policy)
         fixed = line.fixed
         rest = (fixed[4] + backlog * weights[5]) + (fixed[6] + fixed[7])
-        found = self._bases[line] = fixed[0], share * weights[2] + fixed[3], rest, conformance * weights[8]
-        return found
+        base = self._bases[line] = fixed[0], share * weights[2] + fixed[3], rest, conformance * weights[8]
+        return base
 
 
 class Awake:
@@ -285,10 +285,10 @@ class AwakeTurns:
 
     def _start_at_once(self, row: int, kind: Kind) -> Decision | None:
         """It starts, if there is room for it."""
-        found = incremental.start(self.lines, row, kind.form)
-        if found is None:
+        start = incremental.start(self.lines, row, kind.form)
+        if start is None:
             return None
-        made, nodes = found
+        made, nodes = start
         assert kind.form.shape is not None, "its nodes are told in plain numbers"
         self.lines.book(nodes, kind.form.shape.need)
         self._unbooked.append((row, nodes))

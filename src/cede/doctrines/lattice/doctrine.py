@@ -54,8 +54,8 @@ def shares(state: State, edition: str) -> dict[str, dict[str, Any]]:
 
 
 def _savings(state: State, edition: str) -> dict[str, Any]:
-    found = savings(state, edition)
-    table = (found.rows, found.since, found.cost, found.value, found.due, found.asks)
+    saving = savings(state, edition)
+    table = (saving.rows, saving.since, saving.cost, saving.value, saving.due, saving.asks)
     return {
         state.work_names[row]: {"unsaved_s": since, "cost": cost, "worth": worth, "due": due, "save_now": now}
         for row, since, cost, worth, due, now in zip(*(column.tolist() for column in table), strict=True)
@@ -77,17 +77,17 @@ def _queues(state: State) -> dict[str, Any]:
     live = residents.count[: residents.size] > 0
     queues = state.work.queue[residents.work[: residents.size][live]]
     nodes = residents.node[: residents.size][live]
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for name in sorted(state.tree.index):
         row = state.tree.index[name]
         foreign = (homes[nodes] != NONE) & (homes[nodes] != row)
-        found[name] = {
+        table[name] = {
             "type": None if types[row] == NO_TYPE else TYPES[types[row]],
             "home_nodes": int((homes == row).sum()),
             "lent": len(set(nodes[(homes[nodes] == row) & (queues != row)].tolist())),
             "borrowed": len(set(nodes[foreign & (queues == row)].tolist())),
         }
-    return found
+    return table
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
@@ -104,8 +104,8 @@ def usable(state: State, edition: str, row: int) -> Bools | None:
     """Nodes whose home lets a workload stand there; none where all do."""
     if edition != POLICY or not any_home(state) or claims_nodes(state, row):
         return None
-    found = open_to(state, row)
-    return None if found.all() else found
+    nodes = open_to(state, row)
+    return None if nodes.all() else nodes
 
 
 DOCTRINE = Doctrine(

@@ -57,12 +57,12 @@ def by_name(by_rank: list[int], index: NodeIndex, shape: Shape) -> list[int] | N
             total += score[1] * len(there)
     if total < shape.members:
         return None
-    found: list[int] = []
+    nodes: list[int] = []
     for rank, takes in sorted(ranks):
-        found += [by_rank[rank]] * min(takes, shape.members - len(found))
-        if len(found) == shape.members:
+        nodes += [by_rank[rank]] * min(takes, shape.members - len(nodes))
+        if len(nodes) == shape.members:
             break
-    return found
+    return nodes
 
 
 # -- the policy --------------------------------------------------------------------------------------------------------
@@ -79,10 +79,10 @@ def preempt_one(lines: Lines, row: int, kind: Kind) -> Decision | None:
         return None
     if not form.claim.allowed.all():
         rows = _on(lines, rows, form.claim.allowed)
-    found = _alone(lines, kind, rows)
-    if found is None:
+    alone = _alone(lines, kind, rows)
+    if alone is None:
         return None
-    victim, cost = found
+    victim, cost = alone
     held = lines.holding(victim)
     if len(held.nodes) > 1:
         return None  # it may go to one of several nodes

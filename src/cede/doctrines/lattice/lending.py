@@ -29,31 +29,31 @@ def open_to(state: State, row: int) -> Bools:
     vclusters = vclusters_of(state)
     if own.all() or not vclusters.borrows[queue] or vclusters.type[queue] == SENSITIVE:
         return own
-    found: Bools = own | lending(vclusters)[homes]
-    return found
+    nodes: Bools = own | lending(vclusters)[homes]
+    return nodes
 
 
 def lending(vclusters: VClusters) -> Bools:
     """Which vClusters lend their nodes; a sensitive one never does."""
-    found: Bools = vclusters.lends & (vclusters.type != SENSITIVE)
-    return found
+    lends: Bools = vclusters.lends & (vclusters.type != SENSITIVE)
+    return lends
 
 
 def borrowed_by(state: State, queue: int) -> Bools | None:
     """Nodes that work of this queue would only borrow; none where no node has a home."""
     homes = state.nodes.home[: state.nodes.size]
-    found: Bools = (homes != NONE) & (homes != queue)
-    return found if found.any() else None
+    nodes: Bools = (homes != NONE) & (homes != queue)
+    return nodes if nodes.any() else None
 
 
 def is_sensitive(state: State) -> Bools:
     """Workloads that are never preempted: by their flag, their class or their vCluster."""
     work, size = state.work, state.work.size
-    found: Bools = work.sensitive[:size] | (work.priority[:size] >= HIGHEST)
+    sensitive: Bools = work.sensitive[:size] | (work.priority[:size] >= HIGHEST)
     types = vclusters_of(state).type
     if (types == SENSITIVE).any():
-        found |= types[work.queue[:size]] == SENSITIVE
-    return found
+        sensitive |= types[work.queue[:size]] == SENSITIVE
+    return sensitive
 
 
 def sensitive_work(state: State, row: int) -> bool:
@@ -76,6 +76,6 @@ def standing_at_home(state: State, queues: Int32s, rows: Rows | None = None) -> 
     residents = state.residents
     live = np.flatnonzero(residents.count[: residents.size]) if rows is None else residents_of_all(state, rows)
     works, homes = residents.work[live], state.nodes.home[residents.node[live]]
-    found = np.zeros(state.work.size, np.bool_)
-    found[works[(homes == NONE) | (homes == queues[works])]] = True
-    return found
+    at_home = np.zeros(state.work.size, np.bool_)
+    at_home[works[(homes == NONE) | (homes == queues[works])]] = True
+    return at_home

@@ -125,7 +125,7 @@ def _of_work(state: State, edition: str) -> Iterator[Finding]:
             "as soon as it has begun no higher class preempts it",
             "that is right for short work; else lower the threshold",
         )
-    known = [bool(found.get(FINGERPRINT)) for found in state.labels.sets]
+    known = [bool(of_node.get(FINGERPRINT)) for of_node in state.labels.sets]
     labels = np.array(known, np.bool_)[state.nodes.labels[: state.nodes.size]]
     if labels.any() and not labels.all():
         first = min(state.node_names[node] for node in np.flatnonzero(~labels).tolist())
@@ -179,10 +179,10 @@ def _lends(state: State) -> bool:
 
 
 def _about(
-    state: State, found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], rule: str, key: str, what: str, hint: str
+    state: State, concerned: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], rule: str, key: str, what: str, hint: str
 ) -> Iterator[Finding]:
     """One finding for all workloads that are alike in this."""
-    names = sorted(state.work_names[row] for row in np.flatnonzero(found).tolist())
+    names = sorted(state.work_names[row] for row in np.flatnonzero(concerned).tolist())
     if not names:
         return
     others = len(names) - 1

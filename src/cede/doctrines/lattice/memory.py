@@ -21,8 +21,8 @@ SHORT = "fell_short"
 
 def homes_of(memory: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """The vClusters that took their nodes back from this workload."""
-    found: tuple[str, ...] = tuple(sorted(memory.get(KEY, {}).get(name, ())))
-    return found
+    homes: tuple[str, ...] = tuple(sorted(memory.get(KEY, {}).get(name, ())))
+    return homes
 
 
 def remember(memory: dict[str, Any], state: State, made: Decision) -> None:
@@ -46,8 +46,8 @@ def fell_short(memory: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 def in_vain(memory: Mapping[str, Any], name: str) -> Set[str]:
     """The same in no order; what is remembered later is added to it."""
-    found: Set[str] = memory.get(SHORT, {}).get(name, frozenset())
-    return found
+    names: Set[str] = memory.get(SHORT, {}).get(name, frozenset())
+    return names
 
 
 def remember_short(memory: dict[str, Any], state: State, name: str, victims: Iterable[str]) -> None:
@@ -65,9 +65,9 @@ def on_nodes_of(state: State, homes: tuple[str, ...]) -> Bools:
     rows = [state.tree.index[home] for home in homes if home in state.tree.index]
     works, nodes = residents.work[: residents.size], residents.node[: residents.size]
     there = (residents.count[: residents.size] > 0) & np.isin(state.nodes.home[nodes], rows)
-    found = np.zeros(state.work.size, np.bool_)
-    found[works[there]] = True
-    return found
+    marked = np.zeros(state.work.size, np.bool_)
+    marked[works[there]] = True
+    return marked
 
 
 def lasting(memory: Mapping[str, Any]) -> Hashable:
@@ -88,9 +88,9 @@ def kept(state: State, memory: Mapping[str, Any], _at: int | None) -> dict[str, 
     """What outlives a restart: of workloads that are still there."""
     said: dict[str, Any] = {}
     for key in (KEY, SHORT):
-        found = {name: sorted(of) for name, of in memory.get(key, {}).items() if _is_there(state, name)}
-        if found:
-            said[key] = dict(sorted(found.items()))
+        names = {name: sorted(of) for name, of in memory.get(key, {}).items() if _is_there(state, name)}
+        if names:
+            said[key] = dict(sorted(names.items()))
     return said
 
 

@@ -61,10 +61,10 @@ def fingerprints(state: State) -> Int64s:
     """Which nodes are identical, as a number for each; 0 for those of which it is not known."""
 
     def make() -> Int64s:
-        labels = [found.get(FINGERPRINT, "") for found in state.labels.sets]
+        labels = [by_node.get(FINGERPRINT, "") for by_node in state.labels.sets]
         codes = {label: code for code, label in enumerate(sorted({"", *labels}))}
-        found: Int64s = np.array([codes[label] for label in labels], np.int64)[state.nodes.labels[: state.nodes.size]]
-        return found
+        by_node: Int64s = np.array([codes[label] for label in labels], np.int64)[state.nodes.labels[: state.nodes.size]]
+        return by_node
 
     return kept(state, "fingerprints", make)
 
@@ -79,8 +79,8 @@ def in_groups(state: State) -> Bools:
 
     def make() -> Bools:
         known = np.array([name != "" for name in state.groups.names], np.bool_)
-        found: Bools = known[state.nodes.group[: state.nodes.size]]
-        return found
+        grouped: Bools = known[state.nodes.group[: state.nodes.size]]
+        return grouped
 
     return kept(state, "in groups", make)
 
@@ -93,8 +93,8 @@ def group_sizes(state: State, row: int, where: Hashable) -> Int64s:
         size = state.nodes.size
         mask = matching_nodes(state, row) & in_groups(state) & (state.nodes.state[:size] == READY)
         sizes = np.sort(np.bincount(state.nodes.group[:size][mask]))[::-1]
-        found: Int64s = np.cumsum(sizes[sizes > 0])
-        return found
+        sums: Int64s = np.cumsum(sizes[sizes > 0])
+        return sums
 
     return kept(state, ("groups", where), make)
 

@@ -309,17 +309,17 @@ def _without_room(cycle: Cycle, turns: PolicyTurns, claim: Claim, effort: Effort
         return Answer(_tell(cycle, claim, settings, rules.NO_ROOM), claim, Sleep.FORM)
     pool = turns.pool(claim)
     if pool is None:
-        found = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
-        pool, worth = pool_for(state, claim, settings, found)
+        reachable = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
+        pool, worth = pool_for(state, claim, settings, reachable)
     else:
-        found, worth = None, Worth(pool.value or 0, settings.value_rule)
+        reachable, worth = None, Worth(pool.value or 0, settings.value_rule)
     solves = effort.solves
     chosen = _chosen(cycle, settings, pool, effort)
     if chosen.rows is not None:
-        over = _over_its_nodes(cycle, claim, found, chosen.rows)
+        over = _over_its_nodes(cycle, claim, reachable, chosen.rows)
         if over is not None:
             return Answer(over_quota(state, claim, over))
-        return Answer(preempting(cycle, claim, settings, found, chosen.rows, worth, exact=chosen.exact))
+        return Answer(preempting(cycle, claim, settings, reachable, chosen.rows, worth, exact=chosen.exact))
     sleeps = Sleep.KIND if chosen.exact and effort.solves == solves else Sleep.NOBODY
     why_not = hindrance(pool, turns.asking) if cycle.words else Hindrance()
     rule = rules.NO_ROOM
@@ -328,7 +328,7 @@ def _without_room(cycle: Cycle, turns: PolicyTurns, claim: Claim, effort: Effort
         rule, facts = rules.TOO_MANY, {"needed": why_not.many, "most": settings.max_victims}
     elif why_not.cheapest is not None:
         rule, facts = rules.TOO_DEAR, {"cost": minutes(why_not.cheapest), "value": minutes(worth.value)}
-    return Answer(waiting(cycle, claim, settings, found, rule, None, why_not, None, **facts), claim, sleeps)
+    return Answer(waiting(cycle, claim, settings, reachable, rule, None, why_not, None, **facts), claim, sleeps)
 
 
 def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Chosen:
@@ -338,8 +338,8 @@ def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Cho
         return own
 
     def again(only: Bools) -> Chosen | None:
-        found = choose(pool.only(only[pool.rows]))
-        return None if found.rows is None else found
+        cheaper = choose(pool.only(only[pool.rows]))
+        return None if cheaper.rows is None else cheaper
 
     def weigh(state: State, rows: Rows) -> Int64s:
         return total_costs(state, rows, settings.assumed)
@@ -347,12 +347,12 @@ def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Cho
     return best_of(cycle, own, lambda one: one.rows or [], lambda: of_pool(pool), again, weigh)
 
 
-def pool_for(state: State, claim: Claim, settings: Settings, found: Reachable) -> tuple[Pool, Worth]:
+def pool_for(state: State, claim: Claim, settings: Settings, reachable: Reachable) -> tuple[Pool, Worth]:
     """Those who may go, with what that costs, and what the claimant is worth."""
-    rows = np.flatnonzero(found.all.open)
+    rows = np.flatnonzero(reachable.all.open)
     cost = total_costs(state, rows, settings.assumed)
     worth = Worth(value_of(state, claim.row), settings.value_rule)
-    counted = found.counted(rows)
+    counted = reachable.counted(rows)
     return Pool(state, claim, rows, cost, counted, settings.max_victims, worth.value if worth.binds else None), worth
 
 
@@ -363,7 +363,7 @@ def value_of(state: State, row: int) -> int:
     return worth(int(state.work.priority[row]), size, int(state.work.walltime[row]))
 
 
-def _over_its_nodes(cycle: Cycle, claim: Claim, found: Reachable | None, victims: list[int]) -> Limit | None:
+def _over_its_nodes(cycle: Cycle, claim: Claim, reachable: Reachable | None, victims: list[int]) -> Limit | None:
     """The limit that the claimant breaks, placed where the victims left: more nodes than its tenant may hold."""
     state = cycle.state
     if not state.static.tenants or nodes_over(state, claim.row, list(range(claim.members))) is None:
@@ -371,7 +371,7 @@ def _over_its_nodes(cycle: Cycle, claim: Claim, found: Reachable | None, victims
     mark = cycle.trial.mark()
     for victim in victims:
         cycle.trial.evict(victim)
-    back = found is not None and any(found.rule_of(row) is rules.RECLAIM for row in victims)
+    back = reachable is not None and any(reachable.rule_of(row) is rules.RECLAIM for row in victims)
     over = nodes_over(state, claim.row, placed(state, claim, home_first=back) or [])
     cycle.trial.undo(mark)
     return over
@@ -392,5 +392,5 @@ def _no_node(cycle: Cycle, settings: Settings, claim: Claim) -> Decision:
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
     """It waits by a rule that lets nobody be preempted."""
     homes = homes_of(cycle.memory, claim.name)
-    found = candidates(cycle.state, claim, settings, homes) if cycle.told else None
-    return waiting(cycle, claim, settings, found, rule, rule, None, None, **facts)
+    reachable = candidates(cycle.state, claim, settings, homes) if cycle.told else None
+    return waiting(cycle, claim, settings, reachable, rule, rule, None, None, **facts)

@@ -62,9 +62,9 @@ class Head:
         if self.reservation.allows(claim, nodes, state.now, walltime):
             return nodes
         borrowed = borrowed_by(state, int(state.work.queue[claim.row]))
-        found = self.reservation.passes(state, claim, walltime, borrowed)
-        if found is not None:
-            return found
+        passing = self.reservation.passes(state, claim, walltime, borrowed)
+        if passing is not None:
+            return passing
         if self._moves(state, claim, nodes):
             return nodes
         late = self.claim.allowed.astype(np.int64) + (0 if borrowed is None else 2 * borrowed)
@@ -95,5 +95,5 @@ class Head:
 
 def head_of(state: State, claim: Claim) -> Head | None:
     """The one with this claim as the head; none if natural ends do not give it its room in time."""
-    found = reservation_of(state, claim)
-    return None if found is None else Head(claim, found)
+    reservation = reservation_of(state, claim)
+    return None if reservation is None else Head(claim, reservation)

@@ -64,14 +64,14 @@ def of_class(class_: Number) -> Number:
 
 
 def of_wait(seconds: Number, reference: float = 3600.0) -> Number:
-    found: Number = np.log1p(np.maximum(0.0, seconds) / reference)
-    return found
+    score: Number = np.log1p(np.maximum(0.0, seconds) / reference)
+    return score
 
 
 def of_waited(seconds: float) -> float:
     """`of_wait` of one that has waited so long, which is not less than nothing."""
-    found: float = np.log1p(seconds / 3600.0)
-    return found
+    score: float = np.log1p(seconds / 3600.0)
+    return score
 
 
 def of_share(target: float, actual: float, burst: float | None, utilization: float) -> float:
@@ -107,8 +107,8 @@ def of_checkpoint(minutes: float | None) -> float:
 
 def of_conformance(largest: int, nodes: int, *, capped: bool) -> float:
     """The largest set of identical nodes over what is asked for."""
-    found = largest / max(1, nodes)
-    return min(1.0, found) if capped else found
+    score = largest / max(1, nodes)
+    return min(1.0, score) if capped else score
 
 
 def of_budget(used: float | None) -> float:
@@ -145,8 +145,8 @@ class Scores:
     def of(self, rows: Rows) -> Floats:
         table = self.factors(rows)
         types = vclusters_of(self.state).type[self.state.work.queue[rows]]
-        found: Floats = added(*(table * self.weights[types]).T) * self.budgets(rows)
-        return found
+        scores: Floats = added(*(table * self.weights[types]).T) * self.budgets(rows)
+        return scores
 
     def budgets(self, rows: Rows) -> Floats:
         """What each score is multiplied by."""
@@ -173,8 +173,8 @@ class Scores:
 
     def _plain(self, rows: Rows) -> Bools:
         """Whom the library scores without looking at the cluster: as if there were one group and nobody else."""
-        found: Bools = vclusters_of(self.state).type[self.state.work.queue[rows]] == SERVICE
-        return found & (not self.policy)
+        services: Bools = vclusters_of(self.state).type[self.state.work.queue[rows]] == SERVICE
+        return services & (not self.policy)
 
     def _waited(self, rows: Rows) -> Floats:
         """In seconds, whole ones as the library has it."""
@@ -212,8 +212,8 @@ class Scores:
         if largest is None:
             return np.full(len(nodes), UNKNOWN)
         counts, places = np.unique(nodes, return_inverse=True)
-        found = [of_conformance(largest, count, capped=self.policy) for count in counts.tolist()]
-        return np.array(found, np.float64)[places]
+        by_count = [of_conformance(largest, count, capped=self.policy) for count in counts.tolist()]
+        return np.array(by_count, np.float64)[places]
 
     # -- work ----------------------------------------------------------------------------------------------------
 
@@ -290,16 +290,16 @@ def checkpoints(state: State, rows: Rows, settings: Settings, *, policy: bool) -
 
 def share_of(state: State, tenant: int, held: int, nodes: int, utilization: float) -> float:
     """How far a tenant that holds so many of all nodes is below its target."""
-    found = state.static.tenants.get(state.tenants.name(tenant) or "")
-    if found is None or not found.share:
+    target = state.static.tenants.get(state.tenants.name(tenant) or "")
+    if target is None or not target.share:
         return UNKNOWN
-    return of_share(found.share, held / nodes if nodes else 0.0, found.burst, utilization)
+    return of_share(target.share, held / nodes if nodes else 0.0, target.burst, utilization)
 
 
 def budget_of(state: State, tenant: int) -> float:
     """What the scores of a tenant's work are multiplied by."""
-    found = state.static.tenants.get(state.tenants.name(tenant) or "")
-    return of_budget(None if found is None else found.used)
+    owner = state.static.tenants.get(state.tenants.name(tenant) or "")
+    return of_budget(None if owner is None else owner.used)
 
 
 def busy_nodes(state: State, there: Bools) -> int:
@@ -340,15 +340,15 @@ def actual_share(state: State, tenant: int, *, policy: bool) -> float:
 def _work_that_counts(state: State, *, policy: bool) -> Rows:
     """Whose nodes count as used: of all that hold room, or of what runs."""
     held = state.work.state[: state.work.size]
-    found: Rows = np.flatnonzero(held >= RESERVED if policy else held == RUNNING)
-    return found
+    rows: Rows = np.flatnonzero(held >= RESERVED if policy else held == RUNNING)
+    return rows
 
 
 def nodes_that_count(state: State, *, policy: bool) -> Bools:
     """Nodes that are part of the cluster now: those that are not down, or only those that are ready."""
     states = state.nodes.state[: state.nodes.size]
-    found: Bools = states != DOWN if policy else states == READY
-    return found
+    counts: Bools = states != DOWN if policy else states == READY
+    return counts
 
 
 def waiting_rows(state: State) -> Rows:

@@ -153,14 +153,14 @@ def settings_of(state: State) -> Settings:
 def vclusters_of(state: State) -> VClusters:
     """The settings of all vClusters; read again only when one of them changes."""
     tree = state.tree
-    found: VClusters | None = tree.derived.get("lattice.vclusters")
-    if found is None:
+    vclusters: VClusters | None = tree.derived.get("lattice.vclusters")
+    if vclusters is None:
         given = [LatticeQueueSettings.model_validate(tree.settings(row)) for row in range(tree.size)]
         given.append(LatticeQueueSettings())
-        found = VClusters(
+        vclusters = VClusters(
             type=np.array([NO_TYPE if one.type is None else TYPES.index(one.type) for one in given], np.int8),
             borrows=np.array([one.allow_borrowing for one in given], np.bool_),
             lends=np.array([one.allow_lending for one in given], np.bool_),
         )
-        tree.derived["lattice.vclusters"] = found
-    return found
+        tree.derived["lattice.vclusters"] = vclusters
+    return vclusters

@@ -65,7 +65,7 @@ def untied(pool: Pool, places: list[int]) -> list[int]:
         better = False
         for one in places:
             alike = np.flatnonzero((pool.cost == pool.cost[one]) & (pool.counted == pool.counted[one]))
-            for other in (int(found) for found in alike if found not in places):
+            for other in (int(at) for at in alike if at not in places):
                 changed = [other if place == one else place for place in places]
                 if pool.taste(changed) < pool.taste(places) and without(pool, np.array(changed)):
                     places, better = changed, True
@@ -126,8 +126,8 @@ def choose(pool: Pool, effort: Effort | None = None) -> Chosen:
         return Chosen(None, exact=True)
     adding = additive(pool)
     if adding is not None and adding.small:
-        found = adding.best()
-        return Chosen(None if found is None else pool.victims(found), exact=True)
+        least = adding.best()
+        return Chosen(None if least is None else pool.victims(least), exact=True)
     if len(pool.rows) > EXACT:
         return Chosen(_quickly(pool), exact=False)
     if pool.claim.single and pool.claim.need is not None:
@@ -181,10 +181,10 @@ def alone(pool: Pool) -> int | None:
 
 def _proven(pool: Pool, own: list[int] | None, branches: int) -> Chosen:
     """What the exact solver says where the search gave up; if it gives up too, the cheapest set that was found."""
-    found, certain = solved(pool, branches)
+    victims, certain = solved(pool, branches)
     if certain:
-        return Chosen(found, exact=True)
-    return _cheapest_of(pool, found, own, _quickly(pool))
+        return Chosen(victims, exact=True)
+    return _cheapest_of(pool, victims, own, _quickly(pool))
 
 
 def _cheapest_of(pool: Pool, *sets: list[int] | None) -> Chosen:
@@ -215,7 +215,7 @@ def _quickly(pool: Pool) -> list[int] | None:
         return None if places is None else pool.victims(places)
     place = {row: at for at, row in enumerate(pool.rows.tolist())}
     for cost in (pool.cost, np.ones_like(pool.cost)):
-        found = cheapest_cover(pool.state, pool.claim, pool.rows, cost)
-        if found is not None and pool.allows(place[row] for row in found):
-            return found
+        victims = cheapest_cover(pool.state, pool.claim, pool.rows, cost)
+        if victims is not None and pool.allows(place[row] for row in victims):
+            return victims
     return None

@@ -233,16 +233,16 @@ class Ground:
             alone = np.flatnonzero((gains >= missing) & self._affordable())
             if len(alone):
                 yield alone[:1]
-            found = cover(self.pool.cost, gains, missing)
-            if found is not None:
-                yield np.array(found, np.intp)
+            places = cover(self.pool.cost, gains, missing)
+            if places is not None:
+                yield np.array(places, np.intp)
 
     def _many(self) -> Iterator[Int64s]:
         """Others: the fewest, whatever they cost, and all of some nodes."""
         for gains, missing in self._wanted():
-            found = cover(np.ones_like(gains), gains, missing)
-            if found is not None:
-                yield np.array(found, np.intp)
+            places = cover(np.ones_like(gains), gains, missing)
+            if places is not None:
+                yield np.array(places, np.intp)
         cleared = self._gain_cleared()
         for here, missing in self._places():
             yield from self._cleared(np.where(here, cleared, 0), missing)
@@ -272,8 +272,8 @@ class Ground:
         pool = self.pool
         if pool.value is None:
             return np.ones(len(pool.rows), np.bool_)
-        found: Bools = ~pool.counted | (pool.cost < pool.value)
-        return found
+        affordable: Bools = ~pool.counted | (pool.cost < pool.value)
+        return affordable
 
     def _cleared(self, gain: Int64s, missing: int) -> Iterator[Int64s]:
         """Everybody of the nodes that are cheapest for each member that finds room there."""
@@ -297,16 +297,16 @@ class Ground:
         free = self._cleared_free()
         full = self._members(free)
         lost = self._each(full[self.on] - self._members(free[:, self.on] - self.amount))
-        found: Bools = lost > int((full - self.had).sum()) - self.missing
-        return found
+        needed: Bools = lost > int((full - self.had).sum()) - self.missing
+        return needed
 
     def _members(self, free: Int64s) -> Int64s:
         """How many members fit into each of these."""
         room = np.full(free.shape[1], self.pool.claim.members)
         for column, need in enumerate(self.need.tolist()):
             np.minimum(room, free[column] // need, out=room)
-        found: Int64s = np.maximum(room, 0, out=room)
-        return found
+        members: Int64s = np.maximum(room, 0, out=room)
+        return members
 
     def _each(self, amounts: Int64s) -> Int64s:
         """Sums over the nodes of each candidate."""

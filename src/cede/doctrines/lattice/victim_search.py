@@ -44,16 +44,16 @@ class Additive:
         limit = within(int(cheapest))
         fewest = min(count for table in tables if (count := table.fewest(limit)) is not None)
         least = min(table.cost_of(fewest) for table in tables)
-        found = [table.preferred(fewest, int(least)) for table in tables if table.cost_of(fewest) == least]
-        return min(found)[1]
+        preferred = [table.preferred(fewest, int(least)) for table in tables if table.cost_of(fewest) == least]
+        return min(preferred)[1]
 
     def fewest(self) -> int:
         """How many victims it takes at least, whatever they cost."""
-        found = []
+        counts = []
         for gain, wanted in zip(self.gains, self.wanted, strict=True):
             enough = np.flatnonzero(np.cumsum(np.sort(gain)[::-1]) >= wanted)
-            found += [int(enough[0]) + 1] if len(enough) else []
-        return min(found)
+            counts += [int(enough[0]) + 1] if len(enough) else []
+        return min(counts)
 
     @property
     def small(self) -> bool:
@@ -139,8 +139,8 @@ class Table:
 
     def _costs(self) -> Int64s:
         """By number of victims, the least cost; infinite where it is not below the value."""
-        found: Int64s = self.tables[0, :, self.wanted]
-        return found if self.value is None else np.where(found < self.value, found, INFINITE)
+        costs: Int64s = self.tables[0, :, self.wanted]
+        return costs if self.value is None else np.where(costs < self.value, costs, INFINITE)
 
     def cheapest(self) -> int:
         return int(self._costs().min())
@@ -167,8 +167,8 @@ class Table:
                 if not rest:
                     seen += 1
                     places = [int(self.kept[one]) for one in taken]
-                    found = self.pool.taste(places), places
-                    best = found if best is None else min(best, found)
+                    candidate = self.pool.taste(places), places
+                    best = candidate if best is None else min(best, candidate)
                 continue
             if at == len(self.kept):
                 continue
@@ -219,8 +219,8 @@ class Sites:
         for site in self.sites:
             if cheapest is not None and site.least >= cheapest:
                 break
-            found = self._cheapest(site, cheapest)
-            cheapest = found if cheapest is None or (found is not None and found < cheapest) else cheapest
+            least = self._cheapest(site, cheapest)
+            cheapest = least if cheapest is None or (least is not None and least < cheapest) else cheapest
         if cheapest is None:
             return None, self.steps > 0
         limit = within(cheapest)
@@ -270,15 +270,15 @@ class Sites:
         """The least cost of a set on this node that keeps the limits, if it is below the best."""
         most, value = self.pool.most, self.pool.value
         stack: list[tuple[int, tuple[int, ...], int, int, int]] = [(0, site.short, 0, 0, 0)]
-        found: int | None = None
+        least: int | None = None
         while stack:
             at, short, cost, bound, count = stack.pop()
             self.steps -= 1
-            limit = best if found is None else found
+            limit = best if least is None else least
             if (limit is not None and cost >= limit) or self.steps < 0:
                 continue
             if not any(short):
-                found = cost
+                least = cost
                 continue
             if at == len(site.places) or any(s > r for s, r in zip(short, site.rest[at], strict=True)):
                 continue
@@ -290,7 +290,7 @@ class Sites:
                     continue
             left = tuple(max(0, s - f) for s, f in zip(short, site.frees[at], strict=True))
             stack.append((at + 1, left, cost + own, bound, count))
-        return found
+        return least
 
     def _preferred(
         self, site: Site, limit: int, best: tuple[Taste, list[int]] | None
@@ -304,8 +304,8 @@ class Sites:
                 continue
             if not any(short):
                 if self.pool.allows(taken):
-                    found = self.pool.taste(taken), taken
-                    best = found if best is None else min(best, found)
+                    candidate = self.pool.taste(taken), taken
+                    best = candidate if best is None else min(best, candidate)
                 continue
             if at == len(site.places) or any(s > r for s, r in zip(short, site.rest[at], strict=True)):
                 continue
@@ -381,10 +381,10 @@ class Rooms:
         return [sum(more[node] for node, _ in takes) for takes in self.takes]
 
     def _fit(self, free: list[int]) -> int:
-        found = self.members
+        count = self.members
         for have, need in zip(free, self.need, strict=True):
-            found = min(found, have // need)
-        return max(0, found)
+            count = min(count, have // need)
+        return max(0, count)
 
     def missing(self) -> int:
         """At least so many members find no room; of members that differ, one, unless all do."""
@@ -452,7 +452,7 @@ class Search:
         self._cheapest_with: dict[int, list[float]] = {}
         self.taken: list[int] = []
         self.limit = None if known is None else sum(self.cost[one] for one in known)
-        self.found = [] if known is None else known
+        self.preferred = [] if known is None else known
         self.bound = 0
         self.number = 0
 
@@ -467,8 +467,8 @@ class Search:
         if cheapest is None:
             return None, self.steps >= 0
         ceiling = within(cheapest)
-        best = self.pool.taste(self.found), self.found
-        for count in range(len(self.found) - len(self.forced) + 1):
+        best = self.pool.taste(self.preferred), self.preferred
+        for count in range(len(self.preferred) - len(self.forced) + 1):
             better = self._of_size(0, count, base, ceiling, None)
             if better is not None:
                 best = better
@@ -480,7 +480,7 @@ class Search:
         missing = self.rooms.missing()
         if missing <= 0:
             if self.limit is None or cost < self.limit:
-                self.limit, self.found = cost, list(self.taken)
+                self.limit, self.preferred = cost, list(self.taken)
             return
         for place in range(at, len(self.order)):
             left = self._left(place)
@@ -521,8 +521,8 @@ class Search:
         if missing <= 0 or not left:
             if missing > 0 or left:
                 return best  # who fits with fewer was found before
-            found = self.pool.taste(self.taken), list(self.taken)
-            return found if best is None else min(best, found)
+            candidate = self.pool.taste(self.taken), list(self.taken)
+            return candidate if best is None else min(best, candidate)
         for place in range(at, len(self.order) - left + 1):
             if self.steps < 0 or missing > left * self.widest[place]:
                 return best

@@ -242,12 +242,12 @@ class Lines:
             if not form.dozes:
                 continue
             reach = form.reach
-            found = on_touched.get(reach)
-            if found is None:
-                found = on_touched[reach] = reach.touched(touched)
-            if found and form.floor is not None:
+            grew = on_touched.get(reach)
+            if grew is None:
+                grew = on_touched[reach] = reach.touched(touched)
+            if grew and form.floor is not None:
                 self._wake_affording(form, form.floor)
-            elif found and reach.enough(form.members):
+            elif grew and reach.enough(form.members):
                 self.wake(form)
             elif lowest < form.priority and form.preempts:
                 self._wake_for_opened(form)
@@ -343,12 +343,12 @@ class Lines:
             return self._read(row)
         owner = (record.user, record.project) if self._policies else ()
         key = (record.mould, record.priority, record.preemptible, *owner)
-        found = self._likes.get(key)
-        if found is None:
+        like = self._likes.get(key)
+        if like is None:
             if len(self._likes) > MOST_FORMS:
                 self._likes.clear()
-            found = self._likes[key] = self._read(row)
-        return found
+            like = self._likes[key] = self._read(row)
+        return like
 
     def _read(self, row: int) -> Like:
         work = self.state.work
@@ -435,8 +435,8 @@ class Lines:
 
     def take_fresh(self) -> set[int]:
         """Who came since this was asked last."""
-        found, self._fresh = self._fresh, set()
-        return found
+        fresh, self._fresh = self._fresh, set()
+        return fresh
 
     def _join(self, row: int, code: int, record: Record | None) -> None:
         state = self.state
@@ -503,8 +503,8 @@ class Lines:
         which: object = self._classes.of(self.state, row)
         if not self._by_queue:
             which = which, self._types[like.queue]
-        found = self.forms.get(which)
-        if found is None:
+        known = self.forms.get(which)
+        if known is None:
             if len(self.forms) + len(self._kinds) > MOST_FORMS:
                 self.forms = {which: form for which, form in self.forms.items() if form.kinds}
                 self._kinds = {key: kind for key, kind in self._kinds.items() if kind.count}
@@ -514,8 +514,8 @@ class Lines:
                 self.ground.keep(reach for form in self.forms.values() for reach in (form.idle, form.reach))
                 for other in self._likes.values():
                     other.forms.clear()
-            found = self.forms[which] = self._make(row, like)
-        return found
+            known = self.forms[which] = self._make(row, like)
+        return known
 
     def _make(self, row: int, like: Like) -> Form:
         state, work = self.state, self.state.work
@@ -585,10 +585,10 @@ class Lines:
 
     def _floor_of(self, reach: Reach, row: int) -> Floor:
         partition, below = self.state.work.partition.item(row), self.state.work.priority.item(row)
-        found = self._floors.get((reach, partition))
-        if found is None:
-            found = self._floors[reach, partition] = Floor(reach, partition, below)
-        return found
+        floor = self._floors.get((reach, partition))
+        if floor is None:
+            floor = self._floors[reach, partition] = Floor(reach, partition, below)
+        return floor
 
     def _line(self, row: int, kind: Kind, saved: tuple[int, int]) -> Line:
         made = kind.form.scored.get(saved)
@@ -804,15 +804,15 @@ def _free(sizes: Iterable[tuple[int, int]], most: int, wanted: int) -> bool:
 
 def lines_of(cycle: Cycle) -> Lines:
     """What is kept of who waits and who may be preempted, as it is now."""
-    found: Lines | None = cycle.memory.get(LINES)
+    lines: Lines | None = cycle.memory.get(LINES)
     state = cycle.state
     if (
-        found is None
-        or found.state is not state
-        or found.reshaped != state.journal.reshaped
-        or state.journal.reader is not found
+        lines is None
+        or lines.state is not state
+        or lines.reshaped != state.journal.reshaped
+        or state.journal.reader is not lines
     ):
-        found = cycle.memory[LINES] = Lines(state, cycle.edition, cycle.memory)
+        lines = cycle.memory[LINES] = Lines(state, cycle.edition, cycle.memory)
     else:
-        found.follow()
-    return found
+        lines.follow()
+    return lines

@@ -105,15 +105,15 @@ def ends_of(state: State, row: int) -> str:
 
 def nodes_at(state: State, row: int, home: int) -> list[str]:
     """The nodes of one home that it stands on."""
-    found = state.residents.node[state.residents_of(row)].tolist()
-    return sorted({state.node_names[node] for node in found if home != NONE and state.nodes.home[node] == home})
+    nodes = state.residents.node[state.residents_of(row)].tolist()
+    return sorted({state.node_names[node] for node in nodes if home != NONE and state.nodes.home[node] == home})
 
 
 def own_nodes(state: State, row: int) -> list[str]:
     """The nodes that it stands on and does not borrow."""
-    found = state.residents.node[state.residents_of(row)].tolist()
+    nodes = state.residents.node[state.residents_of(row)].tolist()
     homes = (NONE, int(state.work.queue[row]))
-    return sorted({state.node_names[node] for node in found if int(state.nodes.home[node]) in homes})
+    return sorted({state.node_names[node] for node in nodes if int(state.nodes.home[node]) in homes})
 
 
 def name_of(state: State, queue: int) -> str:
@@ -132,7 +132,7 @@ def preempting(
     cycle: Cycle,
     claim: Claim,
     settings: Settings,
-    found: Reachable | None,
+    reachable: Reachable | None,
     victims: list[int],
     worth: Worth,
     *,
@@ -141,9 +141,9 @@ def preempting(
 ) -> Decision:
     """Victims go and the claimant takes their room; booked for the rest of the cycle.
 
-    `found` is who was looked at; none: all go for a higher class."""
+    `reachable` are those that were looked at; none: all go for a higher class."""
     state = cycle.state
-    by_rule = {row: rules.PRIORITY if found is None else found.rule_of(row) for row in victims}
+    by_rule = {row: rules.PRIORITY if reachable is None else reachable.rule_of(row) for row in victims}
     rule = max(by_rule.values(), key=list(REASONS).index)
     lost = tuple(
         Victim(state.work_names[row], REASONS[by_rule[row]], REQUEUED, rule=by_rule[row].id) for row in victims
@@ -151,9 +151,9 @@ def preempting(
     costs = total_costs(state, np.array(victims, np.intp), settings.assumed)
     total = int(costs.sum())
     shown = account = None
-    if cycle.explain and found is not None:
+    if cycle.explain and reachable is not None:
         facts = facts_about(state, claim.row, settings)
-        shown = found.all.explain(state, facts, by_rule, rules.SPARED)
+        shown = reachable.all.explain(state, facts, by_rule, rules.SPARED)
         account = {"cost": minutes(total)}
         if worth.binds and rules.PRIORITY in by_rule.values():
             account["worth"] = minutes(worth.value)
@@ -214,7 +214,7 @@ def waiting(
     cycle: Cycle,
     claim: Claim,
     settings: Settings,
-    found: Reachable | None,
+    reachable: Reachable | None,
     rule: Rule,
     cannot: Rule | None = None,
     why_not: Hindrance | None = None,
@@ -227,21 +227,21 @@ def waiting(
     state = cycle.state
     numbers: dict[str, object] = {"short": short_of(state, claim), "matching": int(claim.matching.sum())} | facts
     numbers["enough"] = _enough(why_not, settings)
-    if found is not None:
-        count = int(found.all.open.sum())
+    if reachable is not None:
+        count = int(reachable.all.open.sum())
         numbers["victims"] = f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody"
     sentence = rule.because(**numbers)
-    if found is None or not cycle.told:
+    if reachable is None or not cycle.told:
         return Decision(claim.name, "wait", rule.id, sentence)
     about = facts_about(state, claim.row, settings, price)
     misses = cycle.misses and rule is not rules.QUEUE_LIMIT  # room is not what is missing
     missed = tuple(
-        _miss(state, row, found.all.rule_of(row), cannot, numbers | dict(about(row)))
+        _miss(state, row, reachable.all.rule_of(row), cannot, numbers | dict(about(row)))
         for row in (_missed(cycle, claim) if misses else ())
     )
     shown = None
     if cycle.explain:
-        shown = found.all.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
+        shown = reachable.all.explain(state, lambda row: numbers | dict(about(row)), {}, rules.TOO_LITTLE, cannot)
     return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=missed, candidates=shown)
 
 

@@ -246,14 +246,14 @@ def audit_of(recipe: Recipe[S], state: State) -> Audit:
         if cannot is not None and not nominated:
             yield f"{made.workload} preempts though it may not ({cannot.id})"
         claim = claim_of(state, claimant)
-        found = _candidates(recipe, state, claim, settings)
+        candidates = _candidates(recipe, state, claim, settings)
         facts = _facts(recipe, state, claimant, settings)
         for victim in made.victims:
             row = state.work_index[victim.workload]
-            rule = found.rule_of(row)
+            rule = candidates.rule_of(row)
             if rule is not None:
                 yield f"{victim.workload} may not be taken: {rule.because(**facts(row))} ({rule.id})"
-            elif not found.looked[row]:
+            elif not candidates.looked[row]:
                 yield f"{victim.workload} holds nothing where {made.workload} looks"
             fate = recipe.fate(state, row, settings)
             if victim.fate != fate and not victim.leaving:
@@ -267,10 +267,10 @@ def _question(recipe: Recipe[S], state: State, made: Decision) -> Question | Non
     if made.workload is None or not made.victims:
         return None
     claim = claim_of(state, state.work_index[made.workload])
-    found = _candidates(recipe, state, claim, recipe.read(state))
+    candidates = _candidates(recipe, state, claim, recipe.read(state))
     limits = broken(limits_of(state, claim.row))
     relaxed = ("how many nodes its tenant may hold is not asked",) if state.static.tenants else ()
-    rows = np.flatnonzero(found.open)
+    rows = np.flatnonzero(candidates.open)
     return replace(by_cost(state, cover_of(state, claim, rows, limits)), relaxed=relaxed)
 
 
@@ -285,9 +285,9 @@ def _candidates(recipe: Recipe[S], state: State, claim: Claim, settings: S) -> C
     going = phase == RUNNING
     if recipe.leaving_may_go:
         going |= (phase == PREEMPTING) | (phase == RESERVED)
-    found = Candidates((phase >= RESERVED) & (work.partition[:size] == work.partition[claim.row]))
-    found.protect((common.running_only, ~going), (common.opt_out, ~work.preemptible[:size]))
-    return found.protect(*recipe.protects(state, claim, settings))
+    candidates = Candidates((phase >= RESERVED) & (work.partition[:size] == work.partition[claim.row]))
+    candidates.protect((common.running_only, ~going), (common.opt_out, ~work.preemptible[:size]))
+    return candidates.protect(*recipe.protects(state, claim, settings))
 
 
 def _facts(recipe: Recipe[S], state: State, claimant: int, settings: S) -> Callable[[int], dict[str, object]]:
@@ -337,8 +337,8 @@ class _Pass(Generic[S]):
         state = self.state
         rows: Rows = np.fromiter(state.pending, np.intp, len(state.pending))
         rows = rows[state.work.state[rows] <= SUSPENDED]
-        found: list[int] = ordered(state, rows, *self.recipe.turn(state, rows, self.settings)).tolist()
-        return found
+        rows_in_turn: list[int] = ordered(state, rows, *self.recipe.turn(state, rows, self.settings)).tolist()
+        return rows_in_turn
 
     def _answer(self, cycle: Cycle, row: int) -> Decision:
         """As to the one like it before, if nothing was booked since."""
@@ -365,18 +365,18 @@ class _Pass(Generic[S]):
             if over is None:
                 return started(cycle, claim, nodes, common.fits)
             short = [over]
-        found = _candidates(self.recipe, state, claim, self.settings)
+        candidates = _candidates(self.recipe, state, claim, self.settings)
         cannot = _cannot(self.recipe, state, row, self.settings)
         if short and not self.recipe.goes_for_limits:
             cannot = cannot or common.quota
         elif cannot is None or self.recipe.leaving_may_go:
-            choice = self._chosen(cycle, claim, found, short, nominations_only=cannot is not None)
+            choice = self._chosen(cycle, claim, candidates, short, nominations_only=cannot is not None)
             if choice is not None:
-                return self._preempting(cycle, claim, found, choice, short)
+                return self._preempting(cycle, claim, candidates, choice, short)
         if matches_nothing(state, claim):
             return decision(state, row, "refuse", common.matches_no_node, wanted=wanted(state, row) or "such a kind")
         refused = too_big(state, claim, common.fits_no_node)
-        return refused or self._waiting(cycle, claim, found, short, cannot)
+        return refused or self._waiting(cycle, claim, candidates, short, cannot)
 
     def _refused(self, row: int, limits: list[Limit]) -> Decision | None:
         """Outside the priorities that its user or project may use, or beyond a limit that nothing makes room under."""
@@ -397,10 +397,12 @@ class _Pass(Generic[S]):
     # -- who goes ----------------------------------------------------------------------------------------------
 
     def _chosen(
-        self, cycle: Cycle, claim: Claim, found: Candidates, short: list[Limit], *, nominations_only: bool
+        self, cycle: Cycle, claim: Claim, candidates: Candidates, short: list[Limit], *, nominations_only: bool
     ) -> Choice | None:
         search, size = self.recipe.search, self.state.work.size
-        everybody = found.open & (self.state.work.state[:size] == RESERVED) if nominations_only else found.open
+        everybody = (
+            candidates.open & (self.state.work.state[:size] == RESERVED) if nominations_only else candidates.open
+        )
 
         def take(open_: Bools) -> Choice | None:
             if search is not None and not short and self.state.nodes.size:
@@ -414,7 +416,7 @@ class _Pass(Generic[S]):
         return best_of(cycle, own, lambda one: one.victims, lambda: asked, lambda only: take(everybody & only))
 
     def _preempting(
-        self, cycle: Cycle, claim: Claim, found: Candidates, choice: Choice, short: list[Limit]
+        self, cycle: Cycle, claim: Claim, candidates: Candidates, choice: Choice, short: list[Limit]
     ) -> Decision:
         state, work, because = self.state, self.state.work, self.recipe.because
         awaited = [row for row in choice.awaited if row not in self.told]
@@ -422,7 +424,7 @@ class _Pass(Generic[S]):
         names = names_of(state, list(choice.nodes))
         shown = None
         if cycle.explain:
-            shown = self._explained(claim, found, dict.fromkeys(victims, because), self.common.not_needed, None)
+            shown = self._explained(claim, candidates, dict.fromkeys(victims, because), self.common.not_needed, None)
         before = free_before(state, choice.victims)
         limit = self.common.quota.because(**short[0].facts(state), more="") if short else ""
         about_one = _facts(self.recipe, state, claim.row, self.settings)
@@ -457,7 +459,7 @@ class _Pass(Generic[S]):
     # -- who waits ---------------------------------------------------------------------------------------------
 
     def _waiting(
-        self, cycle: Cycle, claim: Claim, found: Candidates, short: list[Limit], cannot: Rule | None
+        self, cycle: Cycle, claim: Claim, candidates: Candidates, short: list[Limit], cannot: Rule | None
     ) -> Decision:
         state, common = self.state, self.common
         rule = cannot or common.no_room
@@ -465,8 +467,8 @@ class _Pass(Generic[S]):
             rule = common.quota
         elif state.nodes.size and not claim.allowed.any():
             rule = common.no_usable_node
-        self._exclude_elsewhere(claim, found)
-        count = int(found.open.sum())
+        self._exclude_elsewhere(claim, candidates)
+        count = int(candidates.open.sum())
         numbers: dict[str, object] = {
             **(short[0].facts(state) if short else {}),
             "short": shortage(state, claim) if state.nodes.size else "its quota is used up",
@@ -477,20 +479,22 @@ class _Pass(Generic[S]):
         facts = _facts(self.recipe, state, claim.row, self.settings)
         missed: tuple[Miss, ...] = ()
         if cycle.misses:
-            missed = tuple(self._miss(row, found, cannot, numbers, facts) for row in nearest_miss(state, claim, short))
-        shown = self._explained(claim, found, {}, common.not_enough, cannot, numbers) if cycle.explain else None
+            missed = tuple(
+                self._miss(row, candidates, cannot, numbers, facts) for row in nearest_miss(state, claim, short)
+            )
+        shown = self._explained(claim, candidates, {}, common.not_enough, cannot, numbers) if cycle.explain else None
         sentence = rule.because(**{**facts(claim.row), **numbers})
         return Decision(claim.name, "wait", rule.id, sentence, nearest_miss=missed, candidates=shown)
 
     def _miss(
         self,
         row: int,
-        found: Candidates,
+        candidates: Candidates,
         cannot: Rule | None,
         numbers: Mapping[str, object],
         facts: Callable[[int], dict[str, object]],
     ) -> Miss:
-        name, rule = self.state.work_names[row], found.rule_of(row) or cannot
+        name, rule = self.state.work_names[row], candidates.rule_of(row) or cannot
         if rule is None:
             return Miss(name, None, "no rule protects it")
         return Miss(name, rule.id, rule.because(**{**numbers, **facts(row)}))
@@ -498,17 +502,17 @@ class _Pass(Generic[S]):
     def _explained(
         self,
         claim: Claim,
-        found: Candidates,
+        candidates: Candidates,
         victims: dict[int, Rule],
         spare: Rule,
         cannot: Rule | None,
         numbers: Mapping[str, object] | None = None,
     ) -> tuple[Candidate, ...]:
-        self._exclude_elsewhere(claim, found)
+        self._exclude_elsewhere(claim, candidates)
         facts = _facts(self.recipe, self.state, claim.row, self.settings)
-        return found.explain(self.state, lambda row: {**(numbers or {}), **facts(row)}, victims, spare, cannot)
+        return candidates.explain(self.state, lambda row: {**(numbers or {}), **facts(row)}, victims, spare, cannot)
 
-    def _exclude_elsewhere(self, claim: Claim, found: Candidates) -> None:
+    def _exclude_elsewhere(self, claim: Claim, candidates: Candidates) -> None:
         """Exclude those that stand on no node the claimant may use. The search need not; an explanation must."""
         state = self.state
         if not state.nodes.size:
@@ -517,7 +521,7 @@ class _Pass(Generic[S]):
         residents = state.residents
         live = residents.count[: residents.size] > 0
         here[residents.work[: residents.size][live & claim.allowed[residents.node[: residents.size]]]] = True
-        found.protect((self.common.usable_nodes, ~here & found.looked))
+        candidates.protect((self.common.usable_nodes, ~here & candidates.looked))
 
 
 def taken_in_order(cycle: Cycle, claim: Claim, open_: Bools, order: Order, short: list[Limit]) -> Choice | None:

@@ -45,7 +45,7 @@ class Candidates:
 
         `cannot` is the rule that keeps the claimant from preempting anybody, where there is one.
         """
-        found = []
+        shown = []
         for row in sorted(np.flatnonzero(self.looked).tolist(), key=state.work_names.__getitem__):
             if row in victims:
                 verdict, rule = "victim", victims[row]
@@ -56,8 +56,8 @@ class Candidates:
             else:
                 verdict, rule = "not-needed", spare
             why = rule.because(**facts(row)) if rule is not cannot else held_back(rule, facts(row))
-            found.append(Candidate(state.work_names[row], verdict, rule.id, why))
-        return tuple(found)
+            shown.append(Candidate(state.work_names[row], verdict, rule.id, why))
+        return tuple(shown)
 
 
 def held_back(cannot: Rule, facts: Mapping[str, object]) -> str:

@@ -104,8 +104,8 @@ def standing_on(state: State, nodes: Rows) -> Rows:
 def residents_of_all(state: State, works: Rows) -> Rows:
     """Resident rows of these workloads, on whatever node."""
     rows: Rows = state.work.resident[works]
-    found = []
+    levels = []
     while len(rows := rows[rows != NONE]):
-        found.append(rows)
+        levels.append(rows)
         rows = state.residents.sibling[rows]
-    return np.concatenate(found) if found else rows
+    return np.concatenate(levels) if levels else rows

@@ -157,8 +157,8 @@ def progress_of(elapsed: Int64s, walltime: Int64s) -> Floats:
     """What the share of the walltime that is used adds: little at first, very much near the end; both in one unit."""
     bounded = walltime != NEVER
     used = np.divide(elapsed, walltime, out=np.ones(len(elapsed)), where=walltime > 0)
-    found = np.where(used >= LATE, NEARLY_DONE, np.where(used < EARLY, JUST_BEGUN, 100 * used))
-    return np.where(bounded, found, 0.0)
+    progress = np.where(used >= LATE, NEARLY_DONE, np.where(used < EARLY, JUST_BEGUN, 100 * used))
+    return np.where(bounded, progress, 0.0)
 
 
 # -- nodes and GPUs --------------------------------------------------------------------------------------------------
@@ -176,10 +176,10 @@ def gpus_of(state: State, counts: Int64s) -> Floats:
 
 def _sum(state: State, counts: Int64s, columns: list[int]) -> Floats:
     """In nano-units, which are whole numbers: so it does not matter in which order they are added."""
-    found = np.zeros(counts.shape[1:])
+    nano = np.zeros(counts.shape[1:])
     for column in columns:
-        found += counts[column].astype(np.float64) * state.units.nano[column]
-    return found
+        nano += counts[column].astype(np.float64) * state.units.nano[column]
+    return nano
 
 
 def nodes_of(state: State, rows: Rows) -> Int64s:
@@ -235,30 +235,30 @@ def _of_nodes(state: State) -> Floats:
 
 def _asked(state: State, rows: Rows) -> Floats:
     """GPUs that one member asks for, in the mean where they differ."""
-    found = np.zeros(len(rows))
+    gpus = np.zeros(len(rows))
     for column in gpu_columns(state):
-        found += state.work.need[column][rows].astype(np.float64) * state.units.nano[column]
-    found /= NANO
+        gpus += state.work.need[column][rows].astype(np.float64) * state.units.nano[column]
+    gpus /= NANO
     for at, row in enumerate(rows.tolist() if state.parts else ()):
         if row in state.parts:
             members = state.members_of(row)
-            found[at] = gpus_of(state, np.sum(members, axis=0)[:, None])[0] / len(members)
-    return found
+            gpus[at] = gpus_of(state, np.sum(members, axis=0)[:, None])[0] / len(members)
+    return gpus
 
 
 def _standing(state: State, rows: Rows) -> Floats:
     """On how many nodes each stands; its members where a file without nodes does not say."""
-    found = _per_work(state, rows, None)
-    return np.where(found > 0, found, state.work.members[rows])
+    nodes = _per_work(state, rows, None)
+    return np.where(nodes > 0, nodes, state.work.members[rows])
 
 
 def _per_work(state: State, rows: Rows, worth: Floats | None) -> Floats:
     """The sum over the nodes that each stands on; their number, if they are worth nothing."""
     residents, size = state.residents, state.residents.size
     if len(rows) * FEW <= state.work.size:
-        found = residents_of_all(state, rows)
-        on = None if worth is None else worth[residents.node[found]]
-        return _sums(residents.work[found], on, state.work.size)[rows]
+        standing = residents_of_all(state, rows)
+        on = None if worth is None else worth[residents.node[standing]]
+        return _sums(residents.work[standing], on, state.work.size)[rows]
     on = None if worth is None or not size else worth[residents.node[:size]]
     if residents.unused:
         live = (residents.count[:size] > 0).astype(np.float64)

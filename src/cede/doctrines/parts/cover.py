@@ -216,9 +216,9 @@ def _useful(state: State, claim: Claim, open_: Bools) -> Rows:
     residents = state.residents
     works = residents.work[: residents.size]
     here = open_[works] & claim.allowed[residents.node[: residents.size]] & (residents.count[: residents.size] > 0)
-    found = np.zeros(state.work.size, np.bool_)
-    found[works[here]] = True
-    return np.flatnonzero(found)
+    useful = np.zeros(state.work.size, np.bool_)
+    useful[works[here]] = True
+    return np.flatnonzero(useful)
 
 
 def _shortest(

@@ -68,10 +68,10 @@ class Classes:
         parts = [np.ascontiguousarray(blocks[block][run, rows].T).view(np.uint8) for block, run in self._runs]
         table = np.concatenate(parts, axis=1)
         keys: list[Hashable] = table.view(f"V{table.shape[1]}")[:, 0].tolist()
-        found: dict[int, Hashable] = dict(zip(rows.tolist(), keys, strict=True))
-        for row in {row for side in _sides(state) for row in side.keys() & found.keys()}:
-            found[row] = found[row], _beside(state, row)
-        return found
+        classes: dict[int, Hashable] = dict(zip(rows.tolist(), keys, strict=True))
+        for row in {row for side in _sides(state) for row in side.keys() & classes.keys()}:
+            classes[row] = classes[row], _beside(state, row)
+        return classes
 
 
 def _sides(state: State) -> tuple[dict[int, Any], ...]:
@@ -119,10 +119,10 @@ class Memo(Generic[Found]):
             self._found.clear()
         return self._found
 
-    def keep(self, key: Hashable, found: Found) -> None:
+    def keep(self, key: Hashable, answer: Found) -> None:
         """What moved the mark itself holds for nobody else."""
         if self._mark() == self._at:
-            self._found[key] = found
+            self._found[key] = answer
 
 
 class Answers(Memo[Decision]):
@@ -144,9 +144,9 @@ class Answers(Memo[Decision]):
                 return about(holds[key], self._names[row])
         return None
 
-    def keep(self, key: Hashable, found: Decision) -> None:
-        if found.action in ("wait", "refuse"):
-            super().keep(key, found)
+    def keep(self, key: Hashable, answer: Decision) -> None:
+        if answer.action in ("wait", "refuse"):
+            super().keep(key, answer)
 
 
 def about(made: Decision, name: str) -> Decision:

@@ -35,8 +35,8 @@ def pack(needs: Sequence[Int64s], nodes: Rows, free: Int64s, groups: Int32s, mos
     columns = np.flatnonzero(np.any(np.array(needs) > 0, axis=0))
     asked = [tuple(need[columns].tolist()) for need in needs]
     search = _Search(asked, nodes.tolist(), free[np.ix_(columns, nodes)].T.tolist(), groups[nodes].tolist(), most)
-    found = search.place(0, 0)
-    return Packed(search.placed if found else None, certain=search.steps >= 0)
+    complete = search.place(0, 0)
+    return Packed(search.placed if complete else None, certain=search.steps >= 0)
 
 
 def _enough_for_each_kind(needs: Sequence[Int64s], nodes: Rows, free: Int64s) -> bool:

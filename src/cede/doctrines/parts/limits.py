@@ -51,7 +51,7 @@ def limits_of(state: State, row: int, *, apart: bool = False) -> list[Limit]:
 
     `apart`: what is preempting and what is reserved both count, and do not overlap.
     """
-    found: list[Limit] = []
+    all_limits: list[Limit] = []
     asked = state.work.usage[:, row]
     for queue in state.tree.path(int(state.work.queue[row])):
         limits = state.tree.max[:, queue]
@@ -63,8 +63,8 @@ def limits_of(state: State, row: int, *, apart: bool = False) -> list[Limit]:
             name = state.units.names[column]
             owner = f"queue {state.tree.names[queue]}"
             amounts = int(used[column]), int(asked[column]), int(limits[column])
-            found.append(Limit(owner, name, column, queue, NONE, *amounts))
-    return found + _tenant_limits(state, row)
+            all_limits.append(Limit(owner, name, column, queue, NONE, *amounts))
+    return all_limits + _tenant_limits(state, row)
 
 
 def used_quota(state: State, queue: int) -> Int64s:
@@ -114,14 +114,14 @@ def _tenant_limits(state: State, row: int) -> list[Limit]:
     if tenant is None or (tenant.max_workloads is None and tenant.max_nodes is None):
         return []
     holding = _holding(state, code)
-    found: list[Limit] = []
+    limits: list[Limit] = []
     if tenant.max_workloads is not None:
         amounts = len(holding), 1, tenant.max_workloads
-        found.append(Limit(f"tenant {tenant.name}", "workloads", None, NONE, code, *amounts))
+        limits.append(Limit(f"tenant {tenant.name}", "workloads", None, NONE, code, *amounts))
     if tenant.max_nodes is not None:
         used = int(nodes_held(state, holding).sum())
-        found.append(_nodes_limit(tenant, code, used, _fewest_nodes(state, row)))
-    return found
+        limits.append(_nodes_limit(tenant, code, used, _fewest_nodes(state, row)))
+    return limits
 
 
 def _nodes_limit(tenant: Tenant, code: int, used: int, asked: int) -> Limit:
@@ -136,8 +136,8 @@ def _tenant_of(state: State, row: int) -> tuple[Tenant | None, int]:
 
 def _holding(state: State, tenant: int) -> Rows:
     work, size = state.work, state.work.size
-    found: Rows = np.flatnonzero((work.tenant[:size] == tenant) & (work.state[:size] >= RESERVED))
-    return found
+    rows: Rows = np.flatnonzero((work.tenant[:size] == tenant) & (work.state[:size] >= RESERVED))
+    return rows
 
 
 def nodes_held(state: State, rows: Rows) -> Int64s:

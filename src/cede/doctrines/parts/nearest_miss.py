@@ -39,8 +39,8 @@ def nearest_miss(state: State, claim: Claim, limits: list[Limit], finds_room: Fi
         return _on_one_node(state, claim, claim.need)
     weight = -_share(state, np.arange(size))
     order = Order(weight, np.zeros(size, np.int64))
-    found = take_until_fits(state, claim, running, order, limits, anywhere=bool(limits), finds_room=finds_room)
-    return found or []
+    victims = take_until_fits(state, claim, running, order, limits, anywhere=bool(limits), finds_room=finds_room)
+    return victims or []
 
 
 def _on_one_node(state: State, claim: Claim, need: Int64s) -> list[int]:
@@ -48,7 +48,7 @@ def _on_one_node(state: State, claim: Claim, need: Int64s) -> list[int]:
     sites = [site for node in _closest(state, claim, need).tolist() if (site := _site(state, claim, need, node))]
     sites.sort(key=lambda site: site.fewest)
     best: tuple[int, int, list[tuple[str, str]]] | None = None
-    found: list[int] = []
+    cheapest: list[int] = []
     budget = CHECKS
     for site in sites:
         if best is not None and site.fewest > best[0]:
@@ -56,8 +56,8 @@ def _on_one_node(state: State, claim: Claim, need: Int64s) -> list[int]:
         chosen, budget = site.cheapest(state, best[0] if best else len(site.rows), budget)
         cost = _cost(state, chosen) if chosen else None
         if cost is not None and (best is None or cost < best):
-            best, found = cost, chosen
-    return found
+            best, cheapest = cost, chosen
+    return cheapest
 
 
 def _closest(state: State, claim: Claim, need: Int64s) -> Rows:
@@ -124,8 +124,8 @@ class _Site:
         return taken
 
     def _use(self, row: int, left: list[int], weighs: Iterable[bool] = repeat(True)) -> float:
-        found = zip(self.amounts[row], left, self.short, weighs, strict=False)
-        return sum(min(amount, want) / short for amount, want, short, counts in found if counts)
+        shorts = zip(self.amounts[row], left, self.short, weighs, strict=False)
+        return sum(min(amount, want) / short for amount, want, short, counts in shorts if counts)
 
 
 def _site(state: State, claim: Claim, need: Int64s, node: int) -> _Site | None:

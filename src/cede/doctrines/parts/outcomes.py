@@ -65,13 +65,13 @@ def flavors_of(state: State, claim: Claim, nodes: list[int]) -> dict[str, str]:
     """The flavor of each resource it takes, where all its nodes have it in the same one."""
     if not nodes or not state.units.flavored:
         return {}
-    found: dict[str, str] = {}
+    flavors: dict[str, str] = {}
     for name in (state.units.names[column] for column in claim.columns):
         columns = state.units.flavored.get(name, [])
         shared = [column for column in columns if (state.nodes.capacity[column, nodes] > 0).all()]
         if len(shared) == 1:
-            found[name] = split_flavor(state.units.names[shared[0]])[1] or ""
-    return found
+            flavors[name] = split_flavor(state.units.names[shared[0]])[1] or ""
+    return flavors
 
 
 def wanted(state: State, row: int) -> str:

@@ -36,9 +36,9 @@ def opened(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list[int] | 
     for one in _areas(state, claim):
         opening = Opening(state, one, rows, cost)
         if best is None or opening.at_least() < best[0]:
-            found = opening.victims()
-            if found is not None and (best is None or found[0] < best[0]):
-                best = found
+            victims = opening.victims()
+            if victims is not None and (best is None or victims[0] < best[0]):
+                best = victims
     return None if best is None else best[1]
 
 
@@ -62,12 +62,12 @@ class _Listed:
         self.known: list[Standing | None] = [None] * size
 
     def at(self, number: int) -> Standing:
-        found = self.known[number]
-        if found is None:
+        standing = self.known[number]
+        if standing is None:
             begin, end = self.ends[number - 1] if number else 0, self.ends[number]
-            found = list(zip(self.others[begin:end], self.amounts[begin:end], strict=True))
-            self.known[number] = found
-        return found
+            standing = list(zip(self.others[begin:end], self.amounts[begin:end], strict=True))
+            self.known[number] = standing
+        return standing
 
 
 class Opening:
@@ -135,7 +135,7 @@ class Opening:
     def _at_least(self, who: Rows, at: Rows, shorts: list[Int64s], amounts: list[Int64s]) -> list[float]:
         """By node, what one member more costs there at least, if each who goes is paid for by all its nodes alike."""
         nodes = len(self.room)
-        found: Floats = np.zeros(nodes)
+        bounds: Floats = np.zeros(nodes)
         spans = np.maximum(np.bincount(who, minlength=len(self.rows)), 1)
         shares = np.array(self.cost, np.float64) / spans
         self.shares: list[float] = shares.tolist()
@@ -148,8 +148,8 @@ class Opening:
             first = np.flatnonzero(np.diff(on, prepend=-1))
             before -= np.repeat(before[first], np.diff(first, append=len(on)))
             part = np.clip((short[on] - before) / held, 0.0, 1.0)
-            found = np.maximum(found, np.bincount(on, part * share[turn], nodes))
-        prices: list[float] = found.tolist()
+            bounds = np.maximum(bounds, np.bincount(on, part * share[turn], nodes))
+        prices: list[float] = bounds.tolist()
         return prices
 
     def at_least(self) -> float:
@@ -167,10 +167,10 @@ class Opening:
 
     def leave(self, node: int) -> tuple[int, Who]:
         """Who must go so that one member more fits here, and at what cost; nobody if there is no way."""
-        found = self.known[node]
-        if found is None:
-            found = self.known[node] = self._leave(node)
-        return found
+        leavers = self.known[node]
+        if leavers is None:
+            leavers = self.known[node] = self._leave(node)
+        return leavers
 
     def _leave(self, node: int) -> tuple[int, Who]:
         target = self.room[node] + 1
@@ -376,14 +376,14 @@ def cheapest_cover(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list
     nodes = residents.node[standing]
     alone = not len(nodes) or int(np.bincount(nodes).max()) <= 1
     if claim.need is not None and alone and claim.placement in (ANY, TIGHT):
-        found = _adding_up(state, claim, rows, cost, standing)
+        victims = _adding_up(state, claim, rows, cost, standing)
         if claim.placement == ANY:
-            return found
+            return victims
     elif claim.need is not None:
         return opened(state, claim, rows, cost)
     else:
-        found = _by_cost(state, claim, rows, cost)
-    return _spared(state, claim, found, dict(zip(rows.tolist(), cost.tolist(), strict=True)))
+        victims = _by_cost(state, claim, rows, cost)
+    return _spared(state, claim, victims, dict(zip(rows.tolist(), cost.tolist(), strict=True)))
 
 
 # -- what candidates free adds up ------------------------------------------------------------------------------------
@@ -413,8 +413,8 @@ def _adding_up(state: State, claim: Claim, rows: Rows, cost: Int64s, standing: R
         sums = np.bincount(at, np.where(groups[nodes] == group, gain, 0), len(rows)).astype(np.int64)
         chosen = cover(cost, sums, claim.members - int(room[group]))
         if chosen is not None:
-            found = int(cost[chosen].sum()), [int(rows[one]) for one in chosen]
-            best = found if best is None else min(best, found)
+            candidate = int(cost[chosen].sum()), [int(rows[one]) for one in chosen]
+            best = candidate if best is None else min(best, candidate)
     return [] if best is None else best[1]
 
 

@@ -26,9 +26,9 @@ def ends_needed(state: State, claim: Claim, rows: Rows, freed: Freed) -> int | N
     looked = FIRST
     while True:
         part = rows[:looked]
-        found = _by_sums(state, claim, part) if adds_up else _by_halves(state, claim, part, freed)
-        if found is not None or looked >= len(rows):
-            return found
+        count = _by_sums(state, claim, part) if adds_up else _by_halves(state, claim, part, freed)
+        if count is not None or looked >= len(rows):
+            return count
         looked *= 4
 
 
@@ -54,15 +54,17 @@ def _by_sums(state: State, claim: Claim, rows: Rows) -> int | None:
         return 0
     turn = np.zeros(state.work.size, np.intp)
     turn[rows] = np.arange(len(rows))
-    found = residents_of_all(state, rows)
-    found = found[claim.allowed[residents.node[found]]]
-    found = found[np.lexsort((turn[residents.work[found]], residents.node[found]))]
-    if not len(found):
+    residents_there = residents_of_all(state, rows)
+    residents_there = residents_there[claim.allowed[residents.node[residents_there]]]
+    residents_there = residents_there[
+        np.lexsort((turn[residents.work[residents_there]], residents.node[residents_there]))
+    ]
+    if not len(residents_there):
         return None
-    nodes, ended = residents.node[found], turn[residents.work[found]]
-    after = np.full(len(found), claim.members)
+    nodes, ended = residents.node[residents_there], turn[residents.work[residents_there]]
+    after = np.full(len(residents_there), claim.members)
     for column in claim.columns:
-        freed = _sums_within(nodes, residents.amount[column, found])
+        freed = _sums_within(nodes, residents.amount[column, residents_there])
         np.minimum(after, (state.nodes.free[column, nodes] + freed) // claim.need[column], out=after)
     np.maximum(after, 0, out=after)
     same = np.append(False, nodes[1:] == nodes[:-1])
@@ -85,8 +87,8 @@ def _sums_within(keys: Rows, amounts: Int64s) -> Int64s:
     sums = np.cumsum(amounts)
     begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     lengths = np.diff(np.append(begins, len(keys)))
-    found: Int64s = sums - np.repeat(sums[begins] - amounts[begins], lengths)
-    return found
+    running: Int64s = sums - np.repeat(sums[begins] - amounts[begins], lengths)
+    return running
 
 
 End = tuple[int, int, tuple[tuple[int, int], ...]]

@@ -84,12 +84,12 @@ def best_of(
     for rows, last in _proposed(cycle, by_cost(cycle.state, asked, weigh), rows_of(own)):
         only = np.zeros(cycle.state.work.size, np.bool_)
         only[list(rows)] = True
-        found = again(only)
-        if found is None or not len(rows_of(found)):
+        other = again(only)
+        if other is None or not len(rows_of(other)):
             continue
-        total = _sum(cycle.state, rows_of(found), weigh)
+        total = _sum(cycle.state, rows_of(other), weigh)
         if total < least:
-            best, least = found, total
+            best, least = other, total
         if last:
             break
     return best

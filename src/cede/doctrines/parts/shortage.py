@@ -25,11 +25,11 @@ def shortage(state: State, claim: Claim, free: Int64s | None = None, *, everywhe
     if not len(nodes):
         return "no node that it may use is ready"
     if claim.need is not None and claim.members > 1:
-        found = int(members_that_fit(claim, free).sum())
-        phrase = f"room for {min(found, claim.members)} of {claim.members} members"
-        if found >= claim.members:
+        room = int(members_that_fit(claim, free).sum())
+        phrase = f"room for {min(room, claim.members)} of {claim.members} members"
+        if room >= claim.members:
             return f"{phrase}, but not with placement {('any', 'tight', 'spread')[claim.placement]}"
-        if found:
+        if room:
             return phrase
     need = claim.need if claim.need is not None else _largest_unplaced(claim, free)
     node = first_node(state, nodes, shares_missing(state, claim, need, nodes, free))

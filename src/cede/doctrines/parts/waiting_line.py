@@ -403,12 +403,12 @@ def _add(known: Row, sign: int) -> None:
 
 def _stands(state: State, row: int) -> list[tuple[int, Need]]:
     residents = state.residents
-    found = []
+    stands = []
     for resident in state.residents_of(row):
         amounts = residents.amount[:, resident].tolist()
         taken = tuple((column, amount) for column, amount in enumerate(amounts) if amount)
-        found.append((int(residents.node[resident]), taken))
-    return found
+        stands.append((int(residents.node[resident]), taken))
+    return stands
 
 
 def lasting(claim: Claim) -> Claim:

@@ -78,8 +78,8 @@ class QueueOrder:
         for child in self._sorted(filter(has_left, self._children(queue))):
             yield from self._below(child, has_left)
 
-    def _sorted(self, found: Iterable[int]) -> list[int]:
-        some = list(found)
+    def _sorted(self, queues: Iterable[int]) -> list[int]:
+        some = list(queues)
         return sorted(some, key=self._key) if len(some) > 1 else some
 
     def _children(self, queue: int) -> list[int]:
@@ -109,39 +109,39 @@ class QueueOrder:
         The release puts the queue first that has more of one type and less of none, and leaves the others as they come.
         The first type by name in which two differ keeps to that, and decides between the others too.
         """
-        found = self._backlog.get(queue)
-        if found is None:
+        amounts = self._backlog.get(queue)
+        if amounts is None:
             own = self._asked(queue)
-            found = [own[column] for column in self._by_name]
+            amounts = [own[column] for column in self._by_name]
             for child in self._children(queue):
-                found = [*map(int.__add__, found, self._waits(child))]
-            self._backlog[queue] = found
-        return found
+                amounts = [*map(int.__add__, amounts, self._waits(child))]
+            self._backlog[queue] = amounts
+        return amounts
 
     def _used_share(self, queue: int) -> float:
         """The largest share of any type that the queue uses: of its guarantee if that names the type, else of its fair
         maximum. As doubles, as the release has them.
         """
-        found = self._share.get(queue)
-        if found is None:
+        share = self._share.get(queue)
+        if share is None:
             guaranteed, fair = self.queues.guarantee(queue), self._fair_max(queue)
-            found = 0.0
+            share = 0.0
             for column, used in enumerate(self.state.tree.usage[:, queue].tolist()):
                 whole = guaranteed.get(column, fair.get(column))
                 if used > 0 and whole is not None and column != WHOLE:
-                    found = max(found, used / whole if whole > 0 else 1.0)
-            self._share[queue] = found
-        return found
+                    share = max(share, used / whole if whole > 0 else 1.0)
+            self._share[queue] = share
+        return share
 
     def _fair_max(self, queue: int) -> Amounts:
         """The limit of every type: of the queue, else of the nearest queue above it with one, else what nodes have."""
-        found = self._fair.get(queue)
-        if found is None:
-            found = dict(total_capacity(self.state, partition_of(self.state, queue)))
+        limits = self._fair.get(queue)
+        if limits is None:
+            limits = dict(total_capacity(self.state, partition_of(self.state, queue)))
             for above in reversed(self.queues.path[queue]):
-                found |= self.queues.max[above] or {}
-            self._fair[queue] = found
-        return found
+                limits |= self.queues.max[above] or {}
+            self._fair[queue] = limits
+        return limits
 
 
 class AskOrder:
@@ -170,18 +170,18 @@ class AskOrder:
     def _ages(self) -> dict[int, dict[str, int]]:
         """By queue and application, the earliest submission of any of its workloads."""
         work, size = self.state.work, self.state.work.size
-        found: dict[int, dict[str, int]] = {queue: {} for queue in self.waiting}
+        oldest: dict[int, dict[str, int]] = {queue: {} for queue in self.waiting}
         asks_there = np.zeros(self.queues.size + 1, np.bool_)
-        asks_there[list(found)] = True
+        asks_there[list(oldest)] = True
         asks = np.zeros(len(self.state.apps.names) + 1, np.bool_)
         asks[work.app[self.rows]] = True
         asks[NONE] = False
         live = (work.state[:size] != GONE) & asks_there[work.queue[:size]] & asks[work.app[:size]]
         for row in (*np.flatnonzero(live).tolist(), *self.rows.tolist()):
-            apps = found[int(work.queue[row])]
+            apps = oldest[int(work.queue[row])]
             app = self.app_of(row)
             apps[app] = min(int(work.submitted[row]), apps.get(app, int(work.submitted[row])))
-        return found
+        return oldest
 
     def is_waiting(self, row: int) -> bool:
         """Whether it waits, and neither starts nor preempts by what was decided so far."""
@@ -215,8 +215,8 @@ class AskOrder:
         return int(self.state.work.priority[rows[0]]) if rows else None
 
     def _asked(self, queue: int) -> list[int]:
-        found: list[int] = self.state.work.usage[:, self.waiting.get(queue, [])].sum(axis=1).tolist()
-        return found
+        amounts: list[int] = self.state.work.usage[:, self.waiting.get(queue, [])].sum(axis=1).tolist()
+        return amounts
 
     def _in_leaf(self, queue: int) -> list[int]:
         line = self._line.get(queue)

@@ -63,7 +63,7 @@ class NodeWalk:
         """Those that may be preempted first, then no originators, then the youngest, leaf by leaf if of one age."""
         state, work = self.state, self.state.work
         last, rank = tie_break(state), self.snapshot.queues.rank
-        found = [
+        keyed = [
             (
                 *(not work.preemptible[row], bool(work.originator[row]), -int(work.submitted[row])),
                 *(int(rank[work.queue[row]]), last(row), row, resident),
@@ -72,7 +72,7 @@ class NodeWalk:
             if self.open[row := int(state.residents.work[resident])]
         ]
         ones = []
-        for *_, row, resident in sorted(found):
+        for *_, row, resident in sorted(keyed):
             usage = work.usage[:, row].tolist()
             held = state.residents.amount[:, resident].tolist()
             amounts = {column: amount for column, amount in enumerate(usage) if amount and column != WHOLE}
@@ -172,11 +172,11 @@ class Attempt:
         Taking somebody never opens a leaf that is closed: what it frees only adds to what remains, and what is charged
         to the asking leaf is no more than remains on every level above it.
         """
-        found = np.zeros(self.queues.size + 1, np.bool_)
+        giving = np.zeros(self.queues.size + 1, np.bool_)
         for queue in self._owners():
             rest = self.snapshot.remaining(queue)
-            found[queue] = rest is None or over(self.ask.amounts, rest)
-        return found
+            giving[queue] = rest is None or over(self.ask.amounts, rest)
+        return giving
 
     def _owners(self) -> list[int]:
         """The queues of the candidates; all of them have one, for what has none is outside of every fence."""
@@ -233,11 +233,11 @@ class Attempt:
         for node in at[np.lexsort((rank[at], fewest[at]))].tolist():
             if best is not None and (int(fewest[node]) - 1, int(rank[node])) > (best.index, int(rank[best.node])):
                 break
-            found = walk.on(node)
-            if found is not None and (
-                best is None or (found.index, int(rank[node])) < (best.index, int(rank[best.node]))
+            victims = walk.on(node)
+            if victims is not None and (
+                best is None or (victims.index, int(rank[node])) < (best.index, int(rank[best.node]))
             ):
-                best = found
+                best = victims
         return best
 
     def _trimmed(self, best: NodeVictims, more: list[int]) -> Outcome:
@@ -266,7 +266,7 @@ class Attempt:
         what the asking leaf is owed; with that one.
         """
         rest = self.snapshot.remaining(self.ask.leaf)
-        found: dict[int, int] = {}
+        stopped_by: dict[int, int] = {}
         giving = self.rows[self.open_leaf[self.state.work.queue[self.rows]]]
         ends: dict[int, int] = {}
         for row in ordered(self.state, giving, *eagerness(self.state, self.queues, giving)).tolist():
@@ -274,8 +274,8 @@ class Attempt:
             if node not in ends and (rest is None or not within(rest, amounts_of(self.state, row))):
                 ends[node] = row
             if node in ends:
-                found[row] = ends[node]
-        return found
+                stopped_by[row] = ends[node]
+        return stopped_by
 
     def _fits(self, node: int) -> bool:
         if node == NONE:

@@ -163,11 +163,11 @@ class Audit:
                 sums[column] = sums.get(column, 0) + sign * amount
 
     def _up(self, queue: int) -> list[int]:
-        found = []
+        path = []
         while queue != NONE:
-            found.append(queue)
+            path.append(queue)
             queue = int(self.state.tree.parent[queue])
-        return found
+        return path
 
     def _promised(self, queue: int) -> dict[int, int]:
         """What an entry guarantees; nothing unless some amount is above zero."""

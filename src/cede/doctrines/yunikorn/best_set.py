@@ -86,9 +86,9 @@ class Puzzle:
                     if worse_than is not None and (out, leading, size) > worse_than:
                         return None
                     sized = [*rules, Exactly(frozenset(everyone), size)]
-                    found = self._some_set(everyone, sized)
-                    if found is not None:
-                        return [self.items[at] for at in self._refined(everyone, sized, found, size)]
+                    chosen = self._some_set(everyone, sized)
+                    if chosen is not None:
+                        return [self.items[at] for at in self._refined(everyone, sized, chosen, size)]
         return None
 
     def for_these_alone(self, covers: Sequence[int]) -> Iterator[Puzzle]:
@@ -116,42 +116,42 @@ class Puzzle:
 
     def _fewest(self) -> int:
         """No set is smaller: as many as it takes of those that give the most to one of the covers."""
-        found = 1
+        least = 1
         for cover, short in enumerate(self.short):
             given = accumulate(sorted((item.gives[cover] for item in self.items), reverse=True))
-            found = max(found, next((count for count, total in enumerate(given, 1) if total >= short), found))
-        return found
+            least = max(least, next((count for count, total in enumerate(given, 1) if total >= short), least))
+        return least
 
-    def _refined(self, pool: list[int], rules: list[Exactly], found: list[int], size: int) -> list[int]:
+    def _refined(self, pool: list[int], rules: list[Exactly], chosen: list[int], size: int) -> list[int]:
         """Of the sets of this size, the one with the lowest priorities, then the youngest, then the first uids."""
         for priority in sorted({self.items[at].priority for at in pool}, reverse=True):
             level = frozenset(at for at in pool if self.items[at].priority == priority)
-            found = self._settled(pool, rules, found, level, range(min(len(level), size) + 1))
+            chosen = self._settled(pool, rules, chosen, level, range(min(len(level), size) + 1))
         left = size
         tied: list[int] = []
         for submitted in sorted({self.items[at].submitted for at in pool}, reverse=True):
             level = frozenset(at for at in pool if self.items[at].submitted == submitted)
-            found = self._settled(pool, rules, found, level, range(min(len(level), left), -1, -1))
-            taken = len(level.intersection(found))
+            chosen = self._settled(pool, rules, chosen, level, range(min(len(level), left), -1, -1))
+            taken = len(level.intersection(chosen))
             left -= taken
             if 0 < taken < len(level):
                 tied += level
             if not left:
                 break
         for at in sorted(tied, key=lambda one: self.items[one].last):
-            found = self._settled(pool, rules, found, frozenset({at}), (1, 0))
-        return sorted(found)
+            chosen = self._settled(pool, rules, chosen, frozenset({at}), (1, 0))
+        return sorted(chosen)
 
     def _settled(
-        self, pool: list[int], rules: list[Exactly], found: list[int], level: frozenset[int], counts: Iterable[int]
+        self, pool: list[int], rules: list[Exactly], chosen: list[int], level: frozenset[int], counts: Iterable[int]
     ) -> list[int]:
         """A set with the first of these counts of the level that some set has; that is a rule from now on. Of a level
         with none nobody stays in the pool.
         """
-        held = len(level.intersection(found))
+        held = len(level.intersection(chosen))
         for count in counts:
             rule = Exactly(level, count)
-            other = found if held == count else self._some_set(pool, [*rules, rule])
+            other = chosen if held == count else self._some_set(pool, [*rules, rule])
             if other is not None:
                 if count:
                     rules.append(rule)
@@ -320,7 +320,7 @@ class NodeSearch:
         self.slack = slack
         self.last = tie_break(state)
         self.best_key: tuple[Key, list[tuple[str, str]]] | None = None
-        self.found: Chosen | None = None
+        self.chosen: Chosen | None = None
         self.place = np.full(state.work.size, NONE, np.int64)
         """By workload, its place among the candidates."""
         self.place[covers.rows] = np.arange(len(covers.rows))
@@ -344,7 +344,7 @@ class NodeSearch:
             if self.best_key is not None and bound > self.best_key[0]:
                 break
             self._look_at(node)
-        return self.found
+        return self.chosen
 
     def _levels(self, count: Int64s) -> tuple[list[int], list[Int64s], Int64s]:
         """Priorities, ascending; by node how many of each so many victims have at best, taking the lowest there are;
@@ -386,7 +386,7 @@ class NodeSearch:
             if self.best_key is not None and key > self.best_key[0]:
                 break
             self._look_at(node)
-        return self.found
+        return self.chosen
 
     def _sharp(self, nodes: Rows, tiers: tuple[Int64s, Int64s, Int64s]) -> Iterator[tuple[Key, int]]:
         """For each node no set can be better than its lowest priorities and, apart from that, its youngest."""
@@ -408,16 +408,16 @@ class NodeSearch:
     def _first(self, values: Int64s, begins: Rows, count: int) -> Int64s:
         """Of each node the smallest of these values of its candidates, so many, ascending; it begins at `begins`."""
         ordered = values[np.lexsort((values, self.covers.node))]
-        found: Int64s = ordered[begins[:, None] + np.arange(count)]
-        return found
+        smallest: Int64s = ordered[begins[:, None] + np.arange(count)]
+        return smallest
 
     def _on(self, node: int) -> Rows:
         """The places of the candidates of a node."""
         if not self.state.nodes.size:
             return np.arange(len(self.covers.rows))
         places = self.place[self.state.residents.work[self.state.node_residents[node]]]
-        found: Rows = places[places != NONE]
-        return found
+        on_node: Rows = places[places != NONE]
+        return on_node
 
     def _look_at(self, node: int) -> None:
         covers = self.covers
@@ -437,9 +437,9 @@ class NodeSearch:
         # Where nothing is short but limits, the best set has nobody that they do not need.
         puzzles = puzzle.for_these_alone(decisive) if 0 < len(decisive) < len(wanted) else (puzzle,)
         for each in puzzles:
-            found = each.best(None if self.best_key is None else self.best_key[0][0])
-            if found is not None:
-                self._keep(node if self.state.nodes.size else NONE, found)
+            victims = each.best(None if self.best_key is None else self.best_key[0][0])
+            if victims is not None:
+                self._keep(node if self.state.nodes.size else NONE, victims)
 
     def _caps(self, rows: list[int], queues: list[int]) -> tuple[list[list[int]], tuple[int, ...]]:
         """What each takes of the queues that could not lose them all, and how much those may lose."""
@@ -478,7 +478,7 @@ class NodeSearch:
         whole = (key, sorted(item.last for item in items))
         if self.best_key is None or whole < self.best_key:
             self.best_key = whole
-            self.found = Chosen(node, [item.row for item in items])
+            self.chosen = Chosen(node, [item.row for item in items])
 
 
 def packed(counts: Sequence[Int64s], at: Rows) -> list[Int64s]:
@@ -506,8 +506,8 @@ def best_set(
     there = _best_of(state, Covers(state, claim, limits, rows, limits_alone=True), slack)
     if there is not None:
         return there
-    found = _best_of(state, Covers(state, claim, limits, rows, anywhere=True), slack)
-    return None if found is None else replace(found, elsewhere=True)
+    chosen = _best_of(state, Covers(state, claim, limits, rows, anywhere=True), slack)
+    return None if chosen is None else replace(chosen, elsewhere=True)
 
 
 def _best_of(state: State, covers: Covers, slack: Slack) -> Chosen | None:
@@ -533,7 +533,7 @@ def _best_single(state: State, covers: Covers) -> int | None:
         lambda rows: -work.submitted[rows],
     )
     for key in keys:
-        found = key(covers.rows[at])
-        at = at[found == found.min()]
+        values = key(covers.rows[at])
+        at = at[values == values.min()]
     rank = state.node_rank()[covers.node[at]] if state.nodes.size else np.zeros(len(at), np.int64)
     return int(ordered(state, covers.rows[at], rank)[0])

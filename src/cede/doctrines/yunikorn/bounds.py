@@ -164,10 +164,10 @@ class Freeable:
 
     def bound(self, leaf: int, priority: int) -> Bound:
         """The bound of such claimants; `refresh` makes it true."""
-        found = self.bounds.get((leaf, priority))
-        if found is None:
-            found = self.bounds[leaf, priority] = Bound(self.queues, leaf, priority, shipped=self.shipped)
-        return found
+        bound = self.bounds.get((leaf, priority))
+        if bound is None:
+            bound = self.bounds[leaf, priority] = Bound(self.queues, leaf, priority, shipped=self.shipped)
+        return bound
 
     def refresh(self, bound: Bound, free: list[list[int]]) -> list[int]:
         """The nodes on which more may be free than when this was asked last."""
@@ -192,10 +192,10 @@ class Freeable:
     def most_on(self, node: int, bound: Bound, free: list[int]) -> list[int]:
         """What is free there, and what all candidates of the node would leave."""
         priority, open_, always = bound.priority, bound.open, bound.always
-        found = free
+        freed = free
         if self.shipped:
-            found = [0] * len(free)
+            freed = [0] * len(free)
         for one in self._on_node[node].values():
             if one.priority <= priority and one.queue in open_ and (one.size.lawful or one.queue in always):
-                found = [*map(int.__add__, found, one.amounts)]
-        return [*map(int.__add__, found, free), *found] if self.shipped else found
+                freed = [*map(int.__add__, freed, one.amounts)]
+        return [*map(int.__add__, freed, free), *freed] if self.shipped else freed

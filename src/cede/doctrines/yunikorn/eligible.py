@@ -133,24 +133,24 @@ class Eligible:
                 self.leaf(state, form.ask.leaf).add(known.key, now, memory.checked.get(known.key[2]))
 
     def leaf(self, state: State, queue: int) -> Leaf:
-        found = self.leaves.get(queue)
-        if found is None:
+        leaf = self.leaves.get(queue)
+        if leaf is None:
             queues = self.line.queues
             delay = queues.properties[queue].delay if queue != NONE else 0
-            found = self.leaves[queue] = Leaf(delay, promised_at_most(state, queues, queue))
-        return found
+            leaf = self.leaves[queue] = Leaf(delay, promised_at_most(state, queues, queue))
+        return leaf
 
 
 def eligible_of(cycle: Cycle, line: Line, memory: Memory, came: list[int]) -> Eligible:
     """Kept as long as the line is; these came since."""
     now = cycle.state.now
-    found = cycle.memory.get(MEMORY)
-    if not isinstance(found, Eligible) or found.line is not line:
-        found = cycle.memory[MEMORY] = Eligible(line)
+    eligible = cycle.memory.get(MEMORY)
+    if not isinstance(eligible, Eligible) or eligible.line is not line:
+        eligible = cycle.memory[MEMORY] = Eligible(line)
         came = list(line.waiting)
-    for leaf in found.leaves.values():
+    for leaf in eligible.leaves.values():
         young, batches = leaf.young, leaf.batches
         if leaf.tried or (young and young[0][0] <= now) or (batches and batches[0][0] <= now):
             leaf.advance(now, line, memory)
-    found.admit(cycle.state, came, memory)
-    return found
+    eligible.admit(cycle.state, came, memory)
+    return eligible

@@ -61,18 +61,18 @@ def reach_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Fenc
     if not path:
         return Fence(NONE)
     ladder = _ladder(state, queues, ask)
-    found = Fence(list(ladder)[-1])
-    below = [(found.fence, ladder[found.fence], False)]
+    fence = Fence(list(ladder)[-1])
+    below = [(fence.fence, ladder[fence.fence], False)]
     busy: list[bool] = np.any(state.tree.usage[:, : queues.size], axis=0).tolist()
     while below:
         queue, most, open_ = below.pop()
         if queue == ask.leaf:
-            found.closed[queue] = rules.OWN_QUEUE
+            fence.closed[queue] = rules.OWN_QUEUE
         elif queues.properties[queue].disabled:
-            found.closed[queue] = rules.OFF_LIMITS
+            fence.closed[queue] = rules.OFF_LIMITS
         elif _content(snapshot, queue):
-            found.closed[queue] = rules.LAW_5
-        found.most[queue] = ANY if open_ else most
+            fence.closed[queue] = rules.LAW_5
+        fence.most[queue] = ANY if open_ else most
         for child in queues.children[queue]:
             if not busy[child]:
                 continue
@@ -84,9 +84,9 @@ def reach_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Fenc
             elif properties.offset <= most:
                 below.append((child, most, True))
             else:
-                found.closed |= dict.fromkeys(queues.inside(child), rules.LAW_6)
-                found.behind |= dict.fromkeys(queues.inside(child), (child, most))
-    return found
+                fence.closed |= dict.fromkeys(queues.inside(child), rules.LAW_6)
+                fence.behind |= dict.fromkeys(queues.inside(child), (child, most))
+    return fence
 
 
 def ranks_of(state: State, queues: Queues, reach: Fence, ask: Ask) -> Ranks:
@@ -124,13 +124,13 @@ def _ladder(state: State, queues: Queues, ask: Ask) -> dict[int, int]:
 
 def _effective_max(state: State, queues: Queues, ask: Ask) -> dict[int, Amounts]:
     """For each queue on the path the least of its own limit and of all above it; the root's is what the nodes have."""
-    found: dict[int, Amounts] = {}
+    limits: dict[int, Amounts] = {}
     most: Amounts | None = total_capacity(state, int(state.work.partition[ask.row])) if state.nodes.size else None
     for queue in reversed(queues.path_of(ask.leaf)):
         smaller = least(queues.max[queue], most)
         most = None if smaller is None else dict(smaller)
-        found[queue] = most or {}
-    return found
+        limits[queue] = most or {}
+    return limits
 
 
 def _content(snapshot: Snapshot, queue: int) -> bool:
@@ -147,8 +147,8 @@ def candidates(state: State, queues: Queues, reach: Fence, ask: Ask) -> Candidat
     most[list(reach.most)] = list(reach.most.values())
     outside = np.ones(queues.size + 1, np.bool_)
     outside[[*reach.most, *reach.closed]] = False
-    found = looked_at(state, ask, work.state[:size])
-    found.protect(*by_queue(queues, reach.closed, own)(rules.OWN_QUEUE, rules.OFF_LIMITS, rules.LAW_5))
-    found.protect((rules.LAW_7, outside[own]))
-    found.protect((rules.LAW_6, work.priority[:size] > most[own]))
-    return found
+    candidates = looked_at(state, ask, work.state[:size])
+    candidates.protect(*by_queue(queues, reach.closed, own)(rules.OWN_QUEUE, rules.OFF_LIMITS, rules.LAW_5))
+    candidates.protect((rules.LAW_7, outside[own]))
+    candidates.protect((rules.LAW_6, work.priority[:size] > most[own]))
+    return candidates

@@ -241,13 +241,13 @@ class _Plan:
 
     def _is_owed(self, family: Family) -> bool:
         """Whether the guarantee that this family may claim is not used up."""
-        found = self._owed.get(family)
-        if found is None:
+        owed = self._owed.get(family)
+        if owed is None:
             queue, promised = self.line.promise(family)
             used = self.line.used(self.cycle.state, queue) if queue != NONE else []
-            found = queue != NONE and all(used[column] < amount for column, amount in promised)
-            self._owed[family] = found
-        return found
+            owed = queue != NONE and all(used[column] < amount for column, amount in promised)
+            self._owed[family] = owed
+        return owed
 
     def _delay(self, leaf: int) -> int:
         return self.queues.properties[leaf].delay if leaf != NONE else 0
@@ -283,16 +283,16 @@ class _Plan:
         where = field_on_node(state, ask) if pinned else field_of(state, queues, snapshot, ask)
         facts = facts_about(state, queues, snapshot, ask, where.fence, where.slack)
         if cannot is not None:
-            made = waiting(cycle, ask, cannot, numbers, candidates=where.found, facts=facts, cannot=cannot)
+            made = waiting(cycle, ask, cannot, numbers, candidates=where.candidates, facts=facts, cannot=cannot)
             return self._explained(cycle, ask, snapshot, where, made)
-        open_, limits = np.flatnonzero(where.found.open), ask.short_limits
+        open_, limits = np.flatnonzero(where.candidates.open), ask.short_limits
         elsewhere = place(state, ask.claim) if limits and state.nodes.size and not pinned else None
         chosen = best_set(state, ask.claim, limits, open_, where.slack, roomy=elsewhere is not None)
         if chosen is None:
-            count = int(where.found.open.sum())
+            count = int(where.candidates.open.sum())
             victims = f"{count} may be preempted" if count else "nobody may be preempted"
             rule = rules.NODE_FULL if pinned else rules.NO_SET
-            made = waiting(cycle, ask, rule, {"victims": victims}, candidates=where.found, facts=facts)
+            made = waiting(cycle, ask, rule, {"victims": victims}, candidates=where.candidates, facts=facts)
             return self._explained(cycle, ask, snapshot, where, made)
         usual = rules.FOR_NODE if pinned else rules.VICTIM
         victims_by = taken_by(state, chosen.victims, usual)
@@ -304,7 +304,7 @@ class _Plan:
             names = ", ".join(names_of(state, nodes))
             apart = f"it starts elsewhere, on {names}: where victims do for the limit it does not fit then"
         made = preempting(
-            cycle, ask, nodes, victims_by, usual, because, apart=apart, candidates=where.found, facts=facts
+            cycle, ask, nodes, victims_by, usual, because, apart=apart, candidates=where.candidates, facts=facts
         )
         return self._explained(cycle, ask, snapshot, where, made)
 
@@ -348,7 +348,9 @@ class _Plan:
             return made
         state, queues = cycle.state, self.queues
         leaves = {}
-        for queue in sorted({int(q) for q in state.work.queue[: state.work.size][where.found.looked] if q != NONE}):
+        for queue in sorted(
+            {int(q) for q in state.work.queue[: state.work.size][where.candidates.looked] if q != NONE}
+        ):
             rule = where.closed.get(queue)
             held, promised = held_of(state, queues, before, queue, ask.amounts), promised_to(state, queues, queue)
             leaves[queue] = leaf_of(queues, queue, rule, f"holds {held}, guaranteed {promised}")

@@ -58,24 +58,24 @@ def _runs(state: State, name: str) -> bool:
 def copied(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Asks that preempted or were looked at, and timers of quotas, once more."""
     asks, timers = memory.get("yunikorn"), memory.get(TIMERS)
-    found: dict[str, Any] = {}
+    copies: dict[str, Any] = {}
     if isinstance(asks, Memory):
-        found["yunikorn"] = Memory(set(asks.triggered), dict(asks.meant), dict(asks.checked))
+        copies["yunikorn"] = Memory(set(asks.triggered), dict(asks.meant), dict(asks.checked))
     if isinstance(timers, Timers):
-        found[TIMERS] = Timers(dict(timers.by_queue))
-    return found
+        copies[TIMERS] = Timers(dict(timers.by_queue))
+    return copies
 
 
 def lasting(memory: Mapping[str, Any]) -> Hashable:
     """Who preempted once and never will again."""
-    found = memory.get("yunikorn")
-    return frozenset({*found.triggered, *found.meant}) if isinstance(found, Memory) else frozenset()
+    asks = memory.get("yunikorn")
+    return frozenset({*asks.triggered, *asks.meant}) if isinstance(asks, Memory) else frozenset()
 
 
 def memory_of(cycle: Cycle, moved: Iterable[str] | None) -> Memory:
     """The memory of a run of cycles, brought up to date; of a single plan, an empty one. `moved` as in `catch_up`."""
-    found = cycle.memory.get("yunikorn")
-    if not isinstance(found, Memory):
-        found = cycle.memory["yunikorn"] = Memory()
-    found.catch_up(cycle.state, moved)
-    return found
+    asks = cycle.memory.get("yunikorn")
+    if not isinstance(asks, Memory):
+        asks = cycle.memory["yunikorn"] = Memory()
+    asks.catch_up(cycle.state, moved)
+    return asks

@@ -23,7 +23,7 @@ from cede.state.state import State
 
 
 def broken_promises(
-    state: State, queues: Queues, before: Snapshot, ask: Ask, outcome: Outcome, found: Candidates
+    state: State, queues: Queues, before: Snapshot, ask: Ask, outcome: Outcome, candidates: Candidates
 ) -> tuple[Warning, ...]:
     """Laws broken by this set of victims, and victims that are not needed; nothing is booked yet.
 
@@ -31,7 +31,7 @@ def broken_promises(
     """
     broken = [*_although_it_may_not(state, ask), *_about_each(state, ask, outcome)]
     if state.work.required_node[ask.row] == NONE:
-        broken = [*_law_1(state, queues, before, ask, outcome, found), *broken]
+        broken = [*_law_1(state, queues, before, ask, outcome, candidates), *broken]
         broken += [*_about_queues(state, queues, before, ask, outcome)]
     broken += [*_needless(state, ask, outcome)]
     return tuple(broken)
@@ -43,7 +43,7 @@ def _although_it_may_not(state: State, ask: Ask) -> Iterator[Warning]:
 
 
 def _law_1(
-    state: State, queues: Queues, before: Snapshot, ask: Ask, outcome: Outcome, found: Candidates
+    state: State, queues: Queues, before: Snapshot, ask: Ask, outcome: Outcome, candidates: Candidates
 ) -> Iterator[Warning]:
     """Those who should have been spared, where a lawful set has fewer of them."""
     rows = np.array(outcome.victims, np.intp)
@@ -51,7 +51,7 @@ def _law_1(
     if not shy:
         return
     field = field_of(state, queues, before, ask)
-    lawful = np.flatnonzero(found.open & field.found.open)
+    lawful = np.flatnonzero(candidates.open & field.candidates.open)
     better = best_set(state, ask.claim, ask.short_limits, lawful, field.slack)
     if better is None or _shyness(state, better.victims) >= _shyness(state, outcome.victims):
         return
@@ -64,8 +64,8 @@ def _law_1(
 
 def _shyness(state: State, rows: Sequence[int]) -> tuple[int, int]:
     """How many asked to be spared, and how many are originators."""
-    found = np.array(rows, np.intp)
-    return int((~state.work.preemptible[found]).sum()), int(state.work.originator[found].sum())
+    victims = np.array(rows, np.intp)
+    return int((~state.work.preemptible[victims]).sum()), int(state.work.originator[victims].sum())
 
 
 def _about_each(state: State, ask: Ask, outcome: Outcome) -> Iterator[Warning]:

@@ -59,7 +59,7 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
 def _of_the_laws(state: State, queues: Queues, ask: Ask) -> Question:
     pinned = state.work.required_node[ask.row] != NONE
     field = field_on_node(state, ask) if pinned else field_of(state, queues, Snapshot(state, queues, ask.leaf), ask)
-    rows = np.flatnonzero(field.found.open)
+    rows = np.flatnonzero(field.candidates.open)
     limits = ask.short_limits
     roomy = bool(limits) and not pinned and state.nodes.size > 0 and fits(state, ask.claim)
     return Question(
@@ -87,14 +87,14 @@ def _preference(state: State, rows: Rows) -> Floats:
 def _law_2(state: State, queues: Queues, slack: Slack, rows: Rows) -> tuple[Linear, ...]:
     """What each queue below the common ancestor may lose, where its candidates have more."""
     own = state.work.queue[rows]
-    found = []
+    conditions = []
     for pair, (queue, column, most) in enumerate(slack.pairs):
         leaves = [leaf for leaf, pairs in slack.of_leaf.items() if pair in pairs]
         adds = np.where(np.isin(own, leaves), state.work.usage[column, rows], 0)
         if int(adds.sum()) > max(0, most):
             what = f"law 2: {queues.name(queue)} keeps its guaranteed {state.units.names[column]}"
-            found.append(Linear(what, adds.astype(np.float64), high=max(0, most)))
-    return tuple(found)
+            conditions.append(Linear(what, adds.astype(np.float64), high=max(0, most)))
+    return tuple(conditions)
 
 
 # -- release 1.9 -----------------------------------------------------------------------------------------------------
@@ -103,9 +103,9 @@ def _law_2(state: State, queues: Queues, slack: Slack, rows: Rows) -> tuple[Line
 def open_to(state: State, queues: Queues, ask: Ask) -> Bools:
     """Whom the release may take for this ask, each by itself."""
     if state.work.required_node[ask.row] != NONE:
-        found = looked_at(state, ask, state.work.state[: state.work.size])
-        found.protect((rules.LAW_6, state.work.priority[: state.work.size] > state.work.priority[ask.row]))
-        return found.open
+        looked = looked_at(state, ask, state.work.state[: state.work.size])
+        looked.protect((rules.LAW_6, state.work.priority[: state.work.size] > state.work.priority[ask.row]))
+        return looked.open
     snapshot = Snapshot(state, queues, ask.leaf)
     open_ = candidates(state, queues, reach_of(state, queues, snapshot, ask), ask).open
     giving = Attempt(state, snapshot, ask, np.flatnonzero(open_), ask.claim.allowed, tried=False).open_leaf
@@ -146,11 +146,11 @@ def attempted(cycle: Cycle, attempt: Attempt, own: Outcome) -> Outcome:
     def again(only: Bools) -> Outcome | None:
         rows = attempt.rows[only[attempt.rows]]
         once = Attempt(state, attempt.snapshot, attempt.ask, rows, attempt.claim.allowed, tried=attempt.tried)
-        found = once.run()
-        return found if found.refusal is None and _makes_room(cycle, ask, found.node, found.victims) else None
+        result = once.run()
+        return result if result.refusal is None and _makes_room(cycle, ask, result.node, result.victims) else None
 
     giving = attempt.rows[attempt.open_leaf[state.work.queue[attempt.rows]]]
-    return best_of(cycle, own, lambda found: found.victims, lambda: of_the_release(state, ask, giving), again)
+    return best_of(cycle, own, lambda one: one.victims, lambda: of_the_release(state, ask, giving), again)
 
 
 def cleared(cycle: Cycle, ask: Ask, node: int, own: Cleared) -> Cleared:
@@ -158,13 +158,13 @@ def cleared(cycle: Cycle, ask: Ask, node: int, own: Cleared) -> Cleared:
     if not cycle.optimal or own.victims is None:
         return own
     state = cycle.state
-    asked = of_the_release(state, ask, np.flatnonzero(own.found.open))
+    asked = of_the_release(state, ask, np.flatnonzero(own.candidates.open))
 
     def again(only: Bools) -> Cleared | None:
-        found = replace(own, victims=clear_node(state, ask, node, only).victims)
-        return found if found.victims and _makes_room(cycle, ask, node, found.victims) else None
+        fewer = replace(own, victims=clear_node(state, ask, node, only).victims)
+        return fewer if fewer.victims and _makes_room(cycle, ask, node, fewer.victims) else None
 
-    return best_of(cycle, own, lambda found: found.victims or (), lambda: asked, again)
+    return best_of(cycle, own, lambda one: one.victims or (), lambda: asked, again)
 
 
 def _makes_room(cycle: Cycle, ask: Ask, node: int, victims: tuple[int, ...]) -> bool:

@@ -66,11 +66,11 @@ class Queues:
 
     def inside(self, queue: int) -> frozenset[int]:
         """The queue and all below it; of no queue, all there are."""
-        found = self._inside.get(queue)
-        if found is None:
+        queues = self._inside.get(queue)
+        if queues is None:
             rows = range(self.size) if queue == NONE else [q for q in range(self.size) if queue in self.path[q]]
-            found = self._inside[queue] = frozenset(rows)
-        return found
+            queues = self._inside[queue] = frozenset(rows)
+        return queues
 
     def below_common(self, queue: int, other: int) -> list[int]:
         """The queues on the path of the first one that are not on the path of the other, lowest first."""
@@ -101,10 +101,10 @@ class Queues:
 def queues_of(state: State, edition: str) -> Queues:
     """Worked out once, as long as no entry of a queue changes."""
     key = f"yunikorn {edition}"
-    found = state.tree.derived.get(key)
-    if not isinstance(found, Queues):
-        found = state.tree.derived[key] = Queues(state, edition)
-    return found
+    queues = state.tree.derived.get(key)
+    if not isinstance(queues, Queues):
+        queues = state.tree.derived[key] = Queues(state, edition)
+    return queues
 
 
 def total_capacity(state: State, partition: int) -> Amounts:
@@ -117,9 +117,9 @@ def total_capacity(state: State, partition: int) -> Amounts:
     nodes, size = state.nodes, state.nodes.size
     here = nodes.partition[:size] == partition
     sums: Int64s = nodes.capacity[:, :size].sum(axis=1) if here.all() else nodes.capacity[:, :size][:, here].sum(axis=1)
-    found = {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
-    state.tree.derived[key] = (state.journal.reshaped, found)
-    return found
+    capacity = {column: total for column, total in enumerate(sums.tolist()) if column != WHOLE and total > 0}
+    state.tree.derived[key] = (state.journal.reshaped, capacity)
+    return capacity
 
 
 def _set(column: Int64s) -> Amounts | None:

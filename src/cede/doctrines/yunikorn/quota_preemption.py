@@ -124,7 +124,7 @@ def in_order(candidates: Sequence[Held[T]], amount: Mapping[T, int], limit: Vect
 
 def chosen(candidates: Sequence[Held[T]], turn: Iterable[int], amount: Mapping[T, int]) -> list[int]:
     """Of the candidates, in their turn, those that go: each that fits what is still to be given back."""
-    found: list[int] = []
+    victims: list[int] = []
     total: dict[T, int] = {}
     for at in turn:
         held = candidates[at].amounts
@@ -132,9 +132,9 @@ def chosen(candidates: Sequence[Held[T]], turn: Iterable[int], amount: Mapping[T
             continue
         sums = {kind: total.get(kind, 0) + held.get(kind, 0) for kind in total.keys() | held.keys()}
         if within(amount, sums):
-            found.append(at)
+            victims.append(at)
             total = sums
-    return found
+    return victims
 
 
 HOUR = 3600 * SECOND
@@ -221,10 +221,10 @@ def shares_of(scales: Scales, queue: int, amount: Amounts) -> dict[int, Amounts]
         return {queue: amount}
     excess = {child: excess_of(scales.guaranteed(child), scales.used(child)) for child in children}
     parts = split(amount, {child: part for child, part in excess.items() if part is not None}, scales.grain)
-    found: dict[int, Amounts] = {}
+    shares: dict[int, Amounts] = {}
     for child, part in parts.items():
-        found |= shares_of(scales, child, part)
-    return found
+        shares |= shares_of(scales, child, part)
+    return shares
 
 
 def holds_some(state: State, share: Amounts) -> Bools:
@@ -301,7 +301,7 @@ def _explained(scales: Scales, cut: Cut) -> tuple[Candidate, ...]:
     useless = np.ones(size, np.bool_)
     for leaf in cut.leaves:
         useless &= ~((own == leaf.queue) & holds_some(state, leaf.share))
-    found = Candidates(inside & (phase >= RESERVED)).protect(
+    candidates = Candidates(inside & (phase >= RESERVED)).protect(
         (rules.NOT_RUNNING, phase != RUNNING),
         (rules.PINNED, work.required_node[:size] != NONE),
         (rules.NO_SHARE, useless),
@@ -319,7 +319,7 @@ def _explained(scales: Scales, cut: Cut) -> tuple[Candidate, ...]:
             "required": state.node_names[required] if required != NONE else "",
         }
 
-    return found.explain(state, facts, dict.fromkeys(cut.victims, rules.CUT_BACK), rules.KEPT)
+    return candidates.explain(state, facts, dict.fromkeys(cut.victims, rules.CUT_BACK), rules.KEPT)
 
 
 def _unwilling(scales: Scales, cut: Cut) -> Iterator[Warning]:
@@ -406,10 +406,10 @@ def cut_back(cycle: Cycle, queues: Queues) -> Iterator[Decision]:
 
 def _timers_of(cycle: Cycle) -> dict[str, Timer]:
     """The timers of a run of cycles; of a single plan, none yet."""
-    found = cycle.memory.get(TIMERS)
-    if not isinstance(found, Timers):
-        found = cycle.memory[TIMERS] = Timers()
-    return found.by_queue
+    timers = cycle.memory.get(TIMERS)
+    if not isinstance(timers, Timers):
+        timers = cycle.memory[TIMERS] = Timers()
+    return timers.by_queue
 
 
 def _tick(cycle: Cycle, queues: Queues, timers: dict[str, Timer]) -> None:

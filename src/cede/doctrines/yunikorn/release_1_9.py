@@ -215,13 +215,13 @@ class _Woken:
     def _first(self, queue: int) -> int | None:
         """The highest priority that waits in the queue itself."""
         gone = self.plan.gone
-        found = [
+        priorities = [
             -kind.entries[0][0]
             for form in (self.leaves[queue].forms if queue in self.leaves else ())
             for kind in form.kinds
             if not gone or any(key[4] not in gone for key in kind.entries)
         ]
-        return max(found, default=None)
+        return max(priorities, default=None)
 
     def _wanted(self, queue: int) -> list[int]:
         """What all that wait in the queue itself ask for."""
@@ -244,13 +244,13 @@ class _Woken:
 
     def _may_act(self) -> bool:
         """False only if nobody starts or preempts as things are; each leaf knows the forms that may start."""
-        plan, changes, found = self.plan, self.line.changes, False
+        plan, changes, may_act = self.plan, self.line.changes, False
         for turn in self.leaves.values():
             turn.starting = [form for form in turn.forms if not form.roomless and plan.may_start(form)]
-            found = found or bool(turn.starting)
-            if not found and plan.mode.enabled and turn.leaf.ready:
-                found = self._may_preempt(turn, changes)
-        return found
+            may_act = may_act or bool(turn.starting)
+            if not may_act and plan.mode.enabled and turn.leaf.ready:
+                may_act = self._may_preempt(turn, changes)
+        return may_act
 
     def _may_preempt(self, turn: _Turn, changes: int) -> bool:
         for form in turn.forms:
@@ -317,10 +317,10 @@ class _Plan:
     def _in_passes(self, turns: AskOrder | _Woken) -> Iterator[Decision]:
         """Pass after pass, each ended by its first result."""
         cycle = self.cycle
-        found = True
+        acted = True
         left: list[int] = []
-        while found:
-            found = False
+        while acted:
+            acted = False
             self.attempts.clear()
             self._drop_reservations()
             left.clear()
@@ -332,15 +332,15 @@ class _Plan:
                 if answer is None:
                     left.append(row)
                     continue
-                found = answer.action in ACTS
-                if found:
+                acted = answer.action in ACTS
+                if acted:
                     self.gone.add(row)
                 turns.decide(row, answer)
                 if asked:
                     yield answer
                 if row == cycle.only:
                     return
-                if found:
+                if acted:
                     break
         if isinstance(turns, _Woken):
             turns.wake()
@@ -387,8 +387,8 @@ class _Plan:
 
     def look(self, rule: str) -> Checked:
         """What is remembered of all that are looked at now, and of which it is known that an attempt is in vain."""
-        found = self.seen[rule] = Checked(self.cycle.state.now, self.cycle.state.version, rule)
-        return found
+        checked = self.seen[rule] = Checked(self.cycle.state.now, self.cycle.state.version, rule)
+        return checked
 
     def attempt(self, kind: Kind, key: Key) -> Decision | None:
         """An attempt to preempt; none if it is in vain."""
@@ -507,18 +507,18 @@ class _Plan:
         elif not cycle.told:
             return waiting(cycle, ask, gate, self._numbers(cycle, ask, gate))
         reach = reach_of(state, queues, snapshot, ask)
-        found = candidates(state, queues, reach, ask)
+        reachable = candidates(state, queues, reach, ask)
         if gate is not None:
             facts = facts_about(state, queues, snapshot, ask, reach.fence, ranks=ranks_of(state, queues, reach, ask))
             numbers = self._numbers(cycle, ask, gate)
-            made = waiting(cycle, ask, gate, numbers, candidates=found, facts=facts, cannot=gate)
+            made = waiting(cycle, ask, gate, numbers, candidates=reachable, facts=facts, cannot=gate)
             return self._explained(cycle, ask, snapshot, reach, made)
         allowed = usable(state, ask, self.memory.triggered) & ~self.taken
-        attempt = Attempt(state, snapshot, ask, np.flatnonzero(found.open), allowed, tried=tried)
+        attempt = Attempt(state, snapshot, ask, np.flatnonzero(reachable.open), allowed, tried=tried)
         outcome = question.attempted(cycle, attempt, attempt.run())
         if outcome.refusal is not rules.NOT_OWED:  # it came to the nodes
             self.cancelled |= attempt.claim.allowed & ~ask.claim.allowed
-        return self._outcome(cycle, ask, attempt, outcome, reach, found)
+        return self._outcome(cycle, ask, attempt, outcome, reach, reachable)
 
     def _gate(self, cycle: Cycle, ask: Ask) -> Rule | None:
         """The first gate that is closed; none, if this ask may try."""
@@ -549,11 +549,11 @@ class _Plan:
 
     def _numbers(self, cycle: Cycle, ask: Ask, gate: Rule) -> dict[str, object]:
         state = cycle.state
-        since, found = int(state.work.submitted[ask.row]), ""
+        since, rule = int(state.work.submitted[ask.row]), ""
         if gate is rules.CHECKED:
-            since, found = self.memory.checked[ask.claim.name].at, self.memory.checked[ask.claim.name].rule
+            since, rule = self.memory.checked[ask.claim.name].at, self.memory.checked[ask.claim.name].rule
         return self._short(cycle, ask) | {
-            "found": found,
+            "found": rule,
             "age": show_duration(state.now - since),
             "delay": show_duration(self._delay(ask)),
             "members": ask.claim.members,
@@ -561,7 +561,7 @@ class _Plan:
         }
 
     def _outcome(
-        self, cycle: Cycle, ask: Ask, attempt: Attempt, outcome: Outcome, reach: Fence, found: Candidates
+        self, cycle: Cycle, ask: Ask, attempt: Attempt, outcome: Outcome, reach: Fence, candidates: Candidates
     ) -> Decision:
         state, queues, snapshot = cycle.state, self.queues, attempt.snapshot
         rule = outcome.refusal or rules.VICTIM
@@ -570,7 +570,7 @@ class _Plan:
             return waiting(cycle, ask, outcome.refusal)
         facts = facts_about(state, queues, snapshot, ask, reach.fence, ranks=ranks_of(state, queues, reach, ask))
         if outcome.refusal is not None:
-            count = int(found.open.sum())
+            count = int(candidates.open.sum())
             rest = snapshot.remaining(ask.leaf)
             numbers = self._short(cycle, ask) | {
                 "victims": f"{count} may be preempted" if count else "nobody may be preempted",
@@ -580,12 +580,14 @@ class _Plan:
                 f"it asks for {say(state, ask.amounts)}",
             }
             if cycle.told and outcome.refusal is rules.NO_VICTIMS:
-                facts = self._stopped(attempt, found, facts)
-            made = waiting(cycle, ask, outcome.refusal, numbers, candidates=found, facts=facts, spare=rules.PASSED_OVER)
+                facts = self._stopped(attempt, candidates, facts)
+            made = waiting(
+                cycle, ask, outcome.refusal, numbers, candidates=candidates, facts=facts, spare=rules.PASSED_OVER
+            )
             return self._explained(cycle, ask, snapshot, reach, made)
         self.memory.meant[ask.claim.name] = tuple(state.work_names[row] for row in outcome.victims)
         usual = taken_by(state, outcome.victims, rules.VICTIM)
-        warnings = broken_promises(state, queues, snapshot, ask, outcome, found)
+        warnings = broken_promises(state, queues, snapshot, ask, outcome, candidates)
         nodes = [] if outcome.node == NONE else [outcome.node]
         self.taken[nodes] = True
         because = (
@@ -594,20 +596,20 @@ class _Plan:
         because += promised_to(state, queues, ask.leaf)
         made = preempting(
             cycle, ask, nodes, usual, rules.VICTIM, because,
-            warnings=warnings, candidates=found, facts=facts,
+            warnings=warnings, candidates=candidates, facts=facts,
         )  # fmt: skip
         short = tuple(does_not_fit(state, ask, nodes))
         if short:
             made = replace(made, warnings=(*made.warnings, *short), candidates=_passed_over(made.candidates))
         return self._explained(cycle, ask, snapshot, reach, made)
 
-    def _stopped(self, attempt: Attempt, found: Candidates, facts: Facts) -> Facts:
+    def _stopped(self, attempt: Attempt, candidates: Candidates, facts: Facts) -> Facts:
         """Those behind one that is too large are not looked at; facts that say so."""
         state, ask = attempt.state, attempt.ask
         stopped = attempt.stopped()
         mask = np.zeros(state.work.size, np.bool_)
         mask[list(stopped)] = True
-        found.protect((rules.SKIPPED, mask))
+        candidates.protect((rules.SKIPPED, mask))
         rest = attempt.snapshot.remaining(ask.leaf)
         owed = "nothing" if rest is None else say(state, dict(rest))
 
@@ -658,16 +660,26 @@ class _Plan:
         snapshot = Snapshot(state, self.queues, ask.leaf, self.line.leaving(state))
         facts = facts_about(state, self.queues, snapshot, ask, NONE)
         if cleared.victims is None:
-            count = int(cleared.found.open.sum())
+            count = int(cleared.candidates.open.sum())
             victims = f"{count} may be preempted" if count else "nobody may be preempted"
-            return waiting(cycle, ask, rules.NODE_FULL, {"victims": victims}, candidates=cleared.found, facts=facts)
+            return waiting(
+                cycle, ask, rules.NODE_FULL, {"victims": victims}, candidates=cleared.candidates, facts=facts
+            )
         self.memory.meant[claim.name] = tuple(state.work_names[one] for one in cleared.victims)
         usual = taken_by(state, cleared.victims, rules.FOR_NODE)
         outcome = Outcome(None, node, cleared.victims, cleared.victims)
-        warnings = broken_promises(state, self.queues, snapshot, ask, outcome, cleared.found)
+        warnings = broken_promises(state, self.queues, snapshot, ask, outcome, cleared.candidates)
         because = f"it needs the node {state.node_names[node]} and no other"
         return preempting(
-            cycle, ask, [node], usual, rules.FOR_NODE, because, warnings=warnings, candidates=cleared.found, facts=facts
+            cycle,
+            ask,
+            [node],
+            usual,
+            rules.FOR_NODE,
+            because,
+            warnings=warnings,
+            candidates=cleared.candidates,
+            facts=facts,
         )
 
     def _short(self, cycle: Cycle, ask: Ask) -> dict[str, object]:

@@ -19,7 +19,7 @@ from cede.state.state import State
 class Cleared:
     """Who goes from the node, and everybody that was looked at."""
 
-    found: Candidates
+    candidates: Candidates
     victims: tuple[int, ...] | None
 
 
@@ -29,11 +29,11 @@ def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> 
     `only`: nobody else may be taken.
     """
     work, size = state.work, state.work.size
-    found = looked_at(state, ask, work.state[:size])
+    candidates = looked_at(state, ask, work.state[:size])
     here = np.zeros(size, np.bool_)
     here[state.residents.work[state.node_residents[node]]] = True
-    found.protect((rules.ELSEWHERE, ~here & found.looked))
-    found.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
+    candidates.protect((rules.ELSEWHERE, ~here & candidates.looked))
+    candidates.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
     columns = ask.claim.columns
     need = [int(ask.claim.vectors[0][column]) for column in columns]
     held = {
@@ -51,7 +51,7 @@ def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> 
 
     taken: list[int] = []
     freed = [0] * len(columns)
-    open_ = found.open if only is None else found.open & only
+    open_ = candidates.open if only is None else candidates.open & only
     for row in sorted(np.flatnonzero(open_).tolist(), key=turn):
         if all(have >= want for have, want in zip(freed, need, strict=True)):
             break
@@ -59,4 +59,4 @@ def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> 
         freed = [have + held[row][column] for have, column in zip(freed, columns, strict=True)]
     free = [int(state.nodes.free[column, node]) for column in columns]
     enough = all(have + more >= want for have, more, want in zip(free, freed, need, strict=True))
-    return Cleared(found, tuple(taken) if enough and taken else None)
+    return Cleared(candidates, tuple(taken) if enough and taken else None)

@@ -165,7 +165,7 @@ def _positive(raw: object, default: int) -> int:
 def _offset(raw: object) -> int:
     """A whole number of 32 bits; anything else is 0."""
     try:
-        found = int(str(raw))
+        offset = int(str(raw))
     except ValueError:
         return 0
-    return found if -INT32 <= found < INT32 else 0
+    return offset if -INT32 <= offset < INT32 else 0

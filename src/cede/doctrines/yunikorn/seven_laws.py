@@ -35,7 +35,7 @@ class Slack:
 
 def slack_of(queues: Queues, snapshot: Snapshot, leaves: Iterable[int]) -> Slack:
     """For each of these leaves, seen from the asking leaf."""
-    found = Slack()
+    slack = Slack()
     known: dict[int, list[int]] = {}
     for leaf in leaves:
         own: list[int] = []
@@ -44,25 +44,25 @@ def slack_of(queues: Queues, snapshot: Snapshot, leaves: Iterable[int]) -> Slack
                 used = snapshot.used(queue)
                 known[queue] = []
                 for column, amount in queues.guarantee(queue).items():
-                    known[queue].append(len(found.pairs))
-                    found.pairs.append((queue, column, used[column] - amount))
+                    known[queue].append(len(slack.pairs))
+                    slack.pairs.append((queue, column, used[column] - amount))
             own += known[queue]
-        found.of_leaf[leaf] = own
+        slack.of_leaf[leaf] = own
         for pair in own:
-            queue, column, left = found.pairs[pair]
+            queue, column, left = slack.pairs[pair]
             if left < 0:
-                found.under.setdefault(leaf, (queue, column))
-            if column not in found.least:
-                found.least[column] = np.full(queues.size + 1, PLENTY, np.int64)
-            found.least[column][leaf] = min(int(found.least[column][leaf]), left)
-    return found
+                slack.under.setdefault(leaf, (queue, column))
+            if column not in slack.least:
+                slack.least[column] = np.full(queues.size + 1, PLENTY, np.int64)
+            slack.least[column][leaf] = min(int(slack.least[column][leaf]), left)
+    return slack
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """Everybody that was looked at for one ask, and how much may go of each queue."""
 
-    found: Candidates
+    candidates: Candidates
     slack: Slack
     fence: int
     closed: dict[int, Rule]
@@ -80,16 +80,16 @@ def field_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Fiel
     slack = slack_of(queues, snapshot, [queue for queue in busy if queue not in closed])
     closed |= dict.fromkeys(slack.under, rules.LAW_2)
     own = work.queue[:size]
-    found = looked_at(state, ask, work.state[:size])
+    candidates = looked_at(state, ask, work.state[:size])
     shut = by_queue(queues, closed, own)
-    found.protect(*shut(rules.OWN_QUEUE, rules.LAW_7, rules.OFF_LIMITS))
-    found.protect((rules.LAW_7, own == NONE))
-    found.protect((rules.LAW_3, same_app(state, ask.row)))
-    found.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
-    found.protect(*shut(rules.LAW_5, rules.LAW_2))
+    candidates.protect(*shut(rules.OWN_QUEUE, rules.LAW_7, rules.OFF_LIMITS))
+    candidates.protect((rules.LAW_7, own == NONE))
+    candidates.protect((rules.LAW_3, same_app(state, ask.row)))
+    candidates.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
+    candidates.protect(*shut(rules.LAW_5, rules.LAW_2))
     for column, least in slack.least.items():
-        found.protect((rules.LAW_2, work.usage[column, :size] > least[own]))
-    return Field(found, slack, fence, closed)
+        candidates.protect((rules.LAW_2, work.usage[column, :size] > least[own]))
+    return Field(candidates, slack, fence, closed)
 
 
 def by_queue(queues: Queues, closed: Mapping[int, Rule], own: Int32s) -> Callable[..., Iterator[tuple[Rule, Bools]]]:
@@ -114,10 +114,10 @@ def by_queue(queues: Queues, closed: Mapping[int, Rule], own: Int32s) -> Callabl
 def field_on_node(state: State, ask: Ask) -> Field:
     """The candidates of a claimant that needs a certain node: laws 3 and 6 alone bind it."""
     work, size = state.work, state.work.size
-    found = looked_at(state, ask, work.state[:size])
-    found.protect((rules.LAW_3, same_app(state, ask.row)))
-    found.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
-    return Field(found, Slack(), NONE, {})
+    candidates = looked_at(state, ask, work.state[:size])
+    candidates.protect((rules.LAW_3, same_app(state, ask.row)))
+    candidates.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
+    return Field(candidates, Slack(), NONE, {})
 
 
 def looked_at(state: State, ask: Ask, phase: np.typing.NDArray[np.int8]) -> Candidates:

@@ -35,12 +35,12 @@ class Snapshot:
 
     def used(self, queue: int) -> list[int]:
         """What the queue uses of every column."""
-        found = self._used.get(queue)
-        if found is None:
+        amounts = self._used.get(queue)
+        if amounts is None:
             column = self._state.tree.usage[:, queue]
-            found = (column - self._leaving[queue] if queue in self._leaving else column).tolist()
-            self._used[queue] = found
-        return found
+            amounts = (column - self._leaving[queue] if queue in self._leaving else column).tolist()
+            self._used[queue] = amounts
+        return amounts
 
     def read_all(self) -> None:
         """Take the numbers of every queue now, before something is booked in the columns."""
@@ -97,15 +97,15 @@ class Snapshot:
 
         Release 1.9 looks only whether some of it is below zero, and none of it ever is.
         """
-        found: Vector[int] = None
+        beyond: Vector[int] = None
         for at in reversed(self.queues.path_of(queue)):
             used, promised = self.used(at), self.queues.guarantee(at)
             if not any(used):
                 return None
             excess = {c: amount - promised.get(c, 0) for c, amount in enumerate(used) if c != WHOLE}
             more = {column: amount for column, amount in excess.items() if amount > 0}
-            found = {column: min(amount, (found or {}).get(column, amount)) for column, amount in more.items()}
-        return found
+            beyond = {column: min(amount, (beyond or {}).get(column, amount)) for column, amount in more.items()}
+        return beyond
 
 
 def promised_at_most(state: State, queues: Queues, leaf: int) -> Vector[int]:
@@ -119,9 +119,9 @@ def leaving_of(state: State, queues: Queues) -> Leaving:
     """By queue, what workloads that are being preempted hold there; only queues with some."""
     if not state.between:
         return {}
-    found: dict[int, Int64s] = {}
+    leaving: dict[int, Int64s] = {}
     size = state.work.size
     for row in np.flatnonzero(state.work.state[:size] == PREEMPTING).tolist():
         for queue in queues.path_of(int(state.work.queue[row])):
-            found[queue] = found.get(queue, 0) + state.work.usage[:, row]
-    return found
+            leaving[queue] = leaving.get(queue, 0) + state.work.usage[:, row]
+    return leaving

@@ -16,10 +16,10 @@ def least(a: Vector[T], b: Vector[T]) -> Vector[T]:
     """The smaller of the two for every type; a type that only one names is not limited by the other."""
     if a is None or b is None:
         return b if a is None else a
-    found = dict(a)
+    smaller = dict(a)
     for kind, amount in b.items():
-        found[kind] = min(amount, found[kind]) if kind in found else amount
-    return found
+        smaller[kind] = min(amount, smaller[kind]) if kind in smaller else amount
+    return smaller
 
 
 def filled(a: Vector[T], b: Vector[T]) -> Vector[T]:

@@ -280,9 +280,9 @@ class Line:
         names = state.apps.names
         if not self._by_app or len(names) == self._apps:
             return False
-        found = any(name in state.work_index for name in names[self._apps :])
+        names_one = any(name in state.work_index for name in names[self._apps :])
         self._apps = len(names)
-        return found
+        return names_one
 
     def _read_free(self, state: State) -> None:
         """What is free on nodes that changed; forms that find room where it grew are not roomless any more."""
@@ -497,9 +497,9 @@ class Line:
 
     def newcomers(self) -> list[int]:
         """Rows that joined since this was asked last, and still wait."""
-        found = [row for row in dict.fromkeys(self.fresh) if row in self.waiting]
+        rows = [row for row in dict.fromkeys(self.fresh) if row in self.waiting]
         self.fresh.clear()
-        return found
+        return rows
 
     def in_order(self) -> list[Key]:
         """Everybody, in order."""
@@ -520,31 +520,31 @@ class Line:
         """The nearest queue on the path of a leaf that guarantees a type which is asked for, NONE if there is none; and
         how much it guarantees of these types.
         """
-        found = self._promises.get(family)
-        if found is None:
-            found = self._promises[family] = self.queues.promise(family[0], family[1:])
-        return found
+        promise = self._promises.get(family)
+        if promise is None:
+            promise = self._promises[family] = self.queues.promise(family[0], family[1:])
+        return promise
 
     def used(self, state: State, queue: int) -> list[int]:
         """What the queue uses, less what is being preempted."""
         used = self._used
         if used.changes != self.changes:
             used.renew(self.changes)
-        found = used.staying.get(queue)
-        if found is None:
+        amounts = used.staying.get(queue)
+        if amounts is None:
             column, leaving = state.tree.usage[:, queue], self.leaving(state)
-            found = used.staying[queue] = (column - leaving[queue] if queue in leaving else column).tolist()
-        return found
+            amounts = used.staying[queue] = (column - leaving[queue] if queue in leaving else column).tolist()
+        return amounts
 
     def used_quota(self, state: State, queue: int) -> list[int]:
         """What counts against the limits of the queue."""
         used = self._used
         if used.changes != self.changes:
             used.renew(self.changes)
-        found = used.quota.get(queue)
-        if found is None:
-            found = used.quota[queue] = used_quota(state, queue).tolist()
-        return found
+        amounts = used.quota.get(queue)
+        if amounts is None:
+            amounts = used.quota[queue] = used_quota(state, queue).tolist()
+        return amounts
 
     def kind_of(self, row: int) -> Kind:
         return self.waiting[row].kind
@@ -568,16 +568,16 @@ class Line:
 
     def refusal(self, state: State, row: int) -> Decision | None:
         """Why it can never run, if it cannot."""
-        found = self.waiting[row].kind.form.refusal
-        return None if found is None else about(found, state.work_names[row])
+        refusal = self.waiting[row].kind.form.refusal
+        return None if refusal is None else about(refusal, state.work_names[row])
 
 
 def line_of(cycle: Cycle, queues: Queues, unread: Iterable[str] = (), *, shipped: bool = False) -> Line:
     """The line of a run of cycles, brought up to date; of a single plan, a new one."""
-    found = cycle.memory.get(MEMORY)
-    if not isinstance(found, Line) or found.queues is not queues or not found.follow(cycle.state):
-        found = cycle.memory[MEMORY] = Line(cycle.state, queues, unread, shipped=shipped)
-    return found
+    line = cycle.memory.get(MEMORY)
+    if not isinstance(line, Line) or line.queues is not queues or not line.follow(cycle.state):
+        line = cycle.memory[MEMORY] = Line(cycle.state, queues, unread, shipped=shipped)
+    return line
 
 
 MEMORY = "yunikorn-line"

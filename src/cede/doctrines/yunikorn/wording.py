@@ -43,7 +43,7 @@ def facts_about(
         queue = int(work.queue[row])
         required = int(work.required_node[row])
         owner = next((above for above in queues.path_of(queue) if queues.guaranteed[above] is not None), queue)
-        found: dict[str, object] = {
+        told: dict[str, object] = {
             "queue": queues.name(queue),
             "used": held_of(state, queues, snapshot, queue, ask.amounts),
             "guaranteed": promised_to(state, queues, queue),
@@ -68,8 +68,8 @@ def facts_about(
             "victim": state.work_names[row],
             "claimant": state.work_names[ask.row],
         }
-        found |= law_2_facts(state, queues, slack, row) if slack is not None else {}
-        return found | (ranks(row) if ranks is not None else {})
+        told |= law_2_facts(state, queues, slack, row) if slack is not None else {}
+        return told | (ranks(row) if ranks is not None else {})
 
     return facts
 
@@ -273,19 +273,19 @@ def _missed(cycle: Cycle, ask: Ask, candidates: Candidates, facts: Facts, cannot
     state = cycle.state
     if ask.claim.members > 1 and ask.short_limits:
         return []
-    found: list[Miss] = []
+    misses: list[Miss] = []
     for row in nearest_miss(state, ask.claim, ask.short_limits):
         name, rule = state.work_names[row], candidates.rule_of(row)
         if rule is not None:
-            found.append(Miss(name, rule.id, rule.because(**facts(row))))
+            misses.append(Miss(name, rule.id, rule.because(**facts(row))))
         elif cannot is not None:
-            found.append(Miss(name, cannot.id, held_back(cannot, facts(row))))
+            misses.append(Miss(name, cannot.id, held_back(cannot, facts(row))))
         else:
-            found.append(Miss(name, None, "no rule protects it alone"))
-    return found
+            misses.append(Miss(name, None, "no rule protects it alone"))
+    return misses
 
 
-def exclude_elsewhere(state: State, ask: Ask, found: Candidates, beside: Mapping[int, Any] | None = None) -> None:
+def exclude_elsewhere(state: State, ask: Ask, candidates: Candidates, beside: Mapping[int, Any] | None = None) -> None:
     """Exclude those that stand on no node the claimant may use. The search need not; an explanation must."""
     if not state.nodes.size or ask.short_limits:
         return
@@ -295,4 +295,4 @@ def exclude_elsewhere(state: State, ask: Ask, found: Candidates, beside: Mapping
     usable = live & ask.claim.allowed[residents.node[: residents.size]]
     here[residents.work[: residents.size][usable]] = True
     here[list(beside or ())] = True
-    found.protect((rules.ELSEWHERE, ~here & found.looked))
+    candidates.protect((rules.ELSEWHERE, ~here & candidates.looked))

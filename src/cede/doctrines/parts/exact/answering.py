@@ -45,13 +45,13 @@ MOST_SPARED = 300
 
 def rounded(state: State, question: Question, open_: Bools, *likely: Floats) -> list[Rows]:
     """For each key, one number a candidate, the shortest prefix in its order that is lawful, spared; positions."""
-    found: list[Rows] = []
+    covers: list[Rows] = []
     for key in likely:
         order = np.lexsort((question.weights, key))
         prefix = _prefix(state, question, order[open_[order]])
         if prefix is not None:
-            found.append(_spared(state, question, prefix))
-    return found
+            covers.append(_spared(state, question, prefix))
+    return covers
 
 
 def _prefix(state: State, question: Question, order: Rows) -> Rows | None:
@@ -143,14 +143,14 @@ class _Search:
 
     def _likely_first(self, areas: list[Area]) -> list[Area]:
         """The areas by the bounds that the relaxed programme has for each; sets that it comes upon count already."""
-        found: list[Area] = []
+        relaxed: list[Area] = []
         for at, area in enumerate(areas):
             if self._no_better(rounded_up(area.bound, self.step)):
-                found += areas[at:]
+                relaxed += areas[at:]
                 break
             bound, _ = self._narrowed(area, candidates_on(self.space, area), 2 * len(areas) - at)
-            found.append(replace(area, bound=max(area.bound, bound)))
-        return sorted(found, key=lambda area: area.bound)
+            relaxed.append(replace(area, bound=max(area.bound, bound)))
+        return sorted(relaxed, key=lambda area: area.bound)
 
     def _in(self, area: Area, left: int) -> float:
         """What no set that makes room in this area is better than; the best so far is updated."""
@@ -165,11 +165,11 @@ class _Search:
             model = model_of(self.space, area.nodes, open_, cuts)
             if model is None:
                 return self.value
-            found = run(model.programme, seconds, self.nodes)
-            bound = max(bound, min(self.value, rounded_up(found.bound, self.step)))
-            if found.values is None:
+            solution = run(model.programme, seconds, self.nodes)
+            bound = max(bound, min(self.value, rounded_up(solution.bound, self.step)))
+            if solution.values is None:
                 return bound
-            chosen = model.chosen(found.values)
+            chosen = model.chosen(solution.values)
             rows = self.question.rows[chosen]
             if lawful(self.state, self.question, rows):
                 self._better(chosen)
@@ -203,17 +203,17 @@ class _Search:
             return math.inf, math.inf, None
         if len(model.works) <= TINY:
             return 0.0, 0.0, None
-        found = relax(model.programme, seconds)
-        if isinstance(found, Answer):
-            return found.bound, found.bound, None
-        bound = rounded_up(found.bound, self.step)
+        solution = relax(model.programme, seconds)
+        if isinstance(solution, Answer):
+            return solution.bound, solution.bound, None
+        bound = rounded_up(solution.bound, self.step)
         works, columns = np.array(model.works, np.intp), np.array([model.at[work] for work in model.works], np.intp)
         values, adds = np.zeros(len(open_)), np.full(len(open_), np.inf)
-        values[works], adds[works] = found.values[columns], found.adds[columns]
+        values[works], adds[works] = solution.values[columns], solution.adds[columns]
         if not self._no_better(bound):
             for chosen in rounded(self.state, self.question, open_, -values, adds):
                 self._better(chosen)
-        return bound, found.bound, adds
+        return bound, solution.bound, adds
 
     def _better(self, chosen: Rows) -> None:
         value = total(self.question.weights, chosen)

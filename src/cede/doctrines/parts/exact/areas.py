@@ -39,17 +39,17 @@ def areas_of(space: Space) -> list[Area]:
     groups = space.state.nodes.group[useful]
     names = space.state.groups.names
     by_name = [useful[groups == group] for group in sorted(set(groups.tolist()), key=names.__getitem__)]
-    found = [Area(nodes, _in_group(space, nodes)) for nodes in by_name]
-    return sorted((area for area in found if np.isfinite(area.bound)), key=lambda area: area.bound)
+    areas = [Area(nodes, _in_group(space, nodes)) for nodes in by_name]
+    return sorted((area for area in areas if np.isfinite(area.bound)), key=lambda area: area.bound)
 
 
 def candidates_on(space: Space, area: Area) -> Bools:
     """Who may go for the claimant to stand there: on one node only those who stand on it."""
-    found = np.ones(len(space.weights), np.bool_)
+    open_ = np.ones(len(space.weights), np.bool_)
     if space.question.one_node and space.question.places and space.state.nodes.size:
-        found[:] = False
-        found[space.who[space.on == area.nodes[0]]] = True
-    return found
+        open_[:] = False
+        open_[space.who[space.on == area.nodes[0]]] = True
+    return open_
 
 
 def _on_one_node(space: Space) -> Floats:
@@ -82,8 +82,8 @@ def _running(on: Rows, amount: Floats) -> Floats:
     before = np.cumsum(amount) - amount
     first = np.flatnonzero(np.concatenate(([True], on[1:] != on[:-1]))) if len(on) else np.zeros(0, np.intp)
     counts = np.diff(np.concatenate((first, [len(on)])))
-    found: Floats = before - np.repeat(before[first], counts)
-    return np.maximum(found, 0.0)
+    sums: Floats = before - np.repeat(before[first], counts)
+    return np.maximum(sums, 0.0)
 
 
 def _in_group(space: Space, nodes: Rows) -> float:

@@ -47,8 +47,8 @@ def everybody_stands_on(state: State, rows: Rows) -> Bools:
     """The nodes that every one of these stands on."""
     residents = residents_of_all(state, rows)
     counts = np.bincount(state.residents.node[residents], minlength=state.nodes.size)
-    found: Bools = counts == len(rows)
-    return found
+    shared: Bools = counts == len(rows)
+    return shared
 
 
 def on_node(claim: Claim, node: int) -> Claim:

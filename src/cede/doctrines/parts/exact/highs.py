@@ -82,18 +82,18 @@ def run(programme: Programme, seconds: float | None, nodes: int | None) -> Answe
         options["time_limit"] = max(seconds, 0.0)
     if nodes is not None:
         options["node_limit"] = nodes
-    found = milp(
+    result = milp(
         cost,
         integrality=np.array(programme.whole, np.int8),
         bounds=Bounds(np.zeros(len(cost)), np.array(programme.most)),
         constraints=LinearConstraint(_matrix(programme), np.array(programme.low), np.array(programme.high)),
         options=options,
     )
-    if found.status == INFEASIBLE:
+    if result.status == INFEASIBLE:
         return Answer(None, np.inf)
-    bound = found.mip_dual_bound
+    bound = result.mip_dual_bound
     known = bound is not None and np.isfinite(bound)
-    return Answer(None if found.x is None else np.asarray(found.x), _sure(float(bound), scale) if known else 0.0)
+    return Answer(None if result.x is None else np.asarray(result.x), _sure(float(bound), scale) if known else 0.0)
 
 
 def relax(programme: Programme, seconds: float | None) -> Relaxed | Answer:
@@ -105,7 +105,7 @@ def relax(programme: Programme, seconds: float | None) -> Relaxed | Answer:
     same = low == high
     above, below = np.flatnonzero(np.isfinite(low) & ~same), np.flatnonzero(np.isfinite(high) & ~same)
     upper = _stacked(-matrix[above], matrix[below])
-    found = linprog(
+    result = linprog(
         cost,
         A_ub=upper,
         b_ub=np.concatenate((-low[above], high[below])),
@@ -115,11 +115,11 @@ def relax(programme: Programme, seconds: float | None) -> Relaxed | Answer:
         method="highs",
         options={} if seconds is None else {"time_limit": max(seconds, 0.0)},
     )
-    if found.status == INFEASIBLE:
+    if result.status == INFEASIBLE:
         return Answer(None, np.inf)
-    if found.status != 0:
+    if result.status != 0:
         return Answer(None, 0.0)
-    return Relaxed(np.asarray(found.x), _sure(float(found.fun), scale), np.asarray(found.lower.marginals) / scale)
+    return Relaxed(np.asarray(result.x), _sure(float(result.fun), scale), np.asarray(result.lower.marginals) / scale)
 
 
 def _scaled(programme: Programme) -> tuple[Floats, float]:

@@ -71,10 +71,10 @@ class _Writer:
         self.small = False
 
     def work(self, work: int) -> int:
-        found = self.at.get(work)
-        if found is None:
-            found = self.at[work] = self.programme.variable(1.0, whole=True, cost=self.costs[work])
-        return found
+        variable = self.at.get(work)
+        if variable is None:
+            variable = self.at[work] = self.programme.variable(1.0, whole=True, cost=self.costs[work])
+        return variable
 
     # -- room ----------------------------------------------------------------------------------------------------
 
@@ -243,10 +243,10 @@ class _Writer:
 
     def _anybody(self, counts: list[Term]) -> int:
         """A variable that is one if any of these, each of which is at most so much, is above nothing."""
-        found = self.programme.variable(1.0, whole=True)
+        variable = self.programme.variable(1.0, whole=True)
         for count, most in counts:
-            self.programme.at_most([(count, 1.0), (found, -most)], 0.0)
-        return found
+            self.programme.at_most([(count, 1.0), (variable, -most)], 0.0)
+        return variable
 
     def _demands(self, by_kind: list[list[Term]], by_group: dict[int, list[Term]]) -> bool:
         for kind, terms in zip(self.space.kinds, by_kind, strict=True):

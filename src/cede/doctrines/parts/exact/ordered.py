@@ -106,11 +106,11 @@ class _Prefixes:
             model = model_of(self.space, area.nodes, here, [], free=True)
             if model is None:
                 continue
-            found = run(model.programme, seconds, self.nodes)
-            if found.values is None:
-                known &= math.isinf(found.bound)
+            solution = run(model.programme, seconds, self.nodes)
+            if solution.values is None:
+                known &= math.isinf(solution.bound)
                 continue
-            rows = self.question.rows[model.chosen(found.values)]
+            rows = self.question.rows[model.chosen(solution.values)]
             if lawful(self.state, self.question, rows):
                 return True, rows
             known = False

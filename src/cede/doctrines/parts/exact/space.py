@@ -84,17 +84,17 @@ class Space:
             for group, room in zip(groups[sure].tolist(), self.base[sure].tolist(), strict=True):
                 key = group if self.limit is not None else 0
                 ready[key] = ready.get(key, 0) + room
-        found: dict[object, Sort] = {}
+        sorts: dict[object, Sort] = {}
         for node, works, amounts in self._standing(nodes[self.most[nodes] > (self.base[nodes] if alone else 0)]):
             group = int(groups[node]) if self.limit is not None else 0
             free = tuple(self.free[:, node].tolist())
             key = (group, free, works, amounts)
-            sort = found.get(key)
+            sort = sorts.get(key)
             if sort is None:
-                found[key] = Sort(group, free, works, amounts, int(self.base[node]), int(self.most[node]))
+                sorts[key] = Sort(group, free, works, amounts, int(self.base[node]), int(self.most[node]))
             else:
                 sort.count += 1
-        return ready, list(found.values())
+        return ready, list(sorts.values())
 
     def _standing(self, nodes: Rows) -> Iterator[tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]]]:
         """These nodes in turn, and who stands there with how much."""
@@ -142,10 +142,10 @@ def _kinds_of(question: Question) -> tuple[Kind, ...]:
 
 def _any_kind(question: Question, kinds: tuple[Kind, ...], most: Int64s) -> Int64s:
     """Where a member of any kind could fit: how many of the kind of which most would."""
-    found = np.zeros(most.shape[1], np.int64)
+    room = np.zeros(most.shape[1], np.int64)
     for kind in kinds:
-        found = np.maximum(found, rooms_for(kind, most))
-    return np.where(question.claim.allowed, found, 0)
+        room = np.maximum(room, rooms_for(kind, most))
+    return np.where(question.claim.allowed, room, 0)
 
 
 def rooms_for(kind: Kind, free: Int64s) -> Int64s:
