@@ -1,4 +1,4 @@
-"""What would let a workload run: the conditions that could end its wait, in words, the most direct one first.
+"""What would let a workload run: the conditions that could end its wait, in words, the nearest one first.
 
 The rule by which it waits says of which kinds they are; the numbers are those of the state that it was decided on.
 """
@@ -21,7 +21,7 @@ from cede.engine.costs import priced
 from cede.model.cluster import DoctrineChoice
 from cede.model.errors import InputError, Problem, did_you_mean
 from cede.model.garbage import collecting_no_garbage
-from cede.model.plan import Decision, Plan, Until
+from cede.model.plan import CONDITIONS, Decision, Plan, Until
 from cede.model.times import about, format_time
 from cede.state.columns import PENDING, STATES, SUSPENDED
 from cede.state.state import State
@@ -42,8 +42,10 @@ def with_conditions(
 
 
 def _conditions(state: State, doctrine: Doctrine, made: Decision, wakes_at: WakesAt) -> Iterator[Until]:
+    """In the order of `CONDITIONS`, which is by nearness, in whichever order the rule declares its own."""
     assert made.workload is not None, "whoever waits has a name"
-    for kind in doctrine.rules[made.rule.removeprefix(f"{doctrine.name}.")].until:
+    rule = doctrine.rules[made.rule.removeprefix(f"{doctrine.name}.")]
+    for kind in sorted(rule.until, key=CONDITIONS.index):
         if kind == "candidate":
             if made.nearest_miss:
                 yield Until(kind, _without(made))

@@ -12,9 +12,9 @@ from cede.model.value import value
 ACTIONS = ("start", "preempt", "wait", "refuse")
 VERDICTS = ("victim", "protected", "not-needed", "not-eligible")
 
-CONDITIONS = ("room", "quota", "candidate", "time", "share", "turn")
-"""What could end a wait: room on nodes, quota of a queue, somebody who may be preempted, a time, a share that crosses a
-threshold, those ahead in line."""
+CONDITIONS = ("time", "candidate", "room", "quota", "share", "turn")
+"""What could end a wait, the nearest first: a time that is known and comes by itself, named work that ends or loses its
+protection, room on nodes, quota of a queue, a share that crosses a threshold, those ahead in line."""
 
 REQUEUED = "requeued"
 ENDED = "ended"

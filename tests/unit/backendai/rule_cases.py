@@ -43,12 +43,12 @@ CASES: dict[str, Case] = {
     "not-enough": Case(
         cluster_of(node("n1", cpu=8), running("low", cpu=1, priority=1), running("high", cpu=7, priority=50),
                    pending("in", cpu=4, priority=9)),
-        "it may be preempted, but all who may be, together, do not make enough room",
+        "it may be preempted, but preempting every candidate would not make enough room",
         "low",
     ),
     "running-only": Case(
         cluster_of(node("n1", cpu=4), preempting("leaving", cpu=4, priority=1), pending("in", cpu=4, priority=9)),
-        "it is preempting; only running work gives way",
+        "it is preempting; only running work can be preempted",
         "leaving",
     ),
     "usable-nodes": Case(
@@ -103,7 +103,7 @@ CASES: dict[str, Case] = {
     ),
     "no-room": Case(
         cluster_of(node("n1", cpu=4), running("old", cpu=3, priority=50), pending("in", cpu=2, priority=9)),
-        "no node has room for it (closest is n1: cpu 2 asked, 1 free), and it may preempt nobody",
+        "no node has room for it (closest is n1: cpu 2 asked, 1 free), and nothing may be preempted for it",
     ),
     "head-only": Case(
         cluster_of(*FULL, pending("first", cpu=2, priority=9), pending("in", cpu=3, priority=8)),
@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
     ),
     "blocked-by-head": Case(
         shipped(*FULL, pending("first", cpu=4, submitted=-9), pending("in", cpu=1)),
-        "first is ahead in the queue and found no room; nobody passes it",
+        "first is ahead in the queue and found no room; nothing passes it",
     ),
     "preemption-off": Case(
         shipped(group(), *FULL, pending("in", cpu=1, job_priority=3)),
@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
     ),
     "undone-reservation": Case(
         shipped(node("n1", cpu=4), running("never", cpu=4, started=None), pending("in", cpu=4, job_priority=3)),
-        "26.8 chooses victims that never started and cannot book their room, so that whoever preempts in the pass, 1 "
+        "26.8 chooses victims that never started and cannot book their room, so every preemption of the pass, 1 "
         "here, is undone; every pass does it again until never has begun or ended",
         "in",
     ),

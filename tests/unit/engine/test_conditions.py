@@ -6,7 +6,7 @@ import pytest
 
 import cede
 from cede.doctrines.catalog import BUILT, find
-from cede.model.plan import CONDITIONS, Until
+from cede.model.plan import CONDITIONS, Decision, Until
 
 EXAMPLES = sorted(
     path
@@ -48,7 +48,8 @@ def test_the_nearest_miss_comes_first_then_the_room_that_is_short() -> None:
     )
 
 
-def test_a_time_says_when_it_is() -> None:
+def waits_for_a_time() -> Decision:
+    """A session whose only candidate is protected for another 30 seconds, by a rule that names the time last."""
     cluster = cede.load(
         {
             "cede": 1,
@@ -73,4 +74,19 @@ def test_a_time_says_when_it_is() -> None:
     )
     made = cede.plan(cluster, only="urgent", explain=True).of("urgent")
     assert made is not None
-    assert Until("time", "in 30s", "2026-01-01T00:00:30Z") in made.until
+    return made
+
+
+def test_a_time_says_when_it_is() -> None:
+    assert Until("time", "in 30s", "2026-01-01T00:00:30Z") in waits_for_a_time().until
+
+
+def test_a_known_time_is_nearest_then_a_candidate_then_room() -> None:
+    assert [one.kind for one in waits_for_a_time().until] == ["time", "candidate", "room"]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=str)
+def test_conditions_are_in_the_order_of_nearness(path: Path) -> None:
+    for made in cede.plan(cede.load(path), explain=True).decisions:
+        kinds = [condition.kind for condition in made.until]
+        assert kinds == sorted(kinds, key=CONDITIONS.index), made.workload

@@ -21,12 +21,12 @@ CASES: dict[str, Case] = {
     ),
     "not-enough": Case(
         pods(node("n1", cpu=8), running("low", cpu=1, priority=1), running("high", cpu=7, priority=50), IN),
-        "it may be preempted, but all who may be, together, do not make enough room",
+        "it may be preempted, but preempting every candidate would not make enough room",
         "low",
     ),
     "running-only": Case(
         pods(N1, running("saves", cpu=4, priority=1, state="checkpointing"), IN),
-        "it is checkpointing; only running work gives way",
+        "it is checkpointing; only running work can be preempted",
         "saves",
     ),
     "usable-nodes": Case(
@@ -44,7 +44,7 @@ CASES: dict[str, Case] = {
     ),
     "no-room": Case(
         pods(N1, running("old", cpu=4, priority=9), IN),
-        "no node has room for it (closest is n1: cpu 4 asked, 0 free), and it may preempt nobody",
+        "no node has room for it (closest is n1: cpu 4 asked, 0 free), and nothing may be preempted for it",
     ),
     "awaits-leaving": Case(
         pods(N1, preempting("goes", "n1", cpu=4, priority=1), IN), "its room is on n1, as soon as goes has left there"

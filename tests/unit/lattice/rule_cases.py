@@ -61,12 +61,13 @@ CASES: dict[str, Case] = {
     ),
     "not-enough": Case(
         policy(N1, N2, A, OLD, whole("firm", "n2", priority=9), wants("in", 2, priority=8)),
-        "it may be preempted at a cost of 5 min (checkpoint 5), but all who may be, together, do not make enough room",
+        "it may be preempted at a cost of 5 min (checkpoint 5), but preempting every candidate would not make enough "
+        "room",
         "old",
     ),
     "running-only": Case(
         policy(N1, A, whole("old", "n1", priority=1, state="checkpointing"), IN),
-        "it is checkpointing; only running work gives way",
+        "it is checkpointing; only running work can be preempted",
         "old",
     ),
     "usable-nodes": Case(
@@ -86,7 +87,7 @@ CASES: dict[str, Case] = {
     ),
     "near-completion": Case(
         policy(N1, A, whole("old", "n1", priority=1, **SOON), IN),
-        "its walltime ends in 3m 20s; nobody is preempted within 5m of that",
+        "its walltime ends in 3m 20s; no work is preempted within 5m of that",
         "old",
     ),
     "lower-class-only": Case(
@@ -112,7 +113,7 @@ CASES: dict[str, Case] = {
     "no-room": Case(
         policy(N1, A, whole("old", "n1", priority=9), IN),
         "no node has room for it (closest is n1: gpu 4 asked, 0 free; a whole node asked, others are on it), "
-        "and it may preempt nobody",
+        "and nothing may be preempted for it",
     ),
     "max-victims": Case(
         policy(N1, N2, A, OLD, whole("more", "n2"), wants("in", 2, priority=8), max_victims=1),
@@ -140,7 +141,7 @@ CASES: dict[str, Case] = {
     ),
     "queue-limit": Case(
         policy(N1, N2, vcluster("a", max={"gpu": 4}), OLD, IN),
-        "queue a holds 4 of at most 4 gpu, and it asks for 4; nobody is preempted for that",
+        "queue a holds 4 of at most 4 gpu, and it asks for 4; no work is preempted for that",
     ),
     "no-usable-node": Case(
         policy(*nodes("n1 n2", state="cordoned"), A, IN), "of the nodes that match it (2) none is ready and free to use"
@@ -164,7 +165,7 @@ CASES: dict[str, Case] = {
             *(N1, N2, A, tenant("t", max_nodes=1), whole("old", "n1", tenant="t", priority=1)),
             wants("in", priority=8, tenant="t"),
         ),
-        "tenant t holds 1 of at most 1 nodes, and it asks for 1; nobody is preempted for that",
+        "tenant t holds 1 of at most 1 nodes, and it asks for 1; no work is preempted for that",
     ),
     "fits-no-node": Case(
         policy(N1, A, wants("in", gpu=5)), "it fits no node even if that were empty: closest is n1: gpu 5 asked, 4 free"

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.lattice.bounds import BEYOND, Offer, least_cost, worth
 from cede.doctrines.lattice.candidates import candidates, near_end
-from cede.doctrines.lattice.kinds import Holding
 from cede.doctrines.lattice.policy import pool_for, value_of
 from cede.doctrines.lattice.settings import settings_of
+from cede.doctrines.lattice.victim_costs import BEYOND, Offer, claimant_value, least_cost
 from cede.doctrines.lattice.waiting_line import Lines
 from cede.doctrines.parts.cost import total_costs
 from cede.model.times import SECOND
@@ -56,7 +55,7 @@ def test_what_one_costs_is_what_every_plan_tells_also_as_time_goes_on(seed: int)
     state = cede.load(cluster(dice)).state
     settings = settings_of(state)
     lines = Lines(state, "policy", {})
-    held = {row: one for row, one in lines.rows.items() if isinstance(one, Holding)}
+    held = dict(lines.running.rows)
 
     for later in (0, 1, 59_999_999, 4000 * SECOND):
         state.now += later
@@ -78,7 +77,7 @@ def test_who_may_go_is_kept_as_every_plan_finds_it(seed: int) -> None:
 
     for later in (0, 59_999_999, 4000 * SECOND):
         state.now += later
-        kept = lines.pool(claim)
+        kept = lines.running.pool(claim, lines.kind_of(claim.row))
         found, _ = pool_for(state, claim, settings, candidates(state, claim, settings))
         assert kept is not None
         assert kept.rows.tolist() == found.rows.tolist()
@@ -90,7 +89,7 @@ def test_who_may_go_is_kept_as_every_plan_finds_it(seed: int) -> None:
 def test_what_one_is_worth_grows_with_class_size_and_walltime() -> None:
     minute = 60 * SECOND
 
-    assert worth(5, 4.0, 120 * minute) == 240 * 10**6
+    assert claimant_value(5, 4.0, 120 * minute) == 240 * 10**6
 
 
 @pytest.mark.parametrize("seed", range(300))

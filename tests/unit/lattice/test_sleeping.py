@@ -73,7 +73,7 @@ def test_the_library_looks_at_nobody_for_whom_as_many_as_may_go_hold_too_few_nod
     cluster = core(*nodes("n1 n2 n3 n4"), A, *works, wants("in", 4, priority=8), max_victims=most)
     lines = Lines(cluster.state, "core", {})
 
-    assert lines.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
+    assert lines.running.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
 
 
 def test_who_was_taken_in_vain_frees_nothing_any_more() -> None:
@@ -82,7 +82,7 @@ def test_who_was_taken_in_vain_frees_nothing_any_more() -> None:
     for taken, awake in (({"narrow"}, True), ({"wide"}, False)):
         lines = Lines(cluster.state, "core", {"fell_short": {"in": taken}})
 
-        assert lines.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
+        assert lines.running.victims(lines.kind_of(cluster.state.work_index["in"])) == awake
 
 
 def test_who_took_all_in_vain_has_a_victim_again_when_one_more_runs() -> None:
@@ -91,12 +91,12 @@ def test_who_took_all_in_vain_has_a_victim_again_when_one_more_runs() -> None:
     state = cluster.state
     lines = Lines(state, "core", {"fell_short": {"in": {"old"}}})
     kind = lines.kind_of(state.work_index["in"])
-    assert not lines.victims(kind)
+    assert not lines.running.victims(kind)
 
     state.start(state.work_index["late"], [state.node_index["n2"]])
     lines.follow()
 
-    assert lines.victims(kind)
+    assert lines.running.victims(kind)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ CASES: dict[str, Case] = {
     ),
     "law-1": Case(
         laws(N4, A, B, running("old", queue="root.b", cpu=4, preemptible=False), IN),
-        "it asks not to be preempted, which is a strong suggestion and no guarantee: nobody else makes enough room",
+        "it asks not to be preempted, which is a strong suggestion and no guarantee: nothing else makes enough room",
         "old",
     ),
     "required-node": Case(
@@ -64,7 +64,7 @@ CASES: dict[str, Case] = {
     ),
     "running-only": Case(
         laws(N4, A, B, preempting("old", queue="root.b", cpu=4), IN),
-        "it is preempting; only running work gives way",
+        "it is preempting; only running work can be preempted",
         "old",
     ),
     "usable-nodes": Case(
@@ -178,8 +178,8 @@ CASES: dict[str, Case] = {
     ),
     "required-node-full": Case(
         laws(N4, A, B, running("old", queue="root.b", cpu=4, priority=1), DAEMON),
-        "no node has room for it (closest is n1: cpu 2 asked, 0 free), and those who may go do not make enough room:"
-        " nobody may be preempted",
+        "no node has room for it (closest is n1: cpu 2 asked, 0 free), and what may be preempted does not make enough "
+        "room: nobody may be preempted",
     ),
     "required-node-headroom": Case(
         release(N4, LIMITED, running("old", cpu=1), DAEMON),
@@ -302,7 +302,7 @@ CASES: dict[str, Case] = {
         release(node("n1", cpu=2), node("n2", cpu=2), A, B,
                 running("shy", "n1", queue="root.b", cpu=2, preemptible=False),
                 running("old", "n2", queue="root.b", cpu=2), IN),
-        "the design takes last who asks to be spared; shy asks not to be preempted, and old would have been enough",
+        "the design takes pods that opted out last; shy asks not to be preempted, and old would have been enough",
         "in",
     ),
 }  # fmt: skip

@@ -171,7 +171,7 @@ def test_everybody_below_the_queue_is_explained() -> None:
             "yunikorn.pinned-work",
             "it needs the node n and no other; such work is never a victim",
         ),
-        "starting": ("not-eligible", "yunikorn.running-only", "it is reserved; only running work gives way"),
+        "starting": ("not-eligible", "yunikorn.running-only", "it is reserved; only running work can be preempted"),
         "calm": (
             "not-eligible",
             "yunikorn.no-share",
@@ -186,7 +186,7 @@ def test_a_warning_names_who_could_have_gone_instead() -> None:
     assert [(each.rule, each.why) for each in made.warnings] == [
         (
             "yunikorn.breaks-law-1",
-            "the design takes last who asks to be spared; driver started the others of its application, and executor "
+            "the design takes pods that opted out last; driver started the others of its application, and executor "
             "would have been enough",
         )
     ]

@@ -31,7 +31,7 @@ RELEASE_26_8 = {
     "agent_selection_strategy": "concentrated",
 }
 """The release preempts only where it is switched on, and within one user's sessions unless told otherwise; dispersed
-sessions leave a gang no whole node, and nobody passes it."""
+sessions leave a gang no whole node, and nothing passes it."""
 
 
 def starter(outline: Outline, edition: str) -> Starter:

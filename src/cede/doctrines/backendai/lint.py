@@ -62,7 +62,7 @@ def _of_queue(state: State, edition: str, name: str, queue: int) -> Iterator[Fin
                 "backendai.lint.equal-job-priorities",
                 f"{path}.enabled",
                 f"all {int(live.sum())} workloads of the group have job_priority "
-                f"{int(work.job_priority[:size][live][0])}: nobody is below anybody, so nothing is ever preempted",
+                f"{int(work.job_priority[:size][live][0])}: no priority is below another, so nothing is ever preempted",
                 "give the urgent ones a higher job_priority",
             )
     if settings.enabled and (work.queue[:size] == queue).any():

@@ -19,9 +19,11 @@ LOWER_JOB = RULES.admits(
     SHIPPED,
 )
 SPARED = RULES.admits("not-needed", "it may be preempted, but the claimant fits without that")
-TOO_LITTLE = RULES.admits("not-enough", "it may be preempted, but all who may be, together, do not make enough room")
+TOO_LITTLE = RULES.admits(
+    "not-enough", "it may be preempted, but preempting every candidate would not make enough room"
+)
 
-NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work gives way")
+NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work can be preempted")
 ELSEWHERE = RULES.excludes("usable-nodes", "it stands on no node that the claimant may use")
 SYSTEM = RULES.excludes("no-system-work", "it is system work, which is never preempted")
 
@@ -78,7 +80,7 @@ NOT_HEAD = RULES.waits(
     until=("room", "turn"),
 )
 BEHIND = RULES.waits(
-    "blocked-by-head", "{head} is ahead in the queue and found no room; nobody passes it", SHIPPED, until=("turn",)
+    "blocked-by-head", "{head} is ahead in the queue and found no room; nothing passes it", SHIPPED, until=("turn",)
 )
 OFF = RULES.waits(
     "preemption-off",
@@ -144,7 +146,7 @@ BREAKS_SINGLE = RULES.warns(
 NEEDLESS = RULES.warns("needless-victim", "{victim} is taken although {claimant} would fit without that", SHIPPED)
 BREAKS_RESERVATION = RULES.warns(
     "undone-reservation",
-    "26.8 chooses victims that never started and cannot book their room, so that whoever preempts in the pass, {count} "
+    "26.8 chooses victims that never started and cannot book their room, so every preemption of the pass, {count} "
     "here, is undone; every pass does it again until {unstarted} has begun or ended",
     SHIPPED,
 )

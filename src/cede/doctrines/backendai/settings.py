@@ -37,7 +37,7 @@ class Bep1014QueueSettings(Part):
 
 
 class BackendaiQueueSettings(Part):
-    preemptible_priority: Annotated[Priority, THRESHOLD] = Field(5, description="Stored, read by nobody.")
+    preemptible_priority: Annotated[Priority, THRESHOLD] = Field(5, description="Stored and never read.")
     preemption_order: Annotated[Literal["oldest", "newest", "fewest-sessions", "smallest-resources"], ORDER] = Field(
         "oldest", description="Default oldest."
     )

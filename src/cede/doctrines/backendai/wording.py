@@ -207,14 +207,16 @@ def _named_in(sentence: str) -> frozenset[str]:
 def _numbers(
     state: State, claim: Claim, candidates: Candidates | None, limits: list[Limit], named: Collection[str] | None = None
 ) -> dict[str, object]:
-    """What sentences about a wait may say; only what is named, if that is given. `candidates` are without those elsewhere."""
+    """What sentences about a wait may say, or only what is named. Candidates that stand elsewhere are excluded."""
     numbers: dict[str, object] = limits[0].facts(state) if limits else {}
     if named is None or "short" in named:
         numbers["short"] = _short(state, claim)
     if candidates is not None and (named is None or "victims" in named):
         exclude_elsewhere(state, claim, candidates)
         count = int(candidates.open.sum())
-        numbers["victims"] = f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody"
+        numbers["victims"] = (
+            f"what it may preempt ({count}) does not make enough" if count else "nothing may be preempted for it"
+        )
     if named is None or "matching" in named:
         numbers["matching"] = int(claim.matching.sum())
     numbers["more"] = "".join(f"; {rules.QUOTA.because(**limit.facts(state), more='')}" for limit in limits[1:])

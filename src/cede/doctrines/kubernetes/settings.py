@@ -23,11 +23,11 @@ class DisruptionBudget(Part):
     queues: Maybe[list[str]] = Field(None, description="Work of these queues.")
     workloads: Maybe[list[str]] = Field(None, description="These workloads.")
     allowed: Maybe[Annotated[int, whole(least=0)]] = Field(
-        None, description="So many more members may be disrupted now."
+        None, description="How many more members may be disrupted now."
     )
-    min_available: Maybe[Annotated[int, whole(least=0)]] = Field(None, description="So many members must run.")
+    min_available: Maybe[Annotated[int, whole(least=0)]] = Field(None, description="Minimum number of running members.")
     max_unavailable: Maybe[Annotated[int, whole(least=0)]] = Field(
-        None, description="Of all members, those that wait too, so many may be without room."
+        None, description="Maximum number of members without room, waiting ones included."
     )
 
     @model_validator(mode="before")
@@ -44,7 +44,7 @@ class DisruptionBudget(Part):
 class KubernetesSettings(Part):
     disruption_budgets: Annotated[
         list[DisruptionBudget],
-        Means("how many members of whom may be disrupted; preemption breaks them only where nothing else makes room"),
+        Means("how many members of which work may be disrupted; preemption breaks one only if nothing else makes room"),
     ] = Field(default_factory=list, description="Default none.")
 
 

@@ -16,7 +16,7 @@ LOWEST, HIGHEST = 0, 10
 
 
 def refused(state: State, claim: Claim, limits: list[Limit]) -> Decision | None:
-    """It may not have its class, or can never run; or its tenant has no quota left, for which nobody is preempted."""
+    """It may not have its class, or can never run; or its tenant has no quota left, for which no work is preempted."""
     return never(state, claim, limits) or without_quota(state, claim, limits)
 
 

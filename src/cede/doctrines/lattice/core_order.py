@@ -144,7 +144,7 @@ class Acting(AwakeTurns):
 
     def _has_way(self, kind: Kind) -> bool:
         """Whether there may be idle room for all its members, or those who may be taken hold as many nodes."""
-        return self.lines.fits(kind.form) or (kind.form.preempts and self.lines.victims(kind))
+        return self.lines.fits(kind.form) or (kind.form.preempts and self.lines.running.victims(kind))
 
     def _one_after_another(self, queue: int) -> Iterator[int]:
         """By submission, up to the first that does not start; behind it those alone who may be refused for a quota."""
@@ -161,7 +161,7 @@ class Acting(AwakeTurns):
                 return
 
     def hopeless(self, claim: Claim) -> bool:
-        return not self.lines.victims(self.lines.kind_of(claim.row))
+        return not self.lines.running.victims(self.lines.kind_of(claim.row))
 
     def at_once(self, row: int) -> Decision | None:
         lines = self.lines
@@ -172,7 +172,7 @@ class Acting(AwakeTurns):
                 made = self._start_at_once(row, kind)
                 if made is not None:
                     return made
-            if form.preempts and not self.cycle.reasons and lines.victims(kind):
+            if form.preempts and not self.cycle.reasons and lines.running.victims(kind):
                 made = incremental.preempt_cheapest(lines, row, kind, self._cheapest(form))
                 if made is not None:
                     lines.again.add(row)

@@ -84,11 +84,11 @@ class LineScores:
     def __init__(self, lines: Lines) -> None:
         self.lines, state = lines, lines.state
         self.now = state.now
-        self.backlog = score.of_backlog(lines.queued / HOUR_PARTS, lines.running / HOUR_PARTS)
+        self.backlog = score.of_backlog(lines.queued / HOUR_PARTS, lines.running.hours / HOUR_PARTS)
         self.largest = lines.largest()
         self.utilization = 0.0
         if lines.shares and lines.nodes:
-            self.utilization = (busy_nodes(state, lines.there) if lines.policy else lines.used) / lines.nodes
+            self.utilization = (busy_nodes(state, lines.there) if lines.policy else lines.running.used) / lines.nodes
         self._policy = lines.policy
         self._bases: dict[Line, tuple[float, float, float, float]] = {}
 
@@ -107,7 +107,7 @@ class LineScores:
         if not line.plain:
             backlog = self.backlog
             if lines.shares:
-                held = lines.held.get(form.tenant, 0)
+                held = lines.running.held.get(form.tenant, 0)
                 share = share_of(lines.state, form.tenant, held, lines.nodes, self.utilization)
             if self.largest is not None:
                 conformance = score.of_conformance(self.largest, form.claim.members, capped=lines.policy)

@@ -73,7 +73,7 @@ def preempt_one(lines: Lines, row: int, kind: Kind) -> Decision | None:
 
     It finds no idle room, so that it goes where its victim leaves."""
     form, state = kind.form, lines.state
-    prices = lines.prices
+    prices = lines.running.prices
     rows = prices.below(form.priority, form.partition, state.now, lines.settings.near_end)
     if not len(rows):
         return None
@@ -83,11 +83,11 @@ def preempt_one(lines: Lines, row: int, kind: Kind) -> Decision | None:
     if alone is None:
         return None
     victim, cost = alone
-    held = lines.holding(victim)
+    held = lines.running.holding(victim)
     if len(held.nodes) > 1:
         return None  # it may go to one of several nodes
     node = held.nodes[0]
-    short = lacking(state, form.claim, [node], {node: np.array(lines.ground.free(node))})
+    short = lacking(state, form.claim, [node], {node: np.array(lines.running.freeable.free(node))})
     prefix, cost_in_words = f"{short}; " if short else "", minutes(cost)
     why = f"{prefix}it has class {form.priority} and preempts {held.name} (class {held.priority}, {cost_in_words})"
     if lines.settings.value_rule:
@@ -105,16 +105,16 @@ def preempt_one(lines: Lines, row: int, kind: Kind) -> Decision | None:
 
 def _on(lines: Lines, rows: Rows, allowed: Bools) -> Rows:
     """Those of these who stand on some node that is allowed."""
-    nodes = lines.prices.node[rows]
+    nodes = lines.running.prices.node[rows]
     here = allowed[nodes]
     for at in np.flatnonzero(nodes == NONE).tolist():
-        here[at] = any(allowed[node] for node in lines.holding(rows[at]).nodes)
+        here[at] = any(allowed[node] for node in lines.running.holding(rows[at]).nodes)
     return rows[here]
 
 
 def _alone(lines: Lines, kind: Kind, rows: Rows) -> tuple[int, int] | None:
     """Who goes, and what that costs; the argument is that of `choosing.alone`."""
-    prices, form = lines.prices, kind.form
+    prices, form = lines.running.prices, kind.form
     if not lines.settings.max_victims or not len(rows):
         return None
     cost = prices.costs(rows, lines.state.now)
@@ -126,7 +126,7 @@ def _alone(lines: Lines, kind: Kind, rows: Rows) -> tuple[int, int] | None:
     for column, need in needs:
         enough &= free[column, nodes] + amount[column, rows] >= need
     for at in several:
-        held = lines.holding(rows[at])
+        held = lines.running.holding(rows[at])
         enough[at] = any(
             form.claim.allowed[node] and all(free[column, node] + amounts[column] >= need for column, need in needs)
             for node, amounts in zip(held.nodes, held.amounts, strict=True)
@@ -138,7 +138,7 @@ def _alone(lines: Lines, kind: Kind, rows: Rows) -> tuple[int, int] | None:
         return None
     cheapest: list[int] = rows[enough & (cost == least)].tolist()
     last = tie_break(lines.state)
-    return min(cheapest, key=lambda row: (lines.holding(row).priority, last(row))), least
+    return min(cheapest, key=lambda row: (lines.running.holding(row).priority, last(row))), least
 
 
 # -- the library -------------------------------------------------------------------------------------------------------
@@ -148,11 +148,11 @@ class Cheapest:
     """Those who may be taken for one class, the cheapest first, then by uid; nobody, where they are `many`."""
 
     def __init__(self, lines: Lines, class_: int, partition: int) -> None:
-        rows = lines.prices.below(class_, partition)
+        rows = lines.running.prices.below(class_, partition)
         self.many = len(rows) > MOST_CANDIDATES
         if self.many:
             rows = rows[:0]
-        costs = lines.prices.core_costs(rows, lines.state.now)
+        costs = lines.running.prices.core_costs(rows, lines.state.now)
         turn = costs.argsort(kind="stable")
         self._rows: list[int] = rows[turn].tolist()
         self._costs: list[float] = costs[turn].tolist()
@@ -181,7 +181,7 @@ def preempt_cheapest(lines: Lines, row: int, kind: Kind, cheapest: Cheapest) -> 
     for one, cost in cheapest:
         if freed >= members or len(victims) == most:
             break
-        held = lines.holding(one)
+        held = lines.running.holding(one)
         if held.name not in in_vain:
             victims.append(held)
             costs.append(cost)
@@ -192,7 +192,7 @@ def preempt_cheapest(lines: Lines, row: int, kind: Kind, cheapest: Cheapest) -> 
     if nodes is None:
         return None
     warnings = (Warning(rules.NO_GAIN.id, ""),) if short_of_room else ()
-    before = {node: np.array(lines.ground.free(node)) for held in victims for node in held.nodes}
+    before = {node: np.array(lines.running.freeable.free(node)) for held in victims for node in held.nodes}
     short = lacking(state, form.claim, nodes, before)
     who = ", ".join(
         f"{held.name} (class {held.priority}, {in_minutes(cost)})" for held, cost in zip(victims, costs, strict=True)
@@ -219,7 +219,7 @@ def _after(lines: Lines, form: Form, victims: list[Holding]) -> tuple[list[int] 
     left: dict[int, list[int]] = {}
     for held in victims:
         for node, amounts in zip(held.nodes, held.amounts, strict=True):
-            left[node] = list(map(int.__add__, left.get(node) or lines.ground.free(node), amounts))
+            left[node] = list(map(int.__add__, left.get(node) or lines.running.freeable.free(node), amounts))
     room: dict[int, int] = {}
     for node, free in left.items():
         if node in index.free:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, field
 
-from cede.doctrines.lattice.bounds import BEYOND, Floor, Price, Reach
+from cede.doctrines.lattice.room_bounds import RoomBound
+from cede.doctrines.lattice.victim_costs import BEYOND, CostFloor, Price
 from cede.doctrines.parts.best_fit import NodeIndex, Shape
 from cede.doctrines.parts.claim import Claim
 from cede.model.plan import Decision
@@ -31,9 +32,9 @@ class Form:
     """Whether it may sleep: less room never helps it, and nothing but room and candidates keeps it waiting."""
     refusal: Decision | None
     members: int
-    idle: Reach
+    idle_room: RoomBound
     """How many of its members find room now."""
-    reach: Reach
+    freeable_room: RoomBound
     """The same if everybody left who may be taken; of the library, which does not look at nodes, as it is now."""
     size: float
     """What it asks for, in GPUs of nodes; in nodes, as the library counts."""
@@ -46,7 +47,7 @@ class Form:
     """It finds no room, and would not if everybody left who could be taken at all."""
     dozes: bool = False
     """Some of its kinds sleep."""
-    floor: Floor | None = None
+    floor: CostFloor | None = None
     """What victims cost at least, if that is told node by node: who is worth no more may sleep."""
     shape: Shape | None = None
     """What a member takes, where the index of its nodes tells where it goes."""

@@ -43,7 +43,7 @@ def _of_cluster(state: State, edition: str) -> Iterator[Finding]:
         yield Finding(
             "lattice.lint.no-victims",
             "doctrine.max_victims",
-            "nobody is ever preempted for a higher class: at most 0 victims may go",
+            "no work is ever preempted for a higher class: at most 0 victims are allowed",
             "allow at least 1, or set preempts: false on the work that must not preempt",
         )
     if settings.patience > 24 * HOUR:
@@ -133,7 +133,7 @@ def _of_work(state: State, edition: str) -> Iterator[Finding]:
             "lattice.lint.no-fingerprint",
             f"nodes[{first}].labels",
             f"{int((~labels).sum())} of {len(labels)} nodes have no {FINGERPRINT} label, as {first}: "
-            "nobody knows whether they are like the others",
+            "whether they are like the others is unknown",
             f"give every node its {FINGERPRINT}, or none",
         )
     if edition == POLICY:

@@ -11,7 +11,6 @@ import numpy as np
 
 from cede.doctrines.lattice import incremental, rules
 from cede.doctrines.lattice.admission import over_limit, over_quota, without_quota
-from cede.doctrines.lattice.bounds import worth
 from cede.doctrines.lattice.candidates import Reachable, candidates
 from cede.doctrines.lattice.cycle_order import AllTurns, AwakeTurns, CycleOrder, LineScores, Sleep, Turn
 from cede.doctrines.lattice.kinds import Kind
@@ -21,9 +20,10 @@ from cede.doctrines.lattice.reservation import AHEAD, Head, head_of, reservation
 from cede.doctrines.lattice.score import Scores, asked_nodes, gpus_per_node, waiting_rows
 from cede.doctrines.lattice.settings import SENSITIVE, Settings, vclusters_of
 from cede.doctrines.lattice.victim_choice import Chosen, Effort, Hindrance, choose, effort_of, hindrance, of_pool
+from cede.doctrines.lattice.victim_costs import claimant_value
 from cede.doctrines.lattice.victim_pool import Pool
 from cede.doctrines.lattice.waiting_line import Lines, lines_of
-from cede.doctrines.lattice.wording import Worth, minutes, placed, preempting, waiting
+from cede.doctrines.lattice.wording import ClaimantValue, minutes, placed, preempting, waiting
 from cede.doctrines.parts.claim import Claim, claim_of
 from cede.doctrines.parts.cost import total_costs
 from cede.doctrines.parts.doctrine import Cycle
@@ -118,7 +118,7 @@ class Acting(AwakeTurns):
         """Who was awake when the cycle began, until the others were asked for."""
         self._waiters: list[tuple[Turn, int]] = []
         """Who waits for room, by turn, as far as none of them was found to be the head."""
-        self._ends = self.lines.timed > 0
+        self._ends = self.lines.running.timed > 0
 
     def __iter__(self) -> Iterator[int]:
         """Who had room when the cycle began, or victims, may have neither when its turn comes: it sleeps again at the
@@ -145,13 +145,13 @@ class Acting(AwakeTurns):
 
     def _has_way(self, kind: Kind) -> bool:
         form, lines = kind.form, self.lines
-        if not form.steady or form.idle.enough(form.members):
+        if not form.steady or form.idle_room.enough(form.members):
             return True
-        return form.reach.enough(form.members) and lines.affords(kind)
+        return form.freeable_room.enough(form.members) and lines.affords(kind)
 
     def _rest_without_way(self, kind: Kind) -> None:
         form = kind.form
-        if form.reach.enough(form.members):
+        if form.freeable_room.enough(form.members):
             self.lines.put_to_sleep(kind)
         else:
             self.lines.shut(form)
@@ -178,11 +178,11 @@ class Acting(AwakeTurns):
         return None
 
     def pool(self, claim: Claim) -> Pool | None:
-        return self.lines.pool(claim)
+        return self.lines.running.pool(claim, self.lines.kind_of(claim.row))
 
     def hopeless(self, claim: Claim) -> bool:
         form = self.lines.kind_of(claim.row).form
-        return form.steady and not form.reach.enough(form.members)
+        return form.steady and not form.freeable_room.enough(form.members)
 
     def head_before(self, _row: int) -> Head | None:
         """Looked for only now that somebody fits. Of a kind that waits only the first is tried: if all natural ends do
@@ -312,7 +312,7 @@ def _without_room(cycle: Cycle, turns: PolicyTurns, claim: Claim, effort: Effort
         reachable = candidates(state, claim, settings, homes_of(cycle.memory, claim.name))
         pool, worth = pool_for(state, claim, settings, reachable)
     else:
-        reachable, worth = None, Worth(pool.value or 0, settings.value_rule)
+        reachable, worth = None, ClaimantValue(pool.value or 0, settings.value_rule)
     solves = effort.solves
     chosen = _chosen(cycle, settings, pool, effort)
     if chosen.rows is not None:
@@ -347,11 +347,11 @@ def _chosen(cycle: Cycle, settings: Settings, pool: Pool, effort: Effort) -> Cho
     return best_of(cycle, own, lambda one: one.rows or [], lambda: of_pool(pool), again, weigh)
 
 
-def pool_for(state: State, claim: Claim, settings: Settings, reachable: Reachable) -> tuple[Pool, Worth]:
+def pool_for(state: State, claim: Claim, settings: Settings, reachable: Reachable) -> tuple[Pool, ClaimantValue]:
     """Those who may go, with what that costs, and what the claimant is worth."""
     rows = np.flatnonzero(reachable.all.open)
     cost = total_costs(state, rows, settings.assumed)
-    worth = Worth(value_of(state, claim.row), settings.value_rule)
+    worth = ClaimantValue(value_of(state, claim.row), settings.value_rule)
     counted = reachable.counted(rows)
     return Pool(state, claim, rows, cost, counted, settings.max_victims, worth.value if worth.binds else None), worth
 
@@ -360,7 +360,7 @@ def value_of(state: State, row: int) -> int:
     """What a claimant is worth, in millionths of a minute: class/10 x nodes x GPUs per node x walltime."""
     rows = np.array([row])
     size = float(asked_nodes(state, rows)[0]) * float(gpus_per_node(state, rows)[0])
-    return worth(int(state.work.priority[row]), size, int(state.work.walltime[row]))
+    return claimant_value(int(state.work.priority[row]), size, int(state.work.walltime[row]))
 
 
 def _over_its_nodes(cycle: Cycle, claim: Claim, reachable: Reachable | None, victims: list[int]) -> Limit | None:

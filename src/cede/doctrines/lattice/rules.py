@@ -21,12 +21,12 @@ FREED = RULES.admits(
 )
 TOO_LITTLE = RULES.admits("not-enough", "it may be preempted at a cost of {cost}, but {enough}")
 
-NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work gives way")
+NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work can be preempted")
 ELSEWHERE = RULES.excludes("usable-nodes", "it stands on no node that the claimant may use", POLICY)
 OPTED_OUT = RULES.protects("opt-out", "it asks not to be preempted (preemptible: false)")
 SENSITIVE = RULES.protects("sensitive", "it is sensitive ({how}), which is never preempted")
 NEAR_END = RULES.protects(
-    "near-completion", "its walltime {ends}; nobody is preempted within {threshold} of that", POLICY
+    "near-completion", "its walltime {ends}; no work is preempted within {threshold} of that", POLICY
 )
 NOT_LOWER = RULES.protects("lower-class-only", "its class {class_} is not below the claimant's {claimant_class}")
 NO_CHECKPOINT = RULES.protects(
@@ -84,7 +84,7 @@ MAY_NOT = RULES.waits(
 )
 QUEUE_LIMIT = RULES.waits(
     "queue-limit",
-    "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}; nobody is preempted for that",
+    "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}; no work is preempted for that",
     until=("quota",),
 )
 NO_NODES = RULES.waits(
@@ -103,7 +103,7 @@ MIXED = RULES.waits(
 
 QUOTA = RULES.refuses(
     "tenant-quota",
-    "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}; nobody is preempted for that",
+    "{owner} holds {used} of at most {limit} {what}, and it asks for {asked}; no work is preempted for that",
 )
 TOO_BIG = RULES.refuses("fits-no-node", "it fits no node even if that were empty: {short}")
 NO_MATCH = RULES.refuses("matches-no-node", "no node has {wanted}")

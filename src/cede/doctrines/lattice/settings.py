@@ -31,13 +31,13 @@ class LatticeSettings(Part):
     )
     near_completion_threshold: Annotated[
         Duration,
-        Means("so near the end of its walltime nobody is preempted, but for a sensitive claim", only=(POLICY,)),
+        Means("how near the end of its walltime work is safe from all but sensitive claims", only=(POLICY,)),
     ] = Field(5 * MINUTE, description="Default 5m.")
     checkpoint_timeout: Annotated[Duration, Means("how long a victim may take to write a checkpoint")] = Field(
         10 * MINUTE, description="Default 10m."
     )
     timeout_extension: Annotated[
-        Number, Means("by which share that is extended, once, for who answers but is slow")
+        Number, Means("by which share that is extended, once, for a victim that answers but is slow")
     ] = Field(0.5, description="Default 0.5.")
     max_deferral: Annotated[Duration, Means("how long a victim may put its checkpoint off")] = Field(
         5 * MINUTE, description="Default 5m."

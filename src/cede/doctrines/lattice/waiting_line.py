@@ -1,9 +1,8 @@
-"""The waiting line: workloads that wait, by kind, and those that may be preempted, node by node."""
+"""The waiting line by kind: who waits, who sleeps, and what wakes it. Kept from cycle to cycle by the journal."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
@@ -11,25 +10,14 @@ import numpy as np
 
 from cede.doctrines.lattice import score
 from cede.doctrines.lattice.admission import never
-from cede.doctrines.lattice.bounds import (
-    BEYOND,
-    Floor,
-    Ground,
-    Offer,
-    Price,
-    Prices,
-    Reach,
-    Size,
-    Taken,
-    least_cost,
-    worth,
-)
 from cede.doctrines.lattice.contention import Wait
-from cede.doctrines.lattice.core_library import saving_minutes, splits, wish_of
-from cede.doctrines.lattice.kinds import Form, Holding, Kind, Like, Line, Waiting
+from cede.doctrines.lattice.core_library import splits, wish_of
+from cede.doctrines.lattice.kinds import Form, Kind, Like, Line, Waiting
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, in_vain
 from cede.doctrines.lattice.node_facts import all_identical, fingerprints
+from cede.doctrines.lattice.room_bounds import RoomBound, Size, VictimScope
+from cede.doctrines.lattice.running_work import RunningWork
 from cede.doctrines.lattice.score import (
     asked_nodes,
     budget_of,
@@ -49,17 +37,17 @@ from cede.doctrines.lattice.settings import (
     settings_of,
     vclusters_of,
 )
-from cede.doctrines.lattice.victim_pool import Pool
+from cede.doctrines.lattice.victim_costs import BEYOND, CostFloor, claimant_value
 from cede.doctrines.parts.best_fit import Need, NodeIndex, Shape
-from cede.doctrines.parts.claim import Claim, residents_of_all
-from cede.doctrines.parts.cost import MANUAL, MINUTE, NO_CHECKPOINT, gpu_columns, sizes_of
+from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.cost import NO_CHECKPOINT, gpu_columns
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Classes, about
 from cede.doctrines.parts.limits import limits_of
 from cede.doctrines.parts.waiting_line import lasting
 from cede.model.plan import Decision
 from cede.model.quantities import NANO
-from cede.state.columns import ANY, GONE, NEVER, NONE, READY, RUNNING, SUSPENDED, UNSET, Int64s
+from cede.state.columns import ANY, GONE, NONE, READY, SUSPENDED, UNSET, Int64s
 from cede.state.state import State
 from cede.state.units import FULL, WHOLE
 from cede.state.write_behind import Record
@@ -92,43 +80,22 @@ class Lines:
         self.again: set[int] = set()
         """Of whom something else is remembered than was when it joined."""
         self.queued = 0
-        self.running = 0
-        self.used = 0
-        self.held: dict[int, int] = {}
-        self.timed = 0
-        """How many hold room and say for how long."""
-        self.ground = Ground(state, self.settings.max_victims)
-        self.open: dict[tuple[int, int], dict[str, int]] = {}
-        """Under the library, by partition and class: who could be taken, and how many nodes each holds."""
-        self._sizes: dict[tuple[int, int], dict[int, int]] = {}
-        """Of the same, how many hold so many nodes."""
-        self.homes = self.ground.homes
-        self._priced = self.policy and self.homes is None
-        self._priced_rows = not self.policy or self._priced
-        self.prices = Prices(state)
-        self._came = 0
-        """Counts those that may be taken since now."""
-        self._number: dict[str, int] = {}
-        """Of each of them that still may, the how manieth it was."""
+        self.running = RunningWork(state, self.settings, policy=self.policy)
+        self.homes = self.running.homes
         self.limits = bool(state.static.tenants) or bool((state.tree.max[:, : state.tree.size] != UNSET).any())
         self.shares = any(tenant.share for tenant in state.static.tenants.values())
         self._weights = score.weights(normalized=self.policy).tolist()
         self._types: list[int] = vclusters_of(state).type.tolist()
         self._gpus = [(column, state.units.nano[column]) for column in gpu_columns(state)]
-        capacity = [(state.nodes.capacity[column].tolist(), nano) for column, nano in self._gpus]
-        self._node_gpus = [
-            sum(amounts[node] * nano for amounts, nano in capacity) or NANO for node in range(state.nodes.size)
-        ]
-        """What each node has of GPUs, in nano-units; one GPU where it has none."""
         self._policies = bool(state.static.policies)
         self._by_queue = not self.policy or self.homes is not None or self.limits or self._policies
         """Whether its vCluster tells one that waits from another; else only the type of that does: the policy has one
         line for all, and reads a queue's name for homes, limits and policies alone."""
         self._classes = Classes(state, NOT_READ if self._by_queue else NOT_READ | {"queue"}, OWNERS)
-        self._floors: dict[tuple[Reach, int], Floor] = {}
+        self._floors: dict[tuple[RoomBound, int], CostFloor] = {}
         self._kinds: dict[tuple[Form, int, tuple[str, ...], str], Kind] = {}
         self._of_queue: dict[int, dict[Form, None]] = {}
-        self.rows: dict[int, Waiting | Holding] = {}
+        self.rows: dict[int, Waiting] = {}
         self._likes: dict[tuple[object, ...], Like] = {}
         self._indexes: dict[int, NodeIndex] = {}
         """By partition, its nodes by what is free on them."""
@@ -148,21 +115,19 @@ class Lines:
         self._empty: list[bool] = [False] * state.nodes.size
         self._identical = [0] * (max(self._kinds_of_nodes, default=0) + 1)
         """Of each kind of node, how many are ready and empty."""
-        self._touched: set[int] = set()
-        self._opened: dict[str, tuple[int, int]] = {}
         state.journal.begin(self)
         for row in sorted(state.work_index.values()):
             self._look(row)
-        self.ground.changed(self._touched)
+        self.running.freeable.changed(self.running.touched)
         self._count_empty(range(state.nodes.size))
-        self._touched.clear()
-        self._opened.clear()
+        self.running.touched.clear()
+        self.running.opened.clear()
 
     # -- what changed --------------------------------------------------------------------------------------------
 
     def follow(self) -> None:
         """Take in what moved since the last cycle, and wake whom that concerns."""
-        rows, ground = self.state.journal.rows, self.ground
+        rows, freeable = self.state.journal.rows, self.running.freeable
         if rows:
             # Every look finds it as it is now: only the last that is said of a row counts.
             for row, said in {said if said >= 0 else ~said: said for said in rows}.items():
@@ -172,15 +137,15 @@ class Lines:
                     self._drop(row)
             rows.clear()
         for row in self.again:
-            if isinstance(self.rows.get(row), Waiting):
+            if row in self.rows:
                 self._look(row)
         self.again.clear()
-        ground.begin()
-        touched, opened = self._touched, self._opened
+        freeable.begin()
+        touched, opened = self.running.touched, self.running.opened
         if touched:
             for floor in self._floors.values():
                 floor.unpriced |= touched
-            ground.changed(touched)
+            freeable.changed(touched)
             self._count_empty(touched)
             self._update(touched)
         if touched or opened:
@@ -190,9 +155,9 @@ class Lines:
 
     def book(self, nodes: list[int], need: Need) -> None:
         """Members take their room here. It may not be carried out: who sleeps because of it looks again."""
-        booked = self.ground.booked
+        booked = self.running.freeable.booked
         for node in nodes:
-            left = booked[node] = self.ground.free(node).copy()
+            left = booked[node] = self.running.freeable.free(node).copy()
             for column, count in need:
                 left[column] -= count
         self._booked(nodes)
@@ -201,17 +166,17 @@ class Lines:
         """The same of members that were booked in the columns."""
         free = self.state.nodes.free
         for node in nodes:
-            self.ground.booked[node] = free[:, node].tolist()
+            self.running.freeable.booked[node] = free[:, node].tolist()
         self._booked(nodes)
 
     def _booked(self, nodes: Collection[int]) -> None:
-        self._touched.update(nodes)
-        self.ground.changed(nodes)
+        self.running.touched.update(nodes)
+        self.running.freeable.changed(nodes)
         self._update(nodes)
 
     def _update(self, nodes: Collection[int]) -> None:
         """Whoever looks at nodes finds what is free there."""
-        free, indexes = self.ground.free, self._indexes.values()
+        free, indexes = self.running.freeable.free, self._indexes.values()
         for node in nodes:
             left = free(node)
             self.free[:, node] = left
@@ -219,7 +184,7 @@ class Lines:
                 index.update(node, left)
 
     def _count_empty(self, nodes: Iterable[int]) -> None:
-        free = self.ground.room_of_nodes.free
+        free = self.running.freeable.room_of_nodes.free
         for node in nodes if self._fingerprinted else ():
             empty = self._ready[node] and free[node][WHOLE] >= FULL
             if empty is not self._empty[node]:
@@ -235,13 +200,13 @@ class Lines:
 
     def _wake_concerned(self) -> None:
         """Those who sleep, where enough members may find room on what changed, or somebody came who may be taken."""
-        touched, opened = self._touched, self._opened
-        on_touched: dict[Reach, bool] = {}
+        touched, opened = self.running.touched, self.running.opened
+        on_touched: dict[RoomBound, bool] = {}
         lowest = min((priority for _, priority in opened.values()), default=HIGHEST)
         for form in self.live:
             if not form.dozes:
                 continue
-            reach = form.reach
+            reach = form.freeable_room
             grew = on_touched.get(reach)
             if grew is None:
                 grew = on_touched[reach] = reach.touched(touched)
@@ -253,19 +218,19 @@ class Lines:
                 self._wake_for_opened(form)
 
     def _wake_for_opened(self, form: Form) -> None:
-        for name, (partition, priority) in self._opened.items():
+        for name, (partition, priority) in self.running.opened.items():
             if priority < form.priority and partition == form.partition:
                 for kind in form.kinds:
-                    if kind not in self.awake and name not in kind.in_vain and self.victims(kind):
+                    if kind not in self.awake and name not in kind.in_vain and self.running.victims(kind):
                         self.awake[kind] = None
 
-    def _wake_affording(self, form: Form, floor: Floor) -> None:
+    def _wake_affording(self, form: Form, floor: CostFloor) -> None:
         """Its kinds that may find idle room, or victims they can afford."""
         form.shut = False
-        if form.idle.enough(form.members):
+        if form.idle_room.enough(form.members):
             self.wake(form)
             return
-        least = floor.least(self._least_on, (self.state.now, self.ground.changes))
+        least = floor.least(self.running.least_on, (self.state.now, self.running.freeable.changes))
         for kind in form.kinds:
             if kind.value > least:
                 self.awake[kind] = None
@@ -273,28 +238,9 @@ class Lines:
     def affords(self, kind: Kind) -> bool:
         """Whether there may be a set of victims that costs less than it is worth."""
         floor = kind.form.floor
-        return floor is None or kind.value > floor.least(self._least_on, (self.state.now, self.ground.changes))
-
-    def _least_on(self, node: int, floor: Floor) -> int | None:
-        """What room for a member costs on this node, if that is less than the floor."""
-        short = floor.reach.short_on(node)
-        offers: list[Offer] = []
-        now = self.state.now
-        for row in self.ground.standing.get(node, ()):
-            held = self.holding(row)
-            if (
-                held.price is None
-                or held.shielded
-                or held.priority >= floor.below
-                or held.partition != floor.partition
-                or held.price.ends_within(self.settings.near_end, now)
-            ):
-                continue
-            cost = held.price.at(now)
-            if cost < floor.base:
-                amounts = held.amounts[held.nodes.index(node)]
-                offers.append((cost, tuple([amounts[column] for column, _ in short])))
-        return least_cost(tuple(lack for _, lack in short), offers, self.settings.max_victims, floor.base)
+        return floor is None or kind.value > floor.least(
+            self.running.least_on, (self.state.now, self.running.freeable.changes)
+        )
 
     def wake(self, form: Form) -> None:
         form.shut = form.dozes = False
@@ -310,7 +256,7 @@ class Lines:
 
     def fits(self, form: Form) -> bool:
         """Whether there may be idle room for all its members."""
-        return not form.steady or form.idle.enough(form.members)
+        return not form.steady or form.idle_room.enough(form.members)
 
     def put_to_sleep(self, kind: Kind) -> None:
         """Nobody whom it may take makes room for less than it is worth."""
@@ -321,17 +267,20 @@ class Lines:
         self.awake.pop(kind, None)
 
     def _drop(self, row: int) -> None:
-        known = self.rows.pop(row, None)
-        if isinstance(known, Waiting):
-            self._leave(known)
-        elif known is not None:
-            self._count(row, known, -1)
+        waiting = self.rows.pop(row, None)
+        if waiting is not None:
+            self._leave(waiting)
+        else:
+            self.running.drop(row)
 
     def _look(self, row: int) -> None:
         record = self.state.records.get(row)
         code = self.state.work.state.item(row) if record is None else record.code
         if code > SUSPENDED:
-            self._stand(row, code, record)
+            waiting = self.rows.pop(row, None)
+            if waiting is not None:
+                self._leave(waiting)
+            self.running.stand(row, code, record, self._like(row, record))
             return
         self._drop(row)
         if code != GONE:
@@ -374,15 +323,7 @@ class Lines:
 
     def kind_of(self, row: int) -> Kind:
         """The kind of one that waits."""
-        known = self.rows[row]
-        assert isinstance(known, Waiting), "it waits"
-        return known.line.kind
-
-    def holding(self, row: int) -> Holding:
-        """What is kept of one that has room."""
-        known = self.rows[row]
-        assert isinstance(known, Holding), "it has room"
-        return known
+        return self.rows[row].line.kind
 
     def claim(self, row: int) -> Claim:
         """The claim of one that waits."""
@@ -429,7 +370,7 @@ class Lines:
         fresh, self._refused = self._refused, []
         for row in dict.fromkeys(fresh):
             known = self.rows.get(row)
-            refusal = known.line.kind.form.refusal if isinstance(known, Waiting) else None
+            refusal = None if known is None else known.line.kind.form.refusal
             if refusal is not None:
                 yield about(refusal, self.state.work_names[row])
 
@@ -457,7 +398,7 @@ class Lines:
         of = form, walltime, remembered, name if vain else ""
         kind = self._kinds.get(of)
         if kind is None:
-            value = BEYOND if not self.settings.value_rule else worth(form.priority, form.size, walltime)
+            value = BEYOND if not self.settings.value_rule else claimant_value(form.priority, form.size, walltime)
             kind = self._kinds[of] = Kind(form, walltime, remembered, vain, value)
         saved = like.checkpoint, takes
         line = kind.lines.get(saved)
@@ -509,9 +450,11 @@ class Lines:
                 self.forms = {which: form for which, form in self.forms.items() if form.kinds}
                 self._kinds = {key: kind for key, kind in self._kinds.items() if kind.count}
                 self._floors = {
-                    (form.floor.reach, form.partition): form.floor for form in self.forms.values() if form.floor
+                    (form.floor.room, form.partition): form.floor for form in self.forms.values() if form.floor
                 }
-                self.ground.keep(reach for form in self.forms.values() for reach in (form.idle, form.reach))
+                self.running.freeable.keep(
+                    reach for form in self.forms.values() for reach in (form.idle_room, form.freeable_room)
+                )
                 for other in self._likes.values():
                     other.forms.clear()
             known = self.forms[which] = self._make(row, like)
@@ -527,11 +470,11 @@ class Lines:
         claims = self.policy and claims_nodes(state, row)
         needs = () if need is None else tuple((column, int(need[column])) for column in claim.columns)
         size = Size(needs, claim.allowed.tobytes())
-        taken = Taken(work.priority.item(row), NONE if self.homes is None else queue, claims)
+        taken = VictimScope(work.priority.item(row), NONE if self.homes is None else queue, claims)
         steady = (
             need is not None and not limits and not self.settings.patience and (self.policy or not splits(state, row))
         )
-        reach = self.ground.reach(size, taken if preempts and self.policy else None)
+        reach = self.running.freeable.bound(size, taken if preempts and self.policy else None)
         index = self._index(claim, queue, work.partition.item(row)) if steady and self.plain else None
         return Form(
             claim,
@@ -545,11 +488,11 @@ class Lines:
             steady,
             never(state, claim, limits),
             claim.members,
-            self.ground.reach(size, None),
+            self.running.freeable.bound(size, None),
             reach,
             float((nodes * gpus_per_node(state, rows))[0]) if self.policy else int(nodes[0]),
             float(topologies(state, rows, nodes, policy=self.policy)[0]),
-            floor=self._floor_of(reach, row) if self._priced and steady and claim.single and preempts else None,
+            floor=self._floor_of(reach, row) if self.running.priced and steady and claim.single and preempts else None,
             shape=None if index is None else Shape(needs, claim.members, len(like.amounts)),
             index=index,
             yields=like.open and self._types[queue] != SENSITIVE,
@@ -567,27 +510,11 @@ class Lines:
             index = self._indexes[partition] = NodeIndex(self.state, partition)
         return index if len(index.free) == claim.allowed.sum() and claim.allowed[list(index.free)].all() else None
 
-    def pool(self, claim: Claim) -> Pool | None:
-        """Who may go for one that waits, as `policy.pool_for` has it, where no node has a home."""
-        kind, state = self.kind_of(claim.row), self.state
-        form = kind.form
-        if not self._priced or form.claims:
-            return None
-        rows = self.prices.below(form.priority, form.partition, state.now, self.settings.near_end)
-        if not claim.allowed.all():
-            residents = residents_of_all(state, rows)
-            here = np.zeros(state.work.size, np.bool_)
-            here[state.residents.work[residents[claim.allowed[state.residents.node[residents]]]]] = True
-            rows = rows[here[rows]]
-        value = None if kind.value == BEYOND else kind.value
-        counted = np.ones(len(rows), np.bool_)
-        return Pool(state, claim, rows, self.prices.costs(rows, state.now), counted, self.settings.max_victims, value)
-
-    def _floor_of(self, reach: Reach, row: int) -> Floor:
+    def _floor_of(self, reach: RoomBound, row: int) -> CostFloor:
         partition, below = self.state.work.partition.item(row), self.state.work.priority.item(row)
         floor = self._floors.get((reach, partition))
         if floor is None:
-            floor = self._floors[reach, partition] = Floor(reach, partition, below)
+            floor = self._floors[reach, partition] = CostFloor(reach, partition, below)
         return floor
 
     def _line(self, row: int, kind: Kind, saved: tuple[int, int]) -> Line:
@@ -609,173 +536,8 @@ class Lines:
         fixed = [factor * weight for factor, weight in zip(own, weights, strict=True)]
         return plain, weights, fixed, 1.0 if plain else budget_of(self.state, form.tenant)
 
-    # -- who has room --------------------------------------------------------------------------------------------
-
-    def _stand(self, row: int, code: int, record: Record | None) -> None:
-        state, like = self.state, self._like(row, record)
-        counted = self.policy or code == RUNNING
-        open_ = code == RUNNING and like.open
-        amounts: list[list[int]] = []
-        if record is None:
-            work, residents = state.work, state.residents
-            on = state.residents_of(row)
-            nodes = [residents.node.item(at) for at in on]
-            walltime, began = work.walltime.item(row), work.started.item(row)
-            takes, last = work.checkpoint_time.item(row), work.checkpoint_last.item(row)
-            if open_:
-                amounts = [residents.amount[:, at].tolist() for at in on]
-        else:
-            nodes = list(record.nodes)
-            walltime, began, saved = record.walltime, record.started, record if record.saved else record.mould
-            takes, last = saved.checkpoint_time, saved.checkpoint_last
-            if len(nodes) > 1:
-                members = Counter(nodes)
-                nodes = list(members)
-                if open_:
-                    amounts = [[count * amount for amount in like.amounts] for count in members.values()]
-            elif open_:
-                amounts = [like.amounts] * len(nodes)
-        size, gpus = self._size(row, like, nodes, record)
-        held = Holding(
-            state.work_names[row],
-            code,
-            nodes,
-            counted,
-            like.tenant,
-            size,
-            hours_of(walltime, gpus if self.policy else size, policy=self.policy) if counted else 0,
-            walltime != NEVER,
-            open_,
-            like.partition,
-            like.priority,
-            amounts,
-            self._price(like, takes, began, last, walltime, gpus if self.policy else size) if open_ else None,
-            like.shielded,
-        )
-        if self.rows.get(row) == held:
-            return  # it saved its work: who may be taken, and for what, is as it was
-        self._drop(row)
-        self.rows[row] = held
-        self._count(row, held, 1)
-
-    def _count(self, row: int, held: Holding, sign: int) -> None:
-        self._touched.update(held.nodes)
-        if held.counted:
-            self.running += sign * held.hours
-            self.used += sign * held.size
-            self.held[held.tenant] = self.held.get(held.tenant, 0) + sign * held.size
-        self.timed += sign * held.timed
-        if not held.open:
-            return
-        if self._priced_rows and sign < 0:
-            self.prices.shut(row)
-        elif self._priced_rows and held.price is not None and not (self.policy and held.shielded):
-            self.prices.set(row, held.priority, held.partition, held.price, held.nodes, held.amounts)
-        if self.policy:
-            self.ground.take(row, held, sign)
-            return
-        at = held.partition, held.priority
-        if sign > 0:
-            self._came += 1
-            self._number[held.name] = self._came
-            self.open.setdefault(at, {})[held.name] = held.size
-            sizes = self._sizes.setdefault(at, {})
-            sizes[held.size] = sizes.get(held.size, 0) + 1
-            self._opened[held.name] = at
-        else:
-            del self.open[at][held.name], self._number[held.name]
-            self._sizes[at][held.size] -= 1
-            self._opened.pop(held.name, None)
-
-    def _price(self, like: Like, takes: int, began: int, last: int, walltime: int, size: float) -> Price:
-        """What the policy says that it costs; the library, which looks at no checkpoint, has its own numbers."""
-        saving, assumed = like.checkpoint, self.settings.assumed
-        if not self.policy:
-            saves = None if saving == NO_CHECKPOINT else saving_minutes(saving)
-            return Price(saves, began, NEVER, walltime, size)
-        if saving == NO_CHECKPOINT:
-            return Price(None, began, last, walltime, size)
-        own = (assumed.manual if saving == MANUAL else assumed.auto) if takes == NEVER else takes
-        return Price(own / MINUTE, began, NEVER, walltime, size)
-
-    def _size(self, row: int, like: Like, on: list[int], record: Record | None) -> tuple[int, float]:
-        """Nodes, and GPUs of nodes, of one that has room."""
-        if record is not None and on:
-            if not like.exclusive:
-                return len(on), len(on) * like.gpus
-            return record.mould.members, sum([self._node_gpus[node] for node in on]) / NANO
-        state = self.state
-        if like.exclusive or row in state.parts or not on:
-            rows = np.array([row])
-            nodes, gpus = sizes_of(state, rows)
-            if self.policy and not on:
-                gpus = asked_nodes(state, rows) * gpus_per_node(state, rows)
-            return int(nodes[0]), float(gpus[0])
-        return len(on), len(on) * like.gpus
-
     def type_of(self, queue: int) -> int:
         return self._types[queue]
-
-    def victims(self, kind: Kind) -> bool:
-        """Whether as many of a lower class as may go, wherever, who were not taken for it in vain, hold as many nodes
-        as it wants: that is all the library asks for, whatever they cost.
-
-        Where one of them holds as many, that is so as long as this one may go; where they are too few it stays so until
-        somebody comes who may go. Whoever takes more in vain becomes a kind of its own anew."""
-        if kind.enough is not None:
-            at, name = kind.enough
-            if self.open[at].get(name, 0) >= kind.form.members:
-                return True
-        return kind.too_few_at != self._came and self._victims(kind)
-
-    def _victims(self, kind: Kind) -> bool:
-        form, most = kind.form, self.settings.max_victims
-        below = [at for at in self.open if at[0] == form.partition and at[1] < form.priority]
-        if form.members == 1:
-            enough = most > 0 and self._came_for(kind, below)
-        else:
-            sizes: dict[int, int] = {}
-            for at in below:
-                for size, count in self._sizes[at].items():
-                    sizes[size] = sizes.get(size, 0) + count
-            enough = _free(sorted(sizes.items(), reverse=True), most, form.members)
-            if enough and kind.in_vain:
-                enough = self._victims_left(kind, below)
-        if not enough:
-            kind.too_few_at = self._came
-        return enough
-
-    def _came_for(self, kind: Kind, below: list[tuple[int, int]]) -> bool:
-        """Whether one who came since nobody was found may be taken: all who were there before were taken in vain, and
-        are no others now. Who came last was not."""
-        in_vain, number, before = kind.in_vain, self._number, kind.too_few_at
-        for at in below:
-            there = self.open[at]
-            for name in reversed(there):
-                if number[name] <= before:
-                    break
-                if name not in in_vain and there[name]:
-                    kind.enough = at, name
-                    return True
-        return False
-
-    def _victims_left(self, kind: Kind, below: list[tuple[int, int]]) -> bool:
-        """As many of several members who were not taken for it in vain; who came last was not."""
-        members, in_vain, most = kind.form.members, kind.in_vain, self.settings.max_victims
-        sizes: dict[int, int] = {}
-        for at in below:
-            there = self.open[at]
-            for name in reversed(there):
-                if name in in_vain:
-                    continue
-                size = there[name]
-                if size >= members:
-                    kind.enough = at, name
-                    return True
-                count = sizes[size] = sizes.get(size, 0) + 1
-                if size * min(count, most) >= members:
-                    return True
-        return _free(sorted(sizes.items(), reverse=True), most, members)
 
     def _sensitive(self, row: int, priority: int) -> bool:
         work = self.state.work
@@ -789,17 +551,7 @@ class Lines:
         """Forms that sleep and might take back this node, of which more is taken now."""
         assert self.homes is not None, "nodes have homes"
         home = self.homes[node]
-        return [form for form in self.live if form.dozes and form.queue == home and form.reach.touched((node,))]
-
-
-def _free(sizes: Iterable[tuple[int, int]], most: int, wanted: int) -> bool:
-    """Whether so many hold so many nodes; of each size there are so many, the largest first."""
-    for size, count in sizes:
-        taken = min(count, most)
-        wanted, most = wanted - taken * size, most - taken
-        if wanted <= 0 or not most:
-            break
-    return wanted <= 0
+        return [form for form in self.live if form.dozes and form.queue == home and form.freeable_room.touched((node,))]
 
 
 def lines_of(cycle: Cycle) -> Lines:

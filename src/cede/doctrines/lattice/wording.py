@@ -121,7 +121,7 @@ def name_of(state: State, queue: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class ClaimantValue:
     """What a claimant is worth, in millionths of a minute, and whether victims must cost less than that."""
 
     value: int
@@ -134,7 +134,7 @@ def preempting(
     settings: Settings,
     reachable: Reachable | None,
     victims: list[int],
-    worth: Worth,
+    worth: ClaimantValue,
     *,
     exact: bool,
     warnings: tuple[Warning, ...] = (),
@@ -229,7 +229,9 @@ def waiting(
     numbers["enough"] = _enough(why_not, settings)
     if reachable is not None:
         count = int(reachable.all.open.sum())
-        numbers["victims"] = f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody"
+        numbers["victims"] = (
+            f"what it may preempt ({count}) does not make enough" if count else "nothing may be preempted for it"
+        )
     sentence = rule.because(**numbers)
     if reachable is None or not cycle.told:
         return Decision(claim.name, "wait", rule.id, sentence)
@@ -254,7 +256,7 @@ def _enough(why_not: Hindrance | None, settings: Settings) -> str:
         return f"it takes {why_not.many} victims, and {settings.max_victims} is the most"
     if why_not is not None and why_not.cheapest is not None:
         return "every set that makes room costs at least what the claimant is worth"
-    return "all who may be, together, do not make enough room"
+    return "preempting every candidate would not make enough room"
 
 
 def _missed(cycle: Cycle, claim: Claim) -> list[int]:

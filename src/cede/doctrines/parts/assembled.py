@@ -62,9 +62,9 @@ class CommonRules:
             fits=rules.admits("fits", "it fits now on {nodes}"),
             not_needed=rules.admits("not-needed", "it may be preempted, but the claimant fits without that"),
             not_enough=rules.admits(
-                "not-enough", "it may be preempted, but all who may be, together, do not make enough room"
+                "not-enough", "it may be preempted, but preempting every candidate would not make enough room"
             ),
-            running_only=rules.excludes("running-only", "it is {state}; only running work gives way"),
+            running_only=rules.excludes("running-only", "it is {state}; only running work can be preempted"),
             usable_nodes=rules.excludes("usable-nodes", "it stands on no node that the claimant may use"),
             opt_out=rules.protects("opt-out", "it asks not to be preempted (preemptible: false)"),
             no_room=rules.waits("no-room", full + ", and {victims}", until=("candidate", "room")),
@@ -469,10 +469,11 @@ class _Pass(Generic[S]):
             rule = common.no_usable_node
         self._exclude_elsewhere(claim, candidates)
         count = int(candidates.open.sum())
+        too_few = f"what it may preempt ({count}) does not make enough"
         numbers: dict[str, object] = {
             **(short[0].facts(state) if short else {}),
             "short": shortage(state, claim) if state.nodes.size else "its quota is used up",
-            "victims": f"what it may preempt ({count}) does not make enough" if count else "it may preempt nobody",
+            "victims": too_few if count else "nothing may be preempted for it",
             "matching": int(claim.matching.sum()),
             "more": "".join(f"; {common.quota.because(**limit.facts(state), more='')}" for limit in short[1:]),
         }

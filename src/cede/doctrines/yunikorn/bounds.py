@@ -11,15 +11,12 @@ what is free beside its victims counts for nothing in the end: they must have as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from cede.doctrines.yunikorn.queues import Queues
 from cede.state.columns import NONE, RUNNING
 from cede.state.state import State
 from cede.state.units import WHOLE
-
-if TYPE_CHECKING:
-    from cede.doctrines.yunikorn.waiting_line import Kind
 
 ANY = 1 << 40
 """A priority above every other."""
@@ -56,7 +53,7 @@ class _Candidate:
 class Bound:
     """What could be free on each node, for claimants of one leaf and priority."""
 
-    __slots__ = ("always", "kinds", "most", "open", "priority", "read")
+    __slots__ = ("always", "most", "open", "priority", "read")
 
     def __init__(self, queues: Queues, leaf: int, priority: int, *, shipped: bool) -> None:
         fence = queues.inside(queues.fence(leaf))
@@ -71,8 +68,6 @@ class Bound:
             self.always = frozenset(queue for queue in self.open if queues.guarantor(queue) in (NONE, *unseen))
             if any(each.offset or each.priority_fence for each in queues.properties):
                 self.priority = ANY  # priorities count otherwise in every queue
-        self.kinds: list[Kind] = []
-        """Those that it was asked for."""
         self.most: list[list[int]] = []
         """By node, what could be free of each column; to release 1.9, and then what candidates alone would leave."""
         self.read = -1
@@ -154,11 +149,9 @@ class Freeable:
         for bound in self.bounds.values():
             bound.read = -1
 
-    def drop_unused(self) -> None:
-        """Bounds that nobody waits for."""
-        for bound in self.bounds.values():
-            bound.kinds = [kind for kind in bound.kinds if kind.entries]
-        self.bounds = {key: bound for key, bound in self.bounds.items() if bound.kinds}
+    def keep(self, used: Collection[Bound]) -> None:
+        """These bounds are still asked for, and no others."""
+        self.bounds = {key: bound for key, bound in self.bounds.items() if bound in used}
         for queue, sizes in self._sizes.items():
             self._sizes[queue] = {takes: size for takes, size in sizes.items() if size.nodes}
 

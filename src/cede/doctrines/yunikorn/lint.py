@@ -69,13 +69,13 @@ def _policies(queues: Queues, queue: int, path: str, own: dict[str, object]) -> 
             "yunikorn.lint.fence-on-leaf",
             f"{path}.preemption.policy",
             f"a fence on the leaf {queues.names[queue]} leaves its work no queue to take from: it never preempts",
-            "set the fence on its parent, if its siblings may give way",
+            "set the fence on its parent, if its siblings may be preempted",
         )
     if policy == DISABLED and root:
         yield Finding(
             "yunikorn.lint.disabled-everywhere",
             f"{path}.preemption.policy",
-            "disabled on the root protects everybody: only work that needs a certain node preempts",
+            "disabled on the root protects all work: only work that needs a certain node preempts",
             "set it on the queues that must be protected",
         )
 

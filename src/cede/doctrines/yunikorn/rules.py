@@ -21,7 +21,7 @@ SPARED = RULES.admits("not-needed", "it may be preempted, but the claimant fits 
 TOO_LITTLE = RULES.admits("not-enough", "it may be preempted, but no victims that are allowed make enough room")
 PASSED_OVER = RULES.admits("passed-over", "it may be preempted, but the search on its node ends without it", SHIPPED)
 
-NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work gives way")
+NOT_RUNNING = RULES.excludes("running-only", "it is {state}; only running work can be preempted")
 ELSEWHERE = RULES.excludes("usable-nodes", "it stands on no node that the claimant may use")
 SEVERAL = RULES.excludes("one-node", "it stands on {count} nodes; victims of one decision stand on one")
 OWN_QUEUE = RULES.excludes("inter-queue", "it is in the claimant's own queue {queue}; preemption is between queues")
@@ -101,7 +101,7 @@ GANG = RULES.waits(
 )
 NODE_FULL = RULES.waits(
     "required-node-full",
-    "{short}, and those who may go do not make enough room: {victims}",
+    "{short}, and what may be preempted does not make enough room: {victims}",
     until=("candidate", "room"),
 )
 HEADROOM = RULES.waits(
@@ -170,6 +170,6 @@ CUT_ORDER = RULES.orders(
 )
 BREAKS_1 = RULES.warns(
     "breaks-law-1",
-    "the design takes last who asks to be spared; {victim} {asks}, and {instead} would have been enough",
+    "the design takes pods that opted out last; {victim} {asks}, and {instead} would have been enough",
     SHIPPED,
 )

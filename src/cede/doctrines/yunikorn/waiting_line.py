@@ -203,6 +203,8 @@ class Line:
         self._places: dict[int, tuple[int, tuple[int, ...]]] | None = None
         """The queue and the nodes of those that hold room, once room is watched."""
         self.freeable: Freeable | None = None
+        self._by_bound: dict[Bound, list[Kind]] = {}
+        """Kinds by the bound that they were compared with."""
         self._shifted: set[int] = set()
         """Queues that may use more or less than `freeable` knows."""
         self.free: list[list[int]] = []
@@ -416,7 +418,9 @@ class Line:
         self.kinds = {which: kind for which, kind in self.kinds.items() if kind.entries}
         self.forms = {which: form for which, form in self.forms.items() if form.kinds}
         if self.freeable is not None:
-            self.freeable.drop_unused()
+            bounded = ((bound, [kind for kind in kinds if kind.entries]) for bound, kinds in self._by_bound.items())
+            self._by_bound = {bound: kinds for bound, kinds in bounded if kinds}
+            self.freeable.keep(self._by_bound)
         self._volatile.clear()
         self.families.clear()
         for form in self.forms.values():
@@ -468,12 +472,12 @@ class Line:
         assert self.freeable is not None
         if bound is None:
             bound = kind.bound = self.freeable.bound(kind.form.ask.leaf, -kind.entries[0][0])
-            bound.kinds.append(kind)
+            self._by_bound.setdefault(bound, []).append(kind)
         grown = self.freeable.refresh(bound, self.free)
         if self._shipped and kind.victims == TOO_LITTLE and not kind.form.roomless:
             kind.victims = MAYBE  # on a node with room victims elsewhere count too
         if grown:
-            for each in bound.kinds:
+            for each in self._by_bound[bound]:
                 if each.victims == TOO_LITTLE and self._may_do(each.form, bound, grown):
                     each.victims = MAYBE
         if kind.victims == MAYBE and not self._may_do(kind.form, bound, range(len(bound.most))):

@@ -57,7 +57,7 @@ def facts_about(
             "claimant_priority": int(work.priority[ask.row]),
             "rank": int(work.priority[row]),
             "claimant_rank": int(work.priority[ask.row]),
-            "resort": "nobody else makes enough room" if slack is not None else "it goes where the search ends",
+            "resort": "nothing else makes enough room" if slack is not None else "it goes where the search ends",
             "state": STATES[int(work.state[row])],
             "count": len(set(state.nodes_of(row))),
             "required": state.node_names[required] if required != NONE else "",
