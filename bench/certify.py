@@ -16,12 +16,12 @@ from bench.certify_instances import CLAIMANT, SHARED, WHOLE, Instance, gang, poo
 from cede.doctrines.catalog import find
 from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.cost import PARTS
-from cede.doctrines.parts.cover import Order, take_until_fits
-from cede.doctrines.parts.exact import Solved, solve
+from cede.doctrines.parts.cover import VictimOrder, take_until_fits
+from cede.doctrines.parts.exact import Solution, solve
 from cede.doctrines.parts.fit import fits
+from cede.doctrines.parts.greedy_cover import cheapest_cover
 from cede.doctrines.parts.orders import Rows, ordered
 from cede.doctrines.parts.question import Question
-from cede.doctrines.parts.quick_set import cheapest_cover
 from cede.engine.cycle import plan_state
 from cede.model.errors import CedeError
 from cede.model.garbage import collecting_no_garbage
@@ -142,7 +142,7 @@ def _question(instance: Instance) -> Question:
     return Question(instance.claim, instance.rows, "cost", weights, unit="min", scale=float(PARTS))
 
 
-def _least(instance: Instance, solved: Solved) -> float:
+def _least(instance: Instance, solved: Solution) -> float:
     """The cost of the best set, or, where nothing is proven, what no set can cost less than."""
     least = solved.value if solved.proven else solved.bound
     if least is None or not 0 < least < float("inf"):
@@ -194,7 +194,7 @@ def _doctrine(instance: Instance) -> Victims:
     open_[instance.rows] = True
     cost = np.zeros(state.work.size, np.int64)
     cost[instance.rows] = instance.cost
-    order = Order(cost, state.work.priority[: state.work.size])
+    order = VictimOrder(cost, state.work.priority[: state.work.size])
     return take_until_fits(state, instance.claim, open_, order, []) or ()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import cede
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.exact import TOLERANCE, answering, solve
+from cede.doctrines.parts.exact import TOLERANCE, by_cost, solve
 from cede.doctrines.parts.question import Question
 from cede.state.state import State
 from tests.unit.exact.small import best, cluster, question
@@ -60,7 +60,7 @@ PAIRS = [
 @pytest.mark.parametrize("tiny", [0, 32], ids=["narrowed first", "at once"])
 @pytest.mark.parametrize(("shape", "kind"), PAIRS)
 def test_the_answer_is_the_best_of_all_sets(shape: str, kind: str, tiny: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "TINY", tiny)
+    monkeypatch.setattr(by_cost, "TINY", tiny)
     solvable = 0
     for seed in SEEDS:
         state, asked = _asked(shape, kind, seed)
@@ -83,7 +83,7 @@ def test_the_answer_is_the_best_of_all_sets(shape: str, kind: str, tiny: int, mo
 @pytest.mark.parametrize("shape", SHAPES)
 def test_costs_may_be_very_different(shape: str, tiny: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of millionths of a minute a moment has few, and a week of many cards has so many that the few are lost."""
-    monkeypatch.setattr(answering, "TINY", tiny)
+    monkeypatch.setattr(by_cost, "TINY", tiny)
     for seed in range(20):
         state, asked = _asked(shape, "by weight", seed)
         draw = random.Random(seed)

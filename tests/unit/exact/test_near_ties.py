@@ -9,7 +9,7 @@ import pytest
 
 import cede
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.exact import Solved, solve
+from cede.doctrines.parts.exact import Solution, solve
 from cede.doctrines.parts.question import Linear
 from cede.doctrines.parts.selection import cover_of
 from tests.builders import cluster_of, group, node, pending, running
@@ -23,7 +23,7 @@ def solved(
     members: int = 1,
     free: int = 0,
     known: tuple[int, ...] = (),
-) -> Solved:
+) -> Solution:
     """Of workloads that hold so much of a node the cheapest, for members that need so much each.
 
     `known` are places of a set that will do.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cede
-from cede.doctrines.lattice import checkpoint_worth
+from cede.doctrines.lattice import periodic_checkpoints
 from cede.doctrines.lattice.settings import LatticeSettings
 from cede.engine.drive.facts import Began, Exited, SetNode
 from cede.engine.drive.terms import Requeue, Terms
@@ -28,19 +28,21 @@ WORTH = [one for one in facts_of("checkpoint_decision") if "checkpoint" in one["
 RHYTHMS = [one for one in facts_of("checkpoint_policy") if "last_s_ago" in one["given"]]
 
 
-def array(number: float) -> checkpoint_worth.Floats:
+def array(number: float) -> periodic_checkpoints.Floats:
     return np.array([number], np.float64)
 
 
 @pytest.mark.parametrize("one", WORTH, ids=named)
 def test_a_checkpoint_is_written_if_it_is_worth_more_than_it_costs(one: Fact) -> None:
     given, expect = one["given"], one["expect"]
-    storage = checkpoint_worth.Storage(given["gpu_mem_gib_per_node"], given["write_bw_gib_s"], given["cost_per_gib"])
+    storage = periodic_checkpoints.Storage(
+        given["gpu_mem_gib_per_node"], given["write_bw_gib_s"], given["cost_per_gib"]
+    )
     nodes, gpus = array(given["nodes"]), array(given["nodes"] * given["gpus_per_node"])
-    gib = checkpoint_worth.size_gib(nodes, storage)
-    cost = checkpoint_worth.cost(checkpoint_worth.write_seconds(gib, storage), gpus, gib, storage)
+    gib = periodic_checkpoints.size_gib(nodes, storage)
+    cost = periodic_checkpoints.cost(periodic_checkpoints.write_seconds(gib, storage), gpus, gib, storage)
     class_, higher, fails = array(given["class"]), array(given["waiting_higher_jobs"]), given["failure_probability"]
-    value = checkpoint_worth.value(array(given["elapsed_s"]), gpus, nodes, class_, higher, given["backlog"], fails)
+    value = periodic_checkpoints.value(array(given["elapsed_s"]), gpus, nodes, class_, higher, given["backlog"], fails)
 
     assert cost == pytest.approx(float(expect["cost"]))
     assert value == pytest.approx(expect["value"])
@@ -49,11 +51,11 @@ def test_a_checkpoint_is_written_if_it_is_worth_more_than_it_costs(one: Fact) ->
 
 def test_how_large_a_checkpoint_is_and_how_long_it_takes() -> None:
     large, long = fact("lattice-172"), fact("lattice-173")
-    sizes = checkpoint_worth.size_gib(np.array(large["given"]["nodes"], np.float64))
-    storage = checkpoint_worth.Storage(gib_a_second=long["given"]["write_bw_gib_s"])
+    sizes = periodic_checkpoints.size_gib(np.array(large["given"]["nodes"], np.float64))
+    storage = periodic_checkpoints.Storage(gib_a_second=long["given"]["write_bw_gib_s"])
 
     assert sizes.tolist() == large["expect"]["size_gib"]
-    assert checkpoint_worth.write_seconds(array(long["given"]["size_gib"]), storage).tolist() == [
+    assert periodic_checkpoints.write_seconds(array(long["given"]["size_gib"]), storage).tolist() == [
         long["expect"]["write_s"]
     ]
 
@@ -62,16 +64,16 @@ def test_how_large_a_checkpoint_is_and_how_long_it_takes() -> None:
 def test_how_old_a_checkpoint_must_be_before_the_next_one_and_may_be(one: Fact) -> None:
     given, expect = one["given"], one["expect"]
     age = array(float("inf") if given["last_s_ago"] is None else given["last_s_ago"])
-    rhythm = checkpoint_worth.Rhythm(given.get("min_interval_s", 0), given.get("max_interval_s", 0))
+    rhythm = periodic_checkpoints.Rhythm(given.get("min_interval_s", 0), given.get("max_interval_s", 0))
 
-    for name, told in (("due", checkpoint_worth.due), ("allowed", checkpoint_worth.allowed)):
+    for name, told in (("due", periodic_checkpoints.due), ("allowed", periodic_checkpoints.allowed)):
         assert name not in expect or bool(told(age, rhythm)) is expect[name]
 
 
 def test_how_often_those_are_asked_who_save_when_asked() -> None:
     for number, rhythm in (
-        ("lattice-174", checkpoint_worth.AUTO_RHYTHM),
-        ("lattice-175", checkpoint_worth.SENSITIVE_AUTO),
+        ("lattice-174", periodic_checkpoints.AUTO_RHYTHM),
+        ("lattice-175", periodic_checkpoints.SENSITIVE_AUTO),
     ):
         expect = fact(number)["expect"]
         assert (rhythm.least_s, rhythm.most_s) == (expect["min_interval_s"], expect["max_interval_s"])

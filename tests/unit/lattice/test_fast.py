@@ -12,7 +12,7 @@ from cede.doctrines.lattice.settings import EXACT
 from cede.doctrines.lattice.victim_choice import choose
 from cede.doctrines.lattice.victim_pool import Pool
 from cede.doctrines.parts.claim import claim_of
-from cede.doctrines.parts.quick_set import cheapest_cover, cover
+from cede.doctrines.parts.greedy_cover import cheapest_cover, cover
 from tests.unit.lattice.pools import PLACEMENTS, SHAPES, cost_of, enough, fits_without, pool
 from tests.unit.lattice.small import node, part, policy, vcluster, wants
 

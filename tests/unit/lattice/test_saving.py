@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cede
-from cede.doctrines.lattice.checkpoint_worth import saves
+from cede.doctrines.lattice.periodic_checkpoints import saves
 from cede.state.build import build
 from tests.builders import Entry
 from tests.unit.lattice.small import core, node, nodes, policy, vcluster, wants, whole

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cede.doctrines.lattice.victim_choice import Hindrance, choose, hindrance, solved
-from cede.doctrines.lattice.victim_pool import Pool, in_turn, narrowed, within
+from cede.doctrines.lattice.victim_pool import Pool, cost_ceiling, in_turn, shortlist_of
 from cede.doctrines.lattice.victim_search import Additive, Search, Sites, additive, kept_of
 from tests.unit.lattice.pools import PLACEMENTS, SHAPES, cost_of, enough, fits_without, keeps_limits, pool, preferred
 
@@ -99,7 +99,7 @@ def test_nobody_of_the_preferred_set_is_left_out_when_a_pool_is_narrowed(shape: 
     smaller = 0
     for seed in SEEDS:
         one = pool(seed, shape, placement)
-        few = narrowed(one).pool
+        few = shortlist_of(one).pool
 
         if crowded(one):
             assert preferred(few) == preferred(one), f"seed {seed}"
@@ -167,7 +167,7 @@ def test_where_there_is_no_set_the_reason_is_the_right_one(shape: str, placement
 
 @pytest.mark.parametrize(("cost", "limit"), [(0, 0), (1, 1), (9, 9), (10, 11), (11, 12), (20, 22), (100, 110)])
 def test_a_tenth_more_is_counted_in_whole_numbers(cost: int, limit: int) -> None:
-    assert within(cost) == limit
+    assert cost_ceiling(cost) == limit
     assert 10 * limit <= 11 * cost < 10 * (limit + 1)
 
 

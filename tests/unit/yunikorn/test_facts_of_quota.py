@@ -1,8 +1,18 @@
 """Facts about quota preemption: how much, how it is split, in what order candidates go, and when."""
 
 import cede
-from cede.doctrines.yunikorn.quota_preemption import Held, Scales, cut_of, in_order, leaf_of, shares_of
-from cede.doctrines.yunikorn.quota_timer import Timer, advanced, exceeds, fires
+from cede.doctrines.yunikorn.quota_preemption import (
+    Held,
+    Scales,
+    Timer,
+    advanced,
+    cut_of,
+    exceeds,
+    fires,
+    in_order,
+    leaf_of,
+    shares_of,
+)
 from cede.engine.cluster import Cluster
 from cede.engine.verify import verify
 from cede.model.times import SECOND

@@ -14,7 +14,7 @@ from cede.state.state import State
 
 def audit(state: State, edition: str) -> Audit:
     """Follows a plan; release 26.8 is held to its books too, which it keeps over the whole plan."""
-    books = Books(state) if edition == SHIPPED else None
+    books = AgentBookings(state) if edition == SHIPPED else None
 
     def follow(made: Decision) -> Iterator[str]:
         yield from objections(state, edition, made)
@@ -94,7 +94,7 @@ def _about(state: State, edition: str, settings: Settings, claimant: int, row: i
             yield f"ran {ran} of {settings.min_runtime} microseconds"
 
 
-class Books:
+class AgentBookings:
     """What the release books on each agent while it makes one plan.
 
     Room is counted once: the victims' for their own claimant and for nobody after it, and neither reserved nor

@@ -12,7 +12,7 @@ from cede.doctrines.backendai.settings import Settings
 from cede.doctrines.backendai.wording import groups_with_work, pending_rows, preempting, waiting
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cover import Order, take_until_fits
+from cede.doctrines.parts.cover import VictimOrder, take_until_fits
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Answers, about
 from cede.doctrines.parts.fit import place
@@ -139,8 +139,8 @@ def candidates(state: State, claim: Claim, settings: Settings) -> Candidates:
     return candidates
 
 
-def victim_order(state: State, settings: Settings) -> Order:
+def victim_order(state: State, settings: Settings) -> VictimOrder:
     """Priority ascending, then start: oldest or newest first; what has no start time is newest of all."""
     work, size = state.work, state.work.size
     begun = work.started[:size]
-    return Order(work.priority[:size], -begun if settings.order == "newest" else begun)
+    return VictimOrder(work.priority[:size], -begun if settings.order == "newest" else begun)

@@ -1,7 +1,10 @@
 """The preemption of a head that has one member, found without the columns: what `proposal.victims_for` finds there.
 
-Victims are taken in order of priority, so that only those nodes matter which are ready at the lowest priority at which
-any node is: what may be preempted up to that is summed by node and priority anyway.
+Victims are taken in order, by priority first, until some node has room, so that only those nodes matter which are ready
+at the lowest priority at which any node is: every other node becomes ready later in the order. What may be preempted is
+summed by node and priority anyway, which finds these nodes without a look at one workload. Within that priority the
+order is followed victim by victim, on those nodes alone; the first of them that is ready ends it, and those of the
+prefix that stand elsewhere are spared by the rule that none is superfluous.
 """
 
 from __future__ import annotations
@@ -372,7 +375,11 @@ class _Pass:
         return sorted([*self.front.ends, *self.booked]) if self.booked else self.front.ends
 
     def _by_form(self, head: Key) -> None:
-        """Of all forms that may fit the first in line, again and again, until none does."""
+        """Of all forms that may fit the first in line, again and again, until none does.
+
+        Within a pass starts only take room. So one that does not fit stands for all behind it of its form, and the
+        smallest key among the forms' first ones is the next workload of the whole line that can start.
+        """
         rows, taken = self.rows, self.taken
         firsts: list[tuple[Key, int, Form]] = []
         for form in self.front.live:

@@ -10,14 +10,13 @@ import numpy as np
 from cede.doctrines.backendai.rules import EMPTY_GROUP, FIXED, NO_MATCH, OUT_OF_RANGE, OVER_LIMIT, TOO_BIG
 from cede.doctrines.backendai.settings import DOCUMENT, SHIPPED, Settings, settings_of
 from cede.doctrines.parts import outcomes
-from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.claim import Claim, claim_of, detached
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Classes
 from cede.doctrines.parts.limits import Limit, hopeless, limits_of
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.outcomes import decision, too_big
 from cede.doctrines.parts.policies import breach_of
-from cede.doctrines.parts.waiting_line import lasting
 from cede.model.plan import Decision
 from cede.state.state import State
 
@@ -99,7 +98,7 @@ class Kinds:
 
 def kind_of(cycle: Cycle, row: int) -> Kind:
     state = cycle.state
-    claim, limits = lasting(claim_of(state, row)), limits_of(state, row)
+    claim, limits = detached(claim_of(state, row)), limits_of(state, row)
     refused = refused_by_owner(state, row, limits) or matches_nothing(state, claim)
     edition = DOCUMENT if cycle.edition == DOCUMENT else SHIPPED
     settings = settings_of(state.tree.settings(int(state.work.queue[row])), edition)

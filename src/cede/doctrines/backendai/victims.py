@@ -21,7 +21,7 @@ BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedVictims:
     """What a walk over several agents took: one flag a resident row, one count and total an agent."""
 
     rows: Rows
@@ -86,7 +86,7 @@ def _least_cost(state: State, nodes: Rows, shorts: Int64s, open_: Bools, setting
     return np.maximum(least * smallest[nodes], mixed_totals(state, shorts))
 
 
-def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> Collected:
+def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: Settings) -> CollectedVictims:
     """On each agent, sessions in order until what is short there is covered; who gives nothing to it is skipped.
 
     `shorts` has a row a column and a place a node. All agents are walked at once, one session a step.
@@ -112,7 +112,7 @@ def collect(state: State, nodes: Rows, shorts: Int64s, open_: Bools, settings: S
         left[:, place] = np.maximum(left[:, place] - amount[:, useful], 0)
         count[place] += 1
         total[place] += sizes[step][useful]
-    return Collected(rows, taken, count, total)
+    return CollectedVictims(rows, taken, count, total)
 
 
 def _in_turn(state: State, rows: Rows, on: Rows, shorts: Int64s, settings: Settings) -> tuple[Rows, Rows]:

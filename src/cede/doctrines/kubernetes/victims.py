@@ -18,7 +18,7 @@ from cede.doctrines.kubernetes.score import best_node
 from cede.doctrines.kubernetes.settings import KubernetesSettings
 from cede.doctrines.parts.assembled import Choice, by_priority, taken_in_order
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cover import Order
+from cede.doctrines.parts.cover import VictimOrder
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.fit import feasible, place
 from cede.doctrines.parts.limits import nodes_over
@@ -121,7 +121,7 @@ def _displacing(state: State, claim: Claim, need: Int64s, node: int, open_: Bool
     return Choice(site.displaced, [node])
 
 
-def gang_order(state: State, settings: KubernetesSettings) -> Order:
+def gang_order(state: State, settings: KubernetesSettings) -> VictimOrder:
     """Those whose going alone breaks a budget last, then the lowest priority first, of equals the latest start."""
     order = by_priority(state, settings)
     shut = np.zeros(state.work.size, np.int64)
@@ -130,7 +130,7 @@ def gang_order(state: State, settings: KubernetesSettings) -> Order:
             shut[list(budget.covers)] = 1
     keys = np.stack([order.first.astype(np.int64), order.second.astype(np.int64)], axis=1)
     ranks = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    return Order(shut, ranks)
+    return VictimOrder(shut, ranks)
 
 
 def dry_run(state: State, claim: Claim, need: Int64s, open_: Bools, budgets: list[Budget]) -> list[Site]:

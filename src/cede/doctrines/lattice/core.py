@@ -20,7 +20,7 @@ from cede.doctrines.lattice.core_library import (
     ranked_of,
     spelled_out,
 )
-from cede.doctrines.lattice.core_order import Acting, CoreTurns, Everybody
+from cede.doctrines.lattice.core_order import CoreAllTurns, CoreAwakeTurns, CoreTurns
 from cede.doctrines.lattice.cycle_order import Sleep
 from cede.doctrines.lattice.lending import standing_at_home
 from cede.doctrines.lattice.memory import in_vain
@@ -84,7 +84,7 @@ def _needless(cycle: Cycle, claim: Claim, victims: list[int]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class CheapestVictims:
     """Victims in the order of their cost, and whether they free as many nodes as are wanted."""
 
     rows: list[int]
@@ -97,13 +97,13 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
     """vCluster by vCluster, in the order of names; without words those alone who may act, up to who preempts."""
     turns: CoreTurns
     if cycle.words:
-        turns = Everybody(cycle)
+        turns = CoreAllTurns(cycle)
     else:
         lines = lines_of(cycle)
         if lines.idle:
             lines.take_fresh()
             return
-        turns = Acting(cycle, lines)
+        turns = CoreAwakeTurns(cycle, lines)
     yield from turns.refusals()
     for queue in turns.queues():
         for row in turns.within(queue):
@@ -171,7 +171,7 @@ def _without_room(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Decisio
 
 
 def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Reachable:
-    """Everybody who holds room in the partition; the library looks at class, state and sensitivity alone.
+    """CoreAllTurns who holds room in the partition; the library looks at class, state and sensitivity alone.
 
     `before` are those who were taken for the claimant and did not make it fit.
     """
@@ -190,13 +190,15 @@ def candidates(state: State, claim: Claim, before: Collection[str] = ()) -> Reac
     return Reachable(candidates, np.zeros(size, np.bool_), False)
 
 
-def take(claim: Claim, ranked: Ranked, most: int) -> Taken:
+def take(claim: Claim, ranked: Ranked, most: int) -> CheapestVictims:
     """The cheapest until they free as many nodes as are wanted, or are as many as may go."""
     rows, freed = ranked.rows, ranked.freed
     enough = int(freed.searchsorted(claim.members)) + 1
     count = min(enough, len(rows), most)
     total = int(freed[count - 1]) if count else 0
-    return Taken(rows[:count].tolist(), ranked.costs[:count].tolist(), total, count > 0 and total >= claim.members)
+    return CheapestVictims(
+        rows[:count].tolist(), ranked.costs[:count].tolist(), total, count > 0 and total >= claim.members
+    )
 
 
 def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Reachable, Ranked]:
@@ -213,7 +215,9 @@ def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Reachable, Ra
     return known
 
 
-def _preempting(cycle: Cycle, claim: Claim, settings: Settings, reachable: Reachable, taken: Taken) -> Decision:
+def _preempting(
+    cycle: Cycle, claim: Claim, settings: Settings, reachable: Reachable, taken: CheapestVictims
+) -> Decision:
     state = cycle.state
     victims, costs = taken.rows, taken.costs
     warnings = list(broken_promises(cycle, claim, settings, victims)) if cycle.reasons else []
@@ -257,7 +261,7 @@ def _preempting(cycle: Cycle, claim: Claim, settings: Settings, reachable: Reach
     )
 
 
-def _no_gain(state: State, claim: Claim, taken: Taken) -> str:
+def _no_gain(state: State, claim: Claim, taken: CheapestVictims) -> str:
     return rules.NO_GAIN.because(freed=taken.freed, claimant=claim.name, short=shortage(state, claim))
 
 

@@ -55,7 +55,7 @@ def by_name(names: Sequence[str], queues: set[int]) -> list[int]:
     return sorted(queues, key=lambda queue: "" if queue == NONE else names[queue])
 
 
-class Everybody(AllTurns):
+class CoreAllTurns(AllTurns):
     """All who wait."""
 
     def __init__(self, cycle: Cycle) -> None:
@@ -96,7 +96,7 @@ class Everybody(AllTurns):
         return super()._like(row), self.blocked, fell_short(self.cycle.memory, self.cycle.state.work_names[row])
 
 
-class Acting(AwakeTurns):
+class CoreAwakeTurns(AwakeTurns):
     """Those who may act, in the order of each vCluster's scheduler."""
 
     def __init__(self, cycle: Cycle, lines: Lines) -> None:

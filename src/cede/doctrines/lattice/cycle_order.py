@@ -117,7 +117,7 @@ class LineScores:
         return base
 
 
-class Awake:
+class TurnHeap:
     """Those of one cycle who may act, in order."""
 
     def __init__(self, lines: Lines) -> None:
@@ -242,7 +242,7 @@ class AwakeTurns:
         self.cycle, self.lines = cycle, lines
         self.settings = self.lines.settings
         self._fresh = self.lines.take_fresh()
-        self._awake = Awake(self.lines)
+        self._awake = TurnHeap(self.lines)
         self._answers = Answers(cycle)
         self._starts: list[Start] = []
         self._unbooked: list[tuple[int, list[int]]] = []

@@ -8,12 +8,12 @@ from typing import Any
 
 from cede.doctrines.lattice import core, policy
 from cede.doctrines.lattice.audit import objections
-from cede.doctrines.lattice.checkpoint_worth import saves, savings
 from cede.doctrines.lattice.core_order import order_within, queues_with_work
 from cede.doctrines.lattice.lending import claims_nodes, open_to
 from cede.doctrines.lattice.lint import lint
 from cede.doctrines.lattice.memory import copied, kept, lasting, recalled
 from cede.doctrines.lattice.node_facts import any_home
+from cede.doctrines.lattice.periodic_checkpoints import saves, savings
 from cede.doctrines.lattice.policy import value_of
 from cede.doctrines.lattice.question import question
 from cede.doctrines.lattice.rules import NO_GAIN, QUOTA, RULES

@@ -13,7 +13,7 @@ import numpy as np
 
 from cede.doctrines.lattice import rules
 from cede.doctrines.lattice.kinds import Form, Holding, Kind
-from cede.doctrines.lattice.victim_pool import within
+from cede.doctrines.lattice.victim_pool import cost_ceiling
 from cede.doctrines.lattice.waiting_line import Lines
 from cede.doctrines.lattice.wording import in_minutes, minutes
 from cede.doctrines.parts.best_fit import NodeIndex, Shape
@@ -134,7 +134,7 @@ def _alone(lines: Lines, kind: Kind, rows: Rows) -> tuple[int, int] | None:
     if not enough.any():
         return None
     least = int(cost[enough].min())
-    if len(rows) > 1 and least > within(int(np.partition(cost, 1)[:2].sum())):
+    if len(rows) > 1 and least > cost_ceiling(int(np.partition(cost, 1)[:2].sum())):
         return None
     cheapest: list[int] = rows[enough & (cost == least)].tolist()
     last = tie_break(lines.state)

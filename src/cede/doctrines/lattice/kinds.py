@@ -98,7 +98,7 @@ class Waiting:
 
 
 @dataclass(slots=True, eq=False)
-class Like:
+class Profile:
     """What workloads share that are alike but for when they came and began, and for their walltime: read off the
     columns of one of them, so that those of the others need not be written to be read."""
 

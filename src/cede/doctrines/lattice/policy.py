@@ -67,7 +67,7 @@ class PolicyTurns(CycleOrder, Protocol):
         ...
 
 
-class Everybody(AllTurns):
+class PolicyAllTurns(AllTurns):
     """All who wait, by score."""
 
     def __init__(self, cycle: Cycle) -> None:
@@ -107,7 +107,7 @@ class Everybody(AllTurns):
         return super()._like(row), homes_of(self.cycle.memory, self.cycle.state.work_names[row])
 
 
-class Acting(AwakeTurns):
+class PolicyAwakeTurns(AwakeTurns):
     """Those who may act, by score."""
 
     def __init__(self, cycle: Cycle, lines: Lines) -> None:
@@ -234,16 +234,16 @@ class Acting(AwakeTurns):
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """Everybody who waits, by score; without words those alone who may act, up to the first who preempts."""
+    """PolicyAllTurns who waits, by score; without words those alone who may act, up to the first who preempts."""
     turns: PolicyTurns
     if cycle.words:
-        turns = Everybody(cycle)
+        turns = PolicyAllTurns(cycle)
     else:
         lines = lines_of(cycle)
         if lines.idle:
             lines.take_fresh()
             return
-        turns = Acting(cycle, lines)
+        turns = PolicyAwakeTurns(cycle, lines)
     effort = effort_of(cycle)
     yield from turns.refusals()
     for row in turns:

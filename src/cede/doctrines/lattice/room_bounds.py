@@ -1,4 +1,9 @@
-"""How many members of one size find room, node by node, if everybody left who may be scope for them at all."""
+"""How many members of one size find room, node by node, if everybody left who may be taken for them at all.
+
+It is an upper bound, and so a reason not to search: whoever a rule protects beside its class is counted as if it could
+be taken, so that no victim set makes more room on any node. Room is counted node by node, and a node where nothing
+changed counts as it did: only changed nodes are counted again, and only until there are enough.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,11 @@ from cede.state.columns import NONE, Int64s
 from cede.state.state import State
 
 MANY = 1 << 62
-"""Room for so many who need nothing."""
+"""How many members find room that need nothing."""
 
 
 class Preemptible(Protocol):
-    """One that could be scope: its class, its nodes, and what it holds of each of them."""
+    """Work that could be taken: its class, its nodes, and what it holds of each of them."""
 
     priority: int
     nodes: list[int]
@@ -24,11 +29,11 @@ class Preemptible(Protocol):
 
 
 LOG = 4_096
-"""So many changes are noted at most before all counts take them in."""
+"""The most changes that are noted before all counts take them in."""
 
 
 class Freeable:
-    """What is free on each node, and what could be scope there of each class: what all of the counting reads."""
+    """What is free on each node, and what could be taken there of each class: what all of the counting reads."""
 
     def __init__(self, state: State, most: int) -> None:
         self.state, self.most = state, most
@@ -36,9 +41,9 @@ class Freeable:
         self.booked: dict[int, list[int]] = {}
         """What is free on those nodes on which this cycle booked something."""
         self.open: dict[int, dict[int, list[int]]] = {}
-        """By class, and by node, what could be scope there."""
+        """By class, and by node, what could be taken there."""
         self.standing: dict[int, dict[int, Preemptible]] = {}
-        """By node, who could be scope there."""
+        """By node, what work could be taken there, by row."""
         self.log: list[int] = []
         """Nodes that changed, in order: each count takes in what it did not know when it is asked."""
         self.changes = 0
@@ -69,7 +74,7 @@ class Freeable:
             self.log.clear()
 
     def take(self, row: int, one: Preemptible, sign: int) -> None:
-        """One more that could be scope, or one less."""
+        """One more that could be taken, or one less."""
         class_, standing = one.priority, self.standing
         there = self.open.setdefault(class_, {})
         self._unwritten.setdefault(class_, set()).update(one.nodes)
@@ -93,7 +98,7 @@ class Freeable:
         return self.booked.get(node) or self.room_of_nodes.free[node]
 
     def bound(self, size: Size, scope: VictimScope | None) -> RoomBound:
-        """The count of members of this size, of whom those may be `scope`; none: nobody."""
+        """The count of members of this size, with all in `scope` gone; none: with nothing gone."""
         key = size.needs, size.allowed, scope
         bound = self._bounds.get(key)
         if bound is None:
@@ -101,7 +106,7 @@ class Freeable:
         return bound
 
     def room(self, node: int, scope: VictimScope | None) -> list[int]:
-        """What would be free on this node if everybody left who may be scope."""
+        """What would be free on this node if all work in scope left."""
         if scope is None:
             return self.free(node)
         rooms = self._rooms.get(scope)
@@ -118,12 +123,14 @@ class Freeable:
         return free
 
     def every(self, node: int, scope: VictimScope) -> bool:
-        """Whether its class protects nobody on this node: it is claimed, or scope back."""
+        """Whether its class protects nobody on this node: it is claimed, or taken back."""
         return scope.claims or (self.homes is not None and self.homes[node] == scope.home != NONE)
 
     def few_enough(self, node: int, scope: VictimScope, short: list[tuple[int, int]]) -> bool:
-        """Whether as many as may go for a higher class could make room for a member: no more than the largest of each
-        resource do."""
+        """Whether as many as may go for a higher class could make room for a member.
+
+        Whichever they are, of no resource do they free more than as many of those that hold most of it.
+        """
         most, below = self.most, scope.below
         there = [one for one in self.standing.get(node, {}).values() if one.priority < below]
         if len(there) <= most:
@@ -135,7 +142,7 @@ class Freeable:
         return True
 
     def open_columns(self) -> Iterator[Int64s]:
-        """What could be scope of each class, as columns of all nodes."""
+        """What could be taken of each class, as columns of all nodes."""
         nodes = self.state.nodes
         for class_, there in self.open.items():
             columns = self._open_columns.get(class_)
@@ -157,7 +164,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class VictimScope:
-    """Who may be scope at all: those `below` a class; whoever is on nodes of this `home`; all, if nodes are claimed."""
+    """What may be taken at all: work `below` a class, all work on nodes of this `home`, or all, if nodes are claimed."""
 
     below: int
     home: int
@@ -177,7 +184,7 @@ class RoomBound:
         self._total = 0
         self._rest = self._worth_counting()
         self.known = len(freeable.log)
-        """So much of the log was scope in."""
+        """How much of the log was taken in."""
 
     def take_in(self) -> None:
         """Nodes that changed are to be counted again."""
@@ -199,7 +206,11 @@ class RoomBound:
         return self._total >= members
 
     def touched(self, nodes: Iterable[int]) -> bool:
-        """Whether a member would find room on one of these nodes, all of which changed."""
+        """Whether a member would find room on one of these nodes, all of which changed.
+
+        If not, nothing changed for members of this size: no set that makes room uses one of these nodes, and on all
+        others there is as much as when they found no way.
+        """
         for node in nodes:  # noqa: SIM110 - any() takes twice as long
             if self.on(node):
                 return True

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from cede.doctrines.lattice.core_library import saving_minutes
-from cede.doctrines.lattice.kinds import Holding, Kind, Like
+from cede.doctrines.lattice.kinds import Holding, Kind, Profile
 from cede.doctrines.lattice.room_bounds import Freeable
 from cede.doctrines.lattice.score import asked_nodes, gpus_per_node, hours_of
 from cede.doctrines.lattice.settings import Settings
@@ -88,7 +88,11 @@ class RunningWork:
         return self.rows[row]
 
     def pool(self, claim: Claim, kind: Kind) -> Pool | None:
-        """Who may go for one that waits, as `policy.pool_for` has it, where no node has a home."""
+        """Who may go for one that waits, as `policy.pool_for` has it, where no node has a home.
+
+        The masks are kept up to date row by row instead of worked out from the columns: those that a rule protects from
+        every claimant have no price, so that class, partition and the time of their end are all that is left to ask.
+        """
         form, state = kind.form, self.state
         if not self.priced or form.claims:
             return None
@@ -102,7 +106,7 @@ class RunningWork:
         counted = np.ones(len(rows), np.bool_)
         return Pool(state, claim, rows, self.prices.costs(rows, state.now), counted, self.settings.max_victims, value)
 
-    def stand(self, row: int, code: int, record: Record | None, like: Like) -> None:
+    def stand(self, row: int, code: int, record: Record | None, like: Profile) -> None:
         """It holds room: where, and what may be taken of it."""
         state = self.state
         counted = self.policy or code == RUNNING
@@ -179,7 +183,7 @@ class RunningWork:
             self._sizes[at][held.size] -= 1
             self.opened.pop(held.name, None)
 
-    def _price(self, like: Like, takes: int, began: int, last: int, walltime: int, size: float) -> Price:
+    def _price(self, like: Profile, takes: int, began: int, last: int, walltime: int, size: float) -> Price:
         """What the policy says that it costs; the library, which looks at no checkpoint, has its own numbers."""
         saving, assumed = like.checkpoint, self.settings.assumed
         if not self.policy:
@@ -190,7 +194,7 @@ class RunningWork:
         own = (assumed.manual if saving == MANUAL else assumed.auto) if takes == NEVER else takes
         return Price(own / MINUTE, began, NEVER, walltime, size)
 
-    def _size(self, row: int, like: Like, on: list[int], record: Record | None) -> tuple[int, float]:
+    def _size(self, row: int, like: Profile, on: list[int], record: Record | None) -> tuple[int, float]:
         """Nodes, and GPUs of nodes, of one that has room."""
         if record is not None and on:
             if not like.exclusive:

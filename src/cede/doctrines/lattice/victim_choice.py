@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cede.doctrines.lattice.settings import EXACT
-from cede.doctrines.lattice.victim_pool import Pool, fewest, narrowed, within, without
+from cede.doctrines.lattice.victim_pool import Pool, cost_ceiling, fewest, shortlist_of, without
 from cede.doctrines.lattice.victim_search import Search, Sites, additive
 from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.cost import PARTS
 from cede.doctrines.parts.doctrine import EFFORT, Cycle
 from cede.doctrines.parts.exact import solve
+from cede.doctrines.parts.greedy_cover import cheapest_cover
 from cede.doctrines.parts.orders import tie_break
 from cede.doctrines.parts.question import Linear, Question
-from cede.doctrines.parts.quick_set import cheapest_cover
 
 
 def of_pool(pool: Pool) -> Question:
@@ -46,7 +46,7 @@ def solved(pool: Pool, branches: int) -> tuple[list[int] | None, bool]:
         return None, cheapest.proven
     place = {row: at for at, row in enumerate(pool.rows.tolist())}
     cost = sum(int(pool.cost[place[int(row)]]) for row in cheapest.rows)
-    near = Linear("a tenth more than the cheapest", pool.cost.astype(np.float64), high=float(within(cost)))
+    near = Linear("a tenth more than the cheapest", pool.cost.astype(np.float64), high=float(cost_ceiling(cost)))
     few = replace(asked, weights=np.ones(len(pool.rows)), conditions=(*asked.conditions, near))
     fewest = solve(pool.state, few, nodes=branches)
     if not cheapest.proven or fewest.rows is None:
@@ -120,7 +120,7 @@ def choose(pool: Pool, effort: Effort | None = None) -> Chosen:
     one = alone(pool)
     if one is not None:
         return Chosen([one], exact=True)
-    narrow = narrowed(pool)
+    narrow = shortlist_of(pool)
     pool = narrow.pool
     if not len(pool.rows):
         return Chosen(None, exact=True)
@@ -171,7 +171,7 @@ def alone(pool: Pool) -> int | None:
     if not lawful.any():
         return None
     least = int(pool.cost[lawful].min())
-    if len(pool.rows) > 1 and least > within(int(np.partition(pool.cost, 1)[:2].sum())):
+    if len(pool.rows) > 1 and least > cost_ceiling(int(np.partition(pool.cost, 1)[:2].sum())):
         return None
     cheapest = pool.rows[lawful & (pool.cost == least)]
     classes = state.work.priority[cheapest]

@@ -15,7 +15,7 @@ from cede.state.columns import NEVER, NONE, Int64s
 from cede.state.state import State
 
 STEPS = 200
-"""So many sets are tried; beyond that the node is taken to be as cheap as could be."""
+"""How many sets are tried; beyond that the node is taken to be as cheap as could be."""
 SHUT = 1 << 30
 """The class of those whom no class may take."""
 BEYOND = 1 << 62
@@ -137,7 +137,12 @@ class Prices:
 @dataclass(slots=True, eq=False)
 class CostFloor:
     """What victims of a lower class cost at least who make room for a member of one size: `base` everywhere but on the
-    nodes that are `cheaper`, and perhaps on those that are `unpriced`, where something changed since that was told."""
+    nodes that are `cheaper`, and perhaps on those that are `unpriced`, where something changed since that was told.
+
+    While nothing happens on a node, its price only rises: unsaved work and progress grow with time, work near its end
+    becomes protected, and a checkpoint is an event on its nodes. So a price that was told is a lower bound until the
+    node is touched, and only the cheapest must be worked out anew to know the least: if it is as told, none is lower.
+    """
 
     room: RoomBound
     partition: int
@@ -196,7 +201,9 @@ def claimant_value(class_: int, size: float, walltime: int) -> int:
 def least_cost(short: tuple[int, ...], offers: list[Offer], most: int, below: int) -> int | None:
     """What the cheapest set costs of at most so many that frees what is short; none if that is not below `below`.
 
-    Less than that where there are more sets than can be tried: it is never told that somebody cannot pay who can.
+    Offers are tried by cost, so that those after the next one cost no less; a branch ends where it costs as much as the
+    best, or where all offers that are left do not free what is short. Where there are more sets than can be tried the
+    answer is 0: no claimant that can pay is told that it cannot.
     """
     offers.sort()
     rest = [tuple(0 for _ in short)]

@@ -10,8 +10,8 @@ import numpy as np
 from cede.doctrines.lattice.settings import EXACT
 from cede.doctrines.parts.claim import Claim, residents_of_all
 from cede.doctrines.parts.fit import fits, members_that_fit
+from cede.doctrines.parts.greedy_cover import cover
 from cede.doctrines.parts.orders import Rows, order_of, tie_break
-from cede.doctrines.parts.quick_set import cover
 from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
 
@@ -73,7 +73,7 @@ def in_turn(pool: Pool) -> Pool:
     return pool.only(order_of(pool.state, pool.rows, pool.cost, pool.state.work.priority[pool.rows]))
 
 
-def within(cost: int) -> int:
+def cost_ceiling(cost: int) -> int:
     """What a set may cost where the cheapest one costs this: a tenth more."""
     return 11 * cost // 10
 
@@ -87,7 +87,7 @@ GROUPS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class Shortlist:
     """The candidates who could be in the preferred set, in turn; nobody, if it is certain that there is none.
 
     `known` are places of some lawful set, if one was found.
@@ -97,31 +97,43 @@ class Narrowed:
     known: list[int] | None = None
 
 
-def narrowed(pool: Pool) -> Narrowed:
-    """What is left to be searched."""
+def shortlist_of(pool: Pool) -> Shortlist:
+    """The candidates of this pool that could be in the preferred set.
+
+    The preferred set is among those within a tenth of the cheapest one, and no set costs less than one of its members.
+    So once some lawful set is known, whoever costs more than a tenth above it is in no preferred set, and nobody
+    cheaper is missing as soon as all up to that cost were looked at. Who stands only where no member more fits, even if
+    all those leave, can be left out of any set: it frees as much, costs no more and has fewer victims. Until a lawful
+    set is known the cheapest are looked at, then four times as many, so that a large pool is rarely read whole.
+    """
     claim, count = pool.claim, len(pool.rows)
     if claim.need is None or not count or not pool.state.nodes.size:
-        return Narrowed(in_turn(pool) if count and without(pool, np.arange(count)) else _nobody(pool))
+        return Shortlist(in_turn(pool) if count and without(pool, np.arange(count)) else _nobody(pool))
     before = members_that_fit(claim, pool.state.nodes.free[:, : pool.state.nodes.size])
     if pool.most is not None and pool.counted.all() and at_least(pool, before) > pool.most:
-        return Narrowed(_nobody(pool))
+        return Shortlist(_nobody(pool))
     looked = FIRST
     while True:
         dearest = int(np.partition(pool.cost, looked - 1)[looked - 1]) if looked < count else int(pool.cost.max())
-        ground = Ground(in_turn(pool.only(pool.cost <= dearest)), before)
-        known = ground.known()
-        limit = None if known is None else within(int(ground.pool.cost[known].sum()))
+        standing = CandidateNodes(in_turn(pool.only(pool.cost <= dearest)), before)
+        known = standing.some_cover()
+        limit = None if known is None else cost_ceiling(int(standing.pool.cost[known].sum()))
         if known is not None and limit is not None and (looked >= count or limit <= dearest):
-            useful = ground.alive(limit)
-            return Narrowed(ground.pool.only(useful), (np.cumsum(useful) - 1)[known[useful[known]]].tolist())
+            useful = standing.useful(limit)
+            return Shortlist(standing.pool.only(useful), (np.cumsum(useful) - 1)[known[useful[known]]].tolist())
         if known is None and looked >= count:
             enough = without(pool, np.arange(count))
-            return Narrowed(ground.pool.only(ground.alive(dearest)) if enough else _nobody(pool))
+            return Shortlist(standing.pool.only(standing.useful(dearest)) if enough else _nobody(pool))
         looked *= 4
 
 
 def at_least(pool: Pool, before: Int64s) -> int:
-    """So many victims are needed at least: each frees no more than the nodes it may stand on hold if they are empty."""
+    """How many victims are needed at least.
+
+    A victim leaves no more nodes than it has members, and on each of them no more members find room than on the largest
+    node if that were empty. Those two numbers bound what any victim adds to any set, so that as many as it takes of the
+    largest such bounds are needed whatever the placement: tight and spread need room for all members, too.
+    """
     missing = pool.claim.members - int(before.sum())
     reach = _reach(pool)
     widest = reach if len(reach) <= ENOUGH else np.partition(reach, len(reach) - ENOUGH)[-ENOUGH:]
@@ -150,9 +162,9 @@ def fewest(pool: Pool) -> int | None:
         widest = pool.only(reach >= np.partition(reach, at)[at])
         if len(widest.rows) > 4 * FIRST:
             break
-        ground = Ground(in_turn(widest), before)
-        largest = np.argsort(-ground.gains_alone(), kind="stable")[:least]
-        if len(largest) == least and without(ground.pool, largest):
+        standing = CandidateNodes(in_turn(widest), before)
+        largest = np.argsort(-standing.gains_alone(), kind="stable")[:least]
+        if len(largest) == least and without(standing.pool, largest):
             return least
     return None
 
@@ -172,7 +184,7 @@ def without(pool: Pool, places: Int64s) -> bool:
     return fits(state, claim, free)
 
 
-class Ground:
+class CandidateNodes:
     """Where the candidates stand: one entry for each of them on each node that the claimant may use."""
 
     def __init__(self, pool: Pool, before: Int64s) -> None:
@@ -192,7 +204,7 @@ class Ground:
         self.had = before[self.nodes]
         self.missing = claim.members - int(before.sum())
 
-    def alive(self, limit: int) -> Bools:
+    def useful(self, limit: int) -> Bools:
         """Who costs no more than this and stands where one member more can find room if some of those leave."""
         pool = self.pool
         here = (pool.cost <= limit)[self.at]
@@ -204,15 +216,17 @@ class Ground:
             freed = np.bincount(on, np.where(counted, 0, amount), count)
             bound = np.bincount(on, np.where(counted, amount, 0), count)
             if pool.most is not None:
+                # No more than `most` of those that count leave one node: together as much as so many of the largest.
                 largest = np.zeros(count)  # amounts times a number may be beyond whole numbers of 64 bits
                 np.maximum.at(largest, on[counted], amount[counted])
                 bound = np.minimum(bound, pool.most * largest)
+            # Floating point, and generous by a billionth: it may leave a candidate in, and never takes one out.
             enough &= (self.free[column] + freed + bound) * (1 + 1e-9) >= need * (self.had + 1)
         useful = np.zeros(len(pool.rows), np.bool_)
         useful[self.at[here][enough[on]]] = True
         return useful
 
-    def known(self) -> Int64s | None:
+    def some_cover(self) -> Int64s | None:
         """Some lawful set, by places, as cheap as is quickly found; none if none was found."""
         pool = self.pool
         best: Int64s | None = None
@@ -222,7 +236,7 @@ class Ground:
                 own = int(pool.cost[places].sum())
                 if (best is None or own < cost) and pool.allows(places.tolist()) and without(pool, places):
                     best, cost = places, own
-                    left = int(pool.cost.searchsorted(within(cost), "right"))
+                    left = int(pool.cost.searchsorted(cost_ceiling(cost), "right"))
                     if left <= enough:
                         break
         return best
@@ -293,7 +307,11 @@ class Ground:
         return self._each(self._gain_alone())
 
     def necessary(self) -> Bools:
-        """Who must go in any case: without this one, all others are not enough."""
+        """Who must go in any case: without this one, all others are not enough.
+
+        Only where members may stand anywhere: then room is the sum over nodes, and with all others gone one that stays
+        takes from it what its own nodes hold less because of it.
+        """
         free = self._cleared_free()
         full = self._members(free)
         lost = self._each(full[self.on] - self._members(free[:, self.on] - self.amount))

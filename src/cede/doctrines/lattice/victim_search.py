@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cede.doctrines.lattice.victim_pool import Ground, Pool, Taste, within
+from cede.doctrines.lattice.victim_pool import CandidateNodes, Pool, Taste, cost_ceiling
 from cede.doctrines.parts.claim import residents_of_all
 from cede.doctrines.parts.fit import fits, group_room, members_that_fit
 from cede.state.columns import ANY, TIGHT, Bools, Int64s
@@ -41,7 +41,7 @@ class Additive:
         cheapest = min((table.cheapest() for table in tables), default=INFINITE)
         if cheapest >= INFINITE:
             return None
-        limit = within(int(cheapest))
+        limit = cost_ceiling(int(cheapest))
         fewest = min(count for table in tables if (count := table.fewest(limit)) is not None)
         least = min(table.cost_of(fewest) for table in tables)
         preferred = [table.preferred(fewest, int(least)) for table in tables if table.cost_of(fewest) == least]
@@ -102,7 +102,12 @@ def _sums(at: Int64s, gain: Int64s, count: int) -> Int64s:
 
 
 def kept_of(gain: Int64s, wanted: int, most: int | None) -> Int64s:
-    """Places of those who can be in a preferred set: of as many as free alike, so many as could be needed."""
+    """Places of those who can be in a preferred set: of as many as free alike, so many as could be needed.
+
+    The pool is in turn, by cost, class and uid. In a set that has a later one of those that free alike, and not an
+    earlier one, the earlier can take its place: as many victims, no dearer, no higher class, no later uid. And a set
+    with more of them than what is wanted, divided by what each frees, has one that is not needed.
+    """
     useful = np.flatnonzero(gain > 0)
     worth = np.minimum(gain[useful], wanted)
     turn = np.argsort(worth, kind="stable")
@@ -155,7 +160,12 @@ class Table:
         return int(costs[count]) if count < len(costs) else int(INFINITE)
 
     def preferred(self, count: int, cost: int) -> tuple[Taste, list[int]]:
-        """Of all sets of just so many victims and so much cost, the one with the lowest classes, then uids."""
+        """Of all sets of just so many victims and so much cost, the one with the lowest classes, then uids.
+
+        The tables say where no set is left, so that no branch is entered in vain. Who was passed over is not followed
+        by one that frees and costs the same: swapping the two gives a set that is preferred or equal. After `SETS` sets
+        the search stops: what it may miss then differs in class and uid alone.
+        """
         best: tuple[Taste, list[int]] | None = None
         seen = 0
         stack: list[tuple[int, int, int, int, list[int], frozenset[tuple[int, int]]]] = [
@@ -204,7 +214,13 @@ class Site:
 
 
 class Sites:
-    """All nodes where the candidates are enough for one member, those first that could cost least."""
+    """All nodes where the candidates are enough for one member, those first that could cost least.
+
+    A claimant with one member stands on one node: victims elsewhere free nothing for it, and a set without them is
+    preferred. So each node is searched alone. What a set on a node costs at least is, for each resource, what is short
+    times the lowest cost per unit there; nodes are sorted by the largest of these bounds, rounded down, and the search
+    ends at the first node whose bound is not below the best.
+    """
 
     def __init__(self, pool: Pool, nodes: int | None = None) -> None:
         self.pool = pool
@@ -223,7 +239,7 @@ class Sites:
             cheapest = least if cheapest is None or (least is not None and least < cheapest) else cheapest
         if cheapest is None:
             return None, self.steps > 0
-        limit = within(cheapest)
+        limit = cost_ceiling(cheapest)
         best: tuple[Taste, list[int]] | None = None
         for site in self.sites:
             if site.least > limit:
@@ -276,7 +292,7 @@ class Sites:
             self.steps -= 1
             limit = best if least is None else least
             if (limit is not None and cost >= limit) or self.steps < 0:
-                continue
+                continue  # costs are not negative: no set that begins with this one costs less
             if not any(short):
                 least = cost
                 continue
@@ -310,7 +326,7 @@ class Sites:
             if at == len(site.places) or any(s > r for s, r in zip(short, site.rest[at], strict=True)):
                 continue
             if best is not None and len(taken) + 1 > best[0][0]:
-                continue
+                continue  # it takes one more at least, and fewer victims are preferred to all else
             stack.append((at + 1, short, cost, taken))
             left = tuple(max(0, s - f) for s, f in zip(short, site.frees[at], strict=True))
             stack.append((at + 1, left, cost + self.cost[site.places[at]], [*taken, site.places[at]]))
@@ -372,7 +388,10 @@ class Rooms:
         self.gains = self._gains()
 
     def _gains(self) -> list[int]:
-        """At most so many more members find room because of each: as many as with everybody gone from its nodes."""
+        """At most so many more members find room because of each: as many as with everybody gone from its nodes.
+
+        What one adds depends on who else left, but on each node all of them together add no more than this.
+        """
         free = {node: list(amounts) for node, amounts in self.left.items()}
         for takes in self.takes:
             for node, taken in takes:
@@ -423,11 +442,20 @@ def necessary(pool: Pool) -> set[int]:
     if claim.need is None or claim.placement != ANY:
         return set()
     before = members_that_fit(claim, state.nodes.free[:, : state.nodes.size])
-    return set(np.flatnonzero(Ground(pool, before).necessary()).tolist())
+    return set(np.flatnonzero(CandidateNodes(pool, before).necessary()).tolist())
 
 
 class Search:
-    """Sets in the order of the pool, with bounds from what each could free at most; `known` is a lawful one."""
+    """Sets in the order of the pool, with bounds from what each could free at most; `known` is a lawful one.
+
+    The pool is sorted by cost, and a branch takes only those that come after its last one. It is cut where
+    - as many more as may go, each freeing as much as the widest that is left, do not free what is missing;
+    - the next one alone makes it cost as much as the best: the others from there on cost no less;
+    - what is missing, at the lowest cost per member that is left, makes it cost as much;
+    - one of those that may still go has to free an equal part of what is missing, by the pigeonhole principle, and the
+      cheapest that can makes it cost as much.
+    Each bound only grows with the place in the order, so that a cut ends the loop and not just one turn of it.
+    """
 
     def __init__(self, pool: Pool, known: list[int] | None = None) -> None:
         self.pool = pool
@@ -466,8 +494,10 @@ class Search:
         cheapest = self.limit
         if cheapest is None:
             return None, self.steps >= 0
-        ceiling = within(cheapest)
+        ceiling = cost_ceiling(cheapest)
         best = self.pool.taste(self.preferred), self.preferred
+        # Fewer victims are preferred to all else within the ceiling: the first number for which there is a set decides,
+        # and the cheapest set, which is known, says where to stop.
         for count in range(len(self.preferred) - len(self.forced) + 1):
             better = self._of_size(0, count, base, ceiling, None)
             if better is not None:

@@ -12,7 +12,7 @@ from cede.doctrines.lattice import score
 from cede.doctrines.lattice.admission import never
 from cede.doctrines.lattice.contention import Wait
 from cede.doctrines.lattice.core_library import splits, wish_of
-from cede.doctrines.lattice.kinds import Form, Kind, Like, Line, Waiting
+from cede.doctrines.lattice.kinds import Form, Kind, Line, Profile, Waiting
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, in_vain
 from cede.doctrines.lattice.node_facts import all_identical, fingerprints
@@ -39,12 +39,11 @@ from cede.doctrines.lattice.settings import (
 )
 from cede.doctrines.lattice.victim_costs import BEYOND, CostFloor, claimant_value
 from cede.doctrines.parts.best_fit import Need, NodeIndex, Shape
-from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.claim import Claim, detached
 from cede.doctrines.parts.cost import NO_CHECKPOINT, gpu_columns
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Classes, about
 from cede.doctrines.parts.limits import limits_of
-from cede.doctrines.parts.waiting_line import lasting
 from cede.model.plan import Decision
 from cede.model.quantities import NANO
 from cede.state.columns import ANY, GONE, NONE, READY, SUSPENDED, UNSET, Int64s
@@ -96,7 +95,7 @@ class Lines:
         self._kinds: dict[tuple[Form, int, tuple[str, ...], str], Kind] = {}
         self._of_queue: dict[int, dict[Form, None]] = {}
         self.rows: dict[int, Waiting] = {}
-        self._likes: dict[tuple[object, ...], Like] = {}
+        self._profiles: dict[tuple[object, ...], Profile] = {}
         self._indexes: dict[int, NodeIndex] = {}
         """By partition, its nodes by what is free on them."""
         self.plain = self.homes is None and not state.static.tenants and not state.units.flavored
@@ -199,7 +198,13 @@ class Lines:
         return max(min(1, unknown) if self.policy else unknown, *self._identical[1:], 0)
 
     def _wake_concerned(self) -> None:
-        """Those who sleep, where enough members may find room on what changed, or somebody came who may be taken."""
+        """Those who sleep, where enough members may find room on what changed, or somebody came who may be taken.
+
+        A steady form sleeps when it found no way, and only more room or more candidates can give it one. Both are
+        changes on nodes: where no member would find room on a changed node, even if everybody left there, its count is
+        what it was, and so is the answer. The library looks at no node for victims: there it is those that came since,
+        of a lower class, that may be enough.
+        """
         touched, opened = self.running.touched, self.running.opened
         on_touched: dict[RoomBound, bool] = {}
         lowest = min((priority for _, priority in opened.values()), default=HIGHEST)
@@ -286,27 +291,27 @@ class Lines:
         if code != GONE:
             self._join(row, code, record)
 
-    def _like(self, row: int, record: Record | None) -> Like:
+    def _like(self, row: int, record: Record | None) -> Profile:
         """What it shares with others; looked up once of all whose records have one mould, class and owner."""
         if record is None or row in self.state.reservations:
             return self._read(row)
         owner = (record.user, record.project) if self._policies else ()
         key = (record.mould, record.priority, record.preemptible, *owner)
-        like = self._likes.get(key)
+        like = self._profiles.get(key)
         if like is None:
-            if len(self._likes) > MOST_FORMS:
-                self._likes.clear()
-            like = self._likes[key] = self._read(row)
+            if len(self._profiles) > MOST_FORMS:
+                self._profiles.clear()
+            like = self._profiles[key] = self._read(row)
         return like
 
-    def _read(self, row: int) -> Like:
+    def _read(self, row: int) -> Profile:
         work = self.state.work
         queue, priority, checkpoint = work.queue.item(row), work.priority.item(row), work.checkpoint.item(row)
         each = 0.0
         for column, nano in self._gpus:
             each += float(work.need.item(column, row)) * nano
         each /= NANO
-        return Like(
+        return Profile(
             queue,
             work.partition.item(row),
             work.tenant.item(row),
@@ -440,7 +445,7 @@ class Lines:
                 del self._of_queue[form.queue][form]
                 form.shut = form.dozes = False
 
-    def _form(self, row: int, like: Like) -> Form:
+    def _form(self, row: int, like: Profile) -> Form:
         which: object = self._classes.of(self.state, row)
         if not self._by_queue:
             which = which, self._types[like.queue]
@@ -455,14 +460,14 @@ class Lines:
                 self.running.freeable.keep(
                     reach for form in self.forms.values() for reach in (form.idle_room, form.freeable_room)
                 )
-                for other in self._likes.values():
+                for other in self._profiles.values():
                     other.forms.clear()
             known = self.forms[which] = self._make(row, like)
         return known
 
-    def _make(self, row: int, like: Like) -> Form:
+    def _make(self, row: int, like: Profile) -> Form:
         state, work = self.state, self.state.work
-        claim = lasting(claim_within(state, row) if self.policy else wish_of(state, row))
+        claim = detached(claim_within(state, row) if self.policy else wish_of(state, row))
         limits = limits_of(state, row)
         rows = np.array([row])
         nodes = asked_nodes(state, rows)

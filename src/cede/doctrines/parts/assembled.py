@@ -10,7 +10,7 @@ import numpy as np
 
 from cede.doctrines.parts.candidates import Candidates
 from cede.doctrines.parts.claim import Claim, claim_of
-from cede.doctrines.parts.cover import Order, take_until_fits
+from cede.doctrines.parts.cover import VictimOrder, take_until_fits
 from cede.doctrines.parts.doctrine import Audit, Cycle, Doctrine, Traits
 from cede.doctrines.parts.equivalence import Answers, Classes
 from cede.doctrines.parts.fit import place
@@ -127,10 +127,10 @@ class Choice:
     more: str = ""
 
 
-def by_priority(state: State, _settings: Any) -> Order:
+def by_priority(state: State, _settings: Any) -> VictimOrder:
     """The lowest priority first, of equals the one that started last."""
     size = state.work.size
-    return Order(state.work.priority[:size], -state.work.started[:size])
+    return VictimOrder(state.work.priority[:size], -state.work.started[:size])
 
 
 def highest_first(state: State, rows: Rows, _settings: Any) -> tuple[Key, ...]:
@@ -171,7 +171,7 @@ class Recipe(Generic[S]):
     `priority`, `state` and `nodes`, the `claimant` and its `claimant_priority`, and the settings by their names."""
     turn: Callable[[State, Rows, S], tuple[Key, ...]] = highest_first
     """Keys of these waiting workloads, ascending: who is decided first."""
-    first: Callable[[State, S], Order] = by_priority
+    first: Callable[[State, S], VictimOrder] = by_priority
     """In which order victims are taken."""
     cannot: Callable[[State, int, S], Rule | None] = lambda _state, _row, _settings: None
     """The rule by which this claimant preempts nobody."""
@@ -525,7 +525,7 @@ class _Pass(Generic[S]):
         candidates.protect((self.common.usable_nodes, ~here & candidates.looked))
 
 
-def taken_in_order(cycle: Cycle, claim: Claim, open_: Bools, order: Order, short: list[Limit]) -> Choice | None:
+def taken_in_order(cycle: Cycle, claim: Claim, open_: Bools, order: VictimOrder, short: list[Limit]) -> Choice | None:
     """The shortest prefix of the order that is enough, spared; none if all are too few."""
     state, trial = cycle.state, cycle.trial
     victims = take_until_fits(state, claim, open_, order, short)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -58,6 +58,14 @@ def claim_of(state: State, row: int, parts: tuple[PodSet, ...] | None = None) ->
         matching=matching,
         allowed=matching & (nodes.state[:size] == READY) & ((kept == NONE) | (kept == row)),
     )
+
+
+def detached(claim: Claim) -> Claim:
+    """The claim with needs of its own: a claim's are those of a row, which may be given to another workload."""
+    if claim.need is None:
+        return replace(claim, vectors=[vector.copy() for vector in claim.vectors])
+    need = claim.need.copy()
+    return replace(claim, vectors=[need] * claim.members, need=need)
 
 
 def pinned_by(state: State, row: int, parts: tuple[PodSet, ...] | None = None) -> set[tuple[str, ...]]:

@@ -23,7 +23,7 @@ FindsRoom = Callable[[Int64s], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class VictimOrder:
     """The order in which workloads are taken: `first`, then `second`, ascending, then uid. Whole columns."""
 
     first: Rows
@@ -37,7 +37,7 @@ def take_until_fits(
     state: State,
     claim: Claim,
     open_: Bools,
-    order: Order,
+    order: VictimOrder,
     limits: list[Limit],
     *,
     anywhere: bool = False,
@@ -57,7 +57,7 @@ def take_until_fits(
 # -- one member: the node that is ready first ------------------------------------------------------------------------
 
 
-def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order) -> list[int] | None:
+def _for_one_member(state: State, claim: Claim, need: Int64s, open_: Bools, order: VictimOrder) -> list[int] | None:
     """Of all nodes, the one where the prefix is shortest.
 
     A node is ready when the open workloads on it, in order, have freed enough. The order is looked at up to one
@@ -93,7 +93,7 @@ def _where_short(state: State, claim: Claim, need: Int64s) -> Claim:
     return replace(claim, columns=[column for column in claim.columns if need[column] > least[column]])
 
 
-def _sample(state: State, open_: Bools, order: Order) -> Rows:
+def _sample(state: State, open_: Bools, order: VictimOrder) -> Rows:
     """Some of the open workloads, in order; none where all of them are few."""
     size = state.work.size
     some: Rows = np.arange(0, size, max(1, size // SAMPLE))
@@ -101,7 +101,7 @@ def _sample(state: State, open_: Bools, order: Order) -> Rows:
     return order.of(state, some) if size > 2 * SAMPLE and len(some) > MIN_SAMPLE else some[:0]
 
 
-def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order, bound: int | None) -> Rows:
+def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: VictimOrder, bound: int | None) -> Rows:
     """Residents that go no later than the bound, on the nodes they could make ready.
 
     The sums are floating point and a little generous: they only say which nodes are worth an exact look.
@@ -126,7 +126,7 @@ def _up_to(state: State, claim: Claim, need: Int64s, open_: Bools, order: Order,
     return rows[ready[on]]
 
 
-def _first_ready(state: State, claim: Claim, need: Int64s, rows: Rows, order: Order) -> tuple[int | None, Rows]:
+def _first_ready(state: State, claim: Claim, need: Int64s, rows: Rows, order: VictimOrder) -> tuple[int | None, Rows]:
     """The last workload of the shortest prefix of these residents that makes a node ready, and those nodes."""
     if not len(rows):
         return None, rows
@@ -151,9 +151,12 @@ def _first_ready(state: State, claim: Claim, need: Int64s, rows: Rows, order: Or
 
 
 def _spare_on_nodes(
-    state: State, claim: Claim, need: Int64s, ready: Rows, last: int, rows: Rows, order: Order
+    state: State, claim: Claim, need: Int64s, ready: Rows, last: int, rows: Rows, order: VictimOrder
 ) -> list[int]:
-    """From the prefix that ends in `last`, what must go so that one of the ready nodes stays ready."""
+    """From the prefix that ends in `last`, what must go so that one of the ready nodes stays ready.
+
+    The last taken is asked first. Who could not stay then cannot stay later, since each that stays leaves less slack.
+    """
     here = np.zeros(state.nodes.size, np.bool_)
     here[ready] = True
     residents = state.residents
@@ -198,6 +201,9 @@ def _for_a_gang(
     room = _Room(state, claim, free, finds_room)
     left = [short - int(credit[:count].sum()) for short, credit in credits]
     given = [credit[:count].tolist() for _, credit in credits]
+    # Once is enough, from the last taken to the first: those that stay only make room smaller, so that a victim that
+    # could not stay when it was asked cannot stay later either. None of the result is superfluous, as far as members of
+    # different size are packed by a search that ends.
     matters = room.matters(rows[:count]).tolist()
     victims: list[int] = []
     for at, row in reversed(list(enumerate(rows[:count].tolist()))):
@@ -224,7 +230,12 @@ def _useful(state: State, claim: Claim, open_: Bools) -> Rows:
 def _shortest(
     state: State, rows: Rows, credits: list[tuple[int, Int64s]], finds_room: FindsRoom
 ) -> tuple[int | None, Int64s]:
-    """The smallest count of these that is enough, and what is free with them gone; more is never worse than less."""
+    """The smallest count of these that is enough, and what is free with them gone.
+
+    Halving is allowed because more gone is never worse: free amounts only grow, and with equal members so does the
+    count of those that fit. Members of different size are packed by a search that gives up after some steps; there the
+    count that is found fits, and one smaller might have been found to fit by a longer search.
+    """
 
     def enough(count: int, free: Int64s) -> bool:
         return all(int(credit[:count].sum()) >= short for short, credit in credits) and finds_room(free)
@@ -262,7 +273,10 @@ class _Room:
         self.total = 0 if self.room is None else int(self.room.sum())
 
     def matters(self, rows: Rows) -> Bools:
-        """Whose going makes room at all: not of those who stand only where no member fits even so."""
+        """Whose going makes room at all: not of those who stand only where no member fits even so.
+
+        Room is counted node by node, and it only shrinks from here on: there they can stay without a look.
+        """
         if self.room is None:
             return np.ones(len(rows), np.bool_)
         residents = residents_of_all(self.state, rows)

@@ -126,8 +126,11 @@ class Memo(Generic[Found]):
 
 
 class Answers(Memo[Decision]):
-    """What those of a class were told who wait or are refused, since something was booked last: a long line of equals
-    is looked at once.
+    """What those of a class were told who wait or are refused: a long line of equals is looked at once.
+
+    A decision depends on the claimant, of which nothing that is read differs within a class, and on the state with all
+    that is booked, which is the same until the mark moves. A decision to wait or a refusal books nothing, so it holds
+    for the next of the class as well; starts and preemptions move the mark, and all that was told is forgotten.
     """
 
     __slots__ = ("_names",)

@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 
 from cede.doctrines.parts.claim import Claim
-from cede.doctrines.parts.cover import FindsRoom, Order, take_until_fits
+from cede.doctrines.parts.cover import FindsRoom, VictimOrder, take_until_fits
 from cede.doctrines.parts.fit import fits, named_columns
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.orders import Rows, nine_decimals, nodes_by, tie_break
@@ -38,7 +38,7 @@ def nearest_miss(state: State, claim: Claim, limits: list[Limit], finds_room: Fi
     if claim.single and claim.need is not None and not limits and state.nodes.size:
         return _on_one_node(state, claim, claim.need)
     weight = -_share(state, np.arange(size))
-    order = Order(weight, np.zeros(size, np.int64))
+    order = VictimOrder(weight, np.zeros(size, np.int64))
     victims = take_until_fits(state, claim, running, order, limits, anywhere=bool(limits), finds_room=finds_room)
     return victims or []
 

@@ -17,10 +17,10 @@ from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.cost import PARTS, assumed_by, costs_of
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.exact import solve
+from cede.doctrines.parts.greedy_cover import cheapest_cover
 from cede.doctrines.parts.limits import Limit
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Linear, Question
-from cede.doctrines.parts.quick_set import cheapest_cover
 from cede.state.columns import PREEMPTING, Bools, Int64s
 from cede.state.state import State
 

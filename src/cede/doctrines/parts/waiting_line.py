@@ -1,20 +1,22 @@
 """Who waits, in order and by form, and who may be a victim: kept from cycle to cycle by following the journal.
 
 A form that found no room finds none until room grows on a node where one of its members fits: only then it is looked at
-again, and nobody is looked at whose form is `shut`.
+again, and nobody is looked at whose form is `shut`. For members that are alike and stand anywhere, what fits is a sum
+over nodes: a node where nothing grew adds no more than before, and one where no member fits adds nothing. Of all other
+forms no need is known, so that any node that grows wakes them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cede.doctrines.parts.best_fit import Need, NodeIndex, Shape
-from cede.doctrines.parts.claim import Claim, claim_of
+from cede.doctrines.parts.claim import Claim, claim_of, detached
 from cede.doctrines.parts.limits import limits_of
 from cede.state.columns import ANY, GONE, NEVER, NONE, RUNNING, SUSPENDED, SYSTEM
 from cede.state.state import State
@@ -411,17 +413,9 @@ def _stands(state: State, row: int) -> list[tuple[int, Need]]:
     return stands
 
 
-def lasting(claim: Claim) -> Claim:
-    """The claim with needs of its own: a claim's are those of a row, which may be given to somebody else."""
-    if claim.need is None:
-        return replace(claim, vectors=[vector.copy() for vector in claim.vectors])
-    need = claim.need.copy()
-    return replace(claim, vectors=[need] * claim.members, need=need)
-
-
 def form_of(state: State, row: int) -> Form:
     """The form of this workload."""
-    claim = lasting(claim_of(state, row))
+    claim = detached(claim_of(state, row))
     needs: tuple[tuple[int, int, int], ...] = ()
     if claim.need is not None:
         needs = tuple((c, int(claim.need[c]), int(claim.need[c]) * claim.members) for c in claim.columns)

@@ -115,7 +115,7 @@ class Puzzle:
                 yield Puzzle(items, self.short, (*self.caps, *(need + low - 1 for _, low, need in bound)))
 
     def _fewest(self) -> int:
-        """No set is smaller: as many as it takes of those that give the most to one of the covers."""
+        """No set is smaller: to each cover so many give no more than as many of those that give the most."""
         least = 1
         for cover, short in enumerate(self.short):
             given = accumulate(sorted((item.gives[cover] for item in self.items), reverse=True))
@@ -248,7 +248,12 @@ class _Search:
         return None
 
     def _ends(self, state: Counted) -> bool | None:
-        """Whether nothing more is needed (true) or nothing can help (false); none if the search goes on."""
+        """Whether nothing more is needed (true) or nothing can help (false); none if the search goes on.
+
+        Nothing helps where all groups that are left do not give what is short, or have too few that count; where as
+        many as may still go, each the largest that is left, do not; or where the same groups were left with the same
+        amounts before, and led to no set: what follows depends on that state alone.
+        """
         at, short, _, wanted = state
         if any(need > rest for need, rest in zip(short, self.rest_gives[at], strict=True)):
             return False
@@ -312,7 +317,15 @@ class Chosen:
 
 
 class NodeSearch:
-    """Nodes in the order of what they could have at best, with the best set so far."""
+    """Nodes in the order of what they could have at best, with the best set so far.
+
+    Victims of one decision stand on one node, so that each node has a best set of its own, and the bound of a node is a
+    key that none of its sets is below: opted-out work and originators count only if the others of the node are not
+    enough; the number of victims is at least what is short over the largest that gives it; as many have at best the
+    lowest priorities there are, and the youngest submissions at these. A set with more victims than the bound counts is
+    worse by that alone. Nodes are looked at by their bounds, and the first whose bound is above the best set ends the
+    search: all after it are above it, too. After `PATIENCE` nodes the bounds are made of single candidates, not of sums.
+    """
 
     def __init__(self, state: State, covers: Covers, slack: Slack, single: int | None) -> None:
         self.state = state
@@ -522,7 +535,11 @@ def _best_of(state: State, covers: Covers, slack: Slack) -> Chosen | None:
 
 
 def _best_single(state: State, covers: Covers) -> int | None:
-    """Of those that are enough alone, the best."""
+    """Of those that are enough alone, the best.
+
+    A set of more victims is better only with fewer that opted out or are originators: if the best single one is
+    neither, no other set needs to be looked for.
+    """
     at = np.flatnonzero(covers.alone())
     if not len(at):
         return None

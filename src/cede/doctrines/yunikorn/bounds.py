@@ -163,7 +163,12 @@ class Freeable:
         return bound
 
     def refresh(self, bound: Bound, free: list[list[int]]) -> list[int]:
-        """The nodes on which more may be free than when this was asked last."""
+        """The nodes on which more may be free than when this was asked last.
+
+        A node counts anew only if the log names it since: what is free there, who stands there, and whether its queues
+        may lose one are all that its bound is made of, and each change of these is logged. Where the bound did not grow
+        a claimant that found it too small finds it so again.
+        """
         log = self.log
         if bound.read == len(log):
             return []

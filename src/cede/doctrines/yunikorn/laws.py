@@ -18,7 +18,7 @@ from cede.doctrines.yunikorn.ask import Ask, say, used_of
 from cede.doctrines.yunikorn.best_set import best_set
 from cede.doctrines.yunikorn.queues import queues_of
 from cede.doctrines.yunikorn.settings import LAWS
-from cede.doctrines.yunikorn.seven_laws import Field, field_of, field_on_node, owed
+from cede.doctrines.yunikorn.seven_laws import LawfulCandidates, lawful_candidates, lawful_on_node, owed
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.waiting_line import MAYBE, NO_SET, Family, Form, Key, Kind, line_of
 from cede.doctrines.yunikorn.wording import (
@@ -280,7 +280,7 @@ class _Plan:
         cannot, numbers = self._cannot(cycle, ask, snapshot, pinned=pinned)
         if cannot is not None and not cycle.told:
             return waiting(cycle, ask, cannot, numbers)
-        where = field_on_node(state, ask) if pinned else field_of(state, queues, snapshot, ask)
+        where = lawful_on_node(state, ask) if pinned else lawful_candidates(state, queues, snapshot, ask)
         facts = facts_about(state, queues, snapshot, ask, where.fence, where.slack)
         if cannot is not None:
             made = waiting(cycle, ask, cannot, numbers, candidates=where.candidates, facts=facts, cannot=cannot)
@@ -343,7 +343,7 @@ class _Plan:
         held = held_of(state, self.queues, snapshot, queue, {})
         return f"{self.queues.name(queue)} holds {held} of its guarantee {promised_to(state, self.queues, queue)}"
 
-    def _explained(self, cycle: Cycle, ask: Ask, before: Snapshot, where: Field, made: Decision) -> Decision:
+    def _explained(self, cycle: Cycle, ask: Ask, before: Snapshot, where: LawfulCandidates, made: Decision) -> Decision:
         if not cycle.explain:
             return made
         state, queues = cycle.state, self.queues

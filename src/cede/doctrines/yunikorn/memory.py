@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cede.doctrines.parts.doctrine import Cycle
-from cede.doctrines.yunikorn.quota_timer import TIMERS, Timers
+from cede.doctrines.yunikorn.quota_preemption import TIMERS, Timers
 from cede.state.columns import PENDING, RESERVED, RUNNING, SUSPENDED
 from cede.state.state import State
 

@@ -14,7 +14,7 @@ from cede.doctrines.yunikorn.attempt import Outcome
 from cede.doctrines.yunikorn.best_set import best_set
 from cede.doctrines.yunikorn.covers import unwilling
 from cede.doctrines.yunikorn.queues import Queues
-from cede.doctrines.yunikorn.seven_laws import field_of, is_over, owed, same_app
+from cede.doctrines.yunikorn.seven_laws import is_over, lawful_candidates, owed, same_app
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.doctrines.yunikorn.wording import asks, held_of, promised_to
 from cede.model.plan import Warning
@@ -50,9 +50,9 @@ def _law_1(
     shy = rows[unwilling(state, rows) > 0].tolist()
     if not shy:
         return
-    field = field_of(state, queues, before, ask)
-    lawful = np.flatnonzero(candidates.open & field.candidates.open)
-    better = best_set(state, ask.claim, ask.short_limits, lawful, field.slack)
+    lawful = lawful_candidates(state, queues, before, ask)
+    rows = np.flatnonzero(candidates.open & lawful.candidates.open)
+    better = best_set(state, ask.claim, ask.short_limits, rows, lawful.slack)
     if better is None or _shyness(state, better.victims) >= _shyness(state, outcome.victims):
         return
     instead = ", ".join(state.work_names[row] for row in better.victims)

@@ -24,10 +24,10 @@ from cede.doctrines.yunikorn.attempt import Attempt, Outcome, eagerness
 from cede.doctrines.yunikorn.covers import unwilling
 from cede.doctrines.yunikorn.fences import candidates, reach_of
 from cede.doctrines.yunikorn.queues import Queues, queues_of
-from cede.doctrines.yunikorn.required_node import Cleared, clear_node
+from cede.doctrines.yunikorn.required_node_preemptor import ClearedNode, clear_node
 from cede.doctrines.yunikorn.reservations import held_nodes, usable
 from cede.doctrines.yunikorn.settings import LAWS, SHIPPED
-from cede.doctrines.yunikorn.seven_laws import Slack, field_of, field_on_node, looked_at
+from cede.doctrines.yunikorn.seven_laws import Slack, lawful_candidates, lawful_on_node, looked_at
 from cede.doctrines.yunikorn.snapshot import Snapshot
 from cede.model.plan import Decision
 from cede.state.columns import NONE, Bools
@@ -58,8 +58,12 @@ def question(state: State, edition: str, made: Decision, _memory: Mapping[str, A
 
 def _of_the_laws(state: State, queues: Queues, ask: Ask) -> Question:
     pinned = state.work.required_node[ask.row] != NONE
-    field = field_on_node(state, ask) if pinned else field_of(state, queues, Snapshot(state, queues, ask.leaf), ask)
-    rows = np.flatnonzero(field.candidates.open)
+    lawful = (
+        lawful_on_node(state, ask)
+        if pinned
+        else lawful_candidates(state, queues, Snapshot(state, queues, ask.leaf), ask)
+    )
+    rows = np.flatnonzero(lawful.candidates.open)
     limits = ask.short_limits
     roomy = bool(limits) and not pinned and state.nodes.size > 0 and fits(state, ask.claim)
     return Question(
@@ -68,7 +72,7 @@ def _of_the_laws(state: State, queues: Queues, ask: Ask) -> Question:
         objective="set preference",
         weights=_preference(state, rows),
         unit="points",
-        conditions=(*within_limits(state, limits, rows), *_law_2(state, queues, field.slack, rows)),
+        conditions=(*within_limits(state, limits, rows), *_law_2(state, queues, lawful.slack, rows)),
         one_node=state.nodes.size > 0,
         places=state.nodes.size > 0 and not roomy,
         relaxed=(ONE_NODE,) if roomy else (),
@@ -153,14 +157,14 @@ def attempted(cycle: Cycle, attempt: Attempt, own: Outcome) -> Outcome:
     return best_of(cycle, own, lambda one: one.victims, lambda: of_the_release(state, ask, giving), again)
 
 
-def cleared(cycle: Cycle, ask: Ask, node: int, own: Cleared) -> Cleared:
+def cleared(cycle: Cycle, ask: Ask, node: int, own: ClearedNode) -> ClearedNode:
     """The same for an ask that needs a certain node."""
     if not cycle.optimal or own.victims is None:
         return own
     state = cycle.state
     asked = of_the_release(state, ask, np.flatnonzero(own.candidates.open))
 
-    def again(only: Bools) -> Cleared | None:
+    def again(only: Bools) -> ClearedNode | None:
         fewer = replace(own, victims=clear_node(state, ask, node, only).victims)
         return fewer if fewer.victims and _makes_room(cycle, ask, node, fewer.victims) else None
 

@@ -1,4 +1,4 @@
-"""How much a queue above its max gives back, how that is split below it, and who goes for it: arithmetic alone.
+"""Quota preemption of release 1.9: when a queue above its max is cut back, by how much, and which pods go for it.
 
 As release 1.9 does it. Types are whatever the caller counts in; amounts are whole numbers.
 """
@@ -18,7 +18,6 @@ from cede.doctrines.parts.orders import ordered
 from cede.doctrines.yunikorn import rules
 from cede.doctrines.yunikorn.ask import say
 from cede.doctrines.yunikorn.queues import Amounts, Queues
-from cede.doctrines.yunikorn.quota_timer import TIMERS, Timer, Timers, advanced, fires, first_seen
 from cede.doctrines.yunikorn.settings import mode_of
 from cede.doctrines.yunikorn.snapshot import leaving_of
 from cede.doctrines.yunikorn.sparse_amounts import Vector, covers, fits, within
@@ -49,6 +48,76 @@ class Held(Generic[T]):
     hour: int = 0
     originator: bool = False
     opted_out: bool = False
+
+
+# -- since when a queue is above its max, and when it will be cut back ------------------------------------------
+
+Limits = Mapping[str, int]
+TIMERS = "yunikorn-quota"
+"""Where they are in the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """`start` is when the queue is cut back, None while no timer runs; limit and delay are as they were seen last.
+
+    `taken` are the victims of a run whose departure was not seen yet. `over`: usage was above the limit.
+    """
+
+    limit: Vector[str] = None
+    delay: int = 0
+    start: int | None = None
+    over: bool = False
+    taken: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Timers:
+    """By name of the queue."""
+
+    by_queue: dict[str, Timer] = field(default_factory=dict)
+
+
+def fires(timer: Timer, used: Limits, now: int) -> bool:
+    """Whether the start time is reached and usage is not within the limit."""
+    due = timer.start is not None and timer.start <= now
+    return due and not (timer.limit and within(timer.limit, used))
+
+
+def first_seen(limit: Vector[str], delay: int, used: Limits, now: int, since: int | None) -> Timer:
+    """A queue that nothing is known of: above its limit since the time given, or else from now on."""
+    over = exceeds(limit, used)
+    start = (now if since is None else since) + delay if over and delay else None
+    return Timer(limit, delay, start, over)
+
+
+def advanced(timer: Timer, limit: Vector[str], delay: int, used: Limits, now: int) -> Timer:
+    """The timer after what changed since the cycle before.
+
+    Within the limit it is cleared. It begins when the limit was lowered, when a delay is there for the first time, or
+    when usage came to be above the limit; it is moved by what the delay changed, and otherwise it stays.
+    """
+    over = exceeds(limit, used)
+    if not over or not delay:
+        return Timer(limit, delay, None, over)
+    if timer.start is not None:
+        start = timer.start + delay - timer.delay if timer.delay else now + delay
+        return Timer(limit, delay, start, over, timer.taken)
+    begins = lowered(timer.limit, limit) or not timer.delay or not timer.over
+    return Timer(limit, delay, now + delay if begins else None, over)
+
+
+def exceeds(limit: Vector[str], used: Limits) -> bool:
+    """Whether usage is above the limit in some type."""
+    return bool(limit) and not within(limit, used)
+
+
+def lowered(before: Vector[str], limit: Vector[str]) -> bool:
+    """Whether some type may be used less than before; one that had no limit had more."""
+    return any(kind not in (before or {}) or most < (before or {})[kind] for kind, most in (limit or {}).items())
+
+
+# -- how much it gives back, and who goes ------------------------------------------------------------------------
 
 
 def above(limit: Mapping[T, int], used: Mapping[T, int]) -> dict[T, int]:
@@ -123,7 +192,11 @@ def in_order(candidates: Sequence[Held[T]], amount: Mapping[T, int], limit: Vect
 
 
 def chosen(candidates: Sequence[Held[T]], turn: Iterable[int], amount: Mapping[T, int]) -> list[int]:
-    """Of the candidates, in their turn, those that go: each that fits what is still to be given back."""
+    """Of the candidates, in their turn, those that go: each that fits what is still to be given back.
+
+    No search: the release takes what comes next, and passes over one that is larger than what is left. So the queue
+    may stay above its max although another set would bring it below; that is what the release does.
+    """
     victims: list[int] = []
     total: dict[T, int] = {}
     for at in turn:

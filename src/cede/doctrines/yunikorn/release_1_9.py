@@ -18,14 +18,14 @@ from cede.doctrines.yunikorn import question, rules
 from cede.doctrines.yunikorn.ask import Ask, say
 from cede.doctrines.yunikorn.ask_order import AskOrder, QueueOrder
 from cede.doctrines.yunikorn.attempt import Attempt, Outcome
-from cede.doctrines.yunikorn.eligible import MEMORY as ELIGIBLE
-from cede.doctrines.yunikorn.eligible import Leaf, eligible_of
+from cede.doctrines.yunikorn.eligible_asks import MEMORY as ELIGIBLE
+from cede.doctrines.yunikorn.eligible_asks import Leaf, eligible_of
 from cede.doctrines.yunikorn.fences import Fence, candidates, ranks_of, reach_of, short_at_root
 from cede.doctrines.yunikorn.memory import Checked, memory_of
 from cede.doctrines.yunikorn.promises import broken_promises, does_not_fit
 from cede.doctrines.yunikorn.queues import queues_of, total_capacity
 from cede.doctrines.yunikorn.quota_preemption import cut_back
-from cede.doctrines.yunikorn.required_node import clear_node
+from cede.doctrines.yunikorn.required_node_preemptor import clear_node
 from cede.doctrines.yunikorn.reservations import held_nodes, may_expire, usable
 from cede.doctrines.yunikorn.settings import ATTEMPTS, CHECK_INTERVAL, SHIPPED
 from cede.doctrines.yunikorn.snapshot import Snapshot

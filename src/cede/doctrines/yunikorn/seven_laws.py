@@ -59,7 +59,7 @@ def slack_of(queues: Queues, snapshot: Snapshot, leaves: Iterable[int]) -> Slack
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class LawfulCandidates:
     """Everybody that was looked at for one ask, and how much may go of each queue."""
 
     candidates: Candidates
@@ -69,7 +69,7 @@ class Field:
     """Queues in which nobody may be taken, and by which rule."""
 
 
-def field_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Field:
+def lawful_candidates(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> LawfulCandidates:
     """The candidates of an ordinary claimant."""
     work, size = state.work, state.work.size
     fence, measured = queues.fence(ask.leaf), owed(queues, snapshot, ask.leaf, ask.amounts)[0]
@@ -89,7 +89,7 @@ def field_of(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> Fiel
     candidates.protect(*shut(rules.LAW_5, rules.LAW_2))
     for column, least in slack.least.items():
         candidates.protect((rules.LAW_2, work.usage[column, :size] > least[own]))
-    return Field(candidates, slack, fence, closed)
+    return LawfulCandidates(candidates, slack, fence, closed)
 
 
 def by_queue(queues: Queues, closed: Mapping[int, Rule], own: Int32s) -> Callable[..., Iterator[tuple[Rule, Bools]]]:
@@ -111,13 +111,13 @@ def by_queue(queues: Queues, closed: Mapping[int, Rule], own: Int32s) -> Callabl
     return shut
 
 
-def field_on_node(state: State, ask: Ask) -> Field:
+def lawful_on_node(state: State, ask: Ask) -> LawfulCandidates:
     """The candidates of a claimant that needs a certain node: laws 3 and 6 alone bind it."""
     work, size = state.work, state.work.size
     candidates = looked_at(state, ask, work.state[:size])
     candidates.protect((rules.LAW_3, same_app(state, ask.row)))
     candidates.protect((rules.LAW_6, work.priority[:size] > work.priority[ask.row]))
-    return Field(candidates, Slack(), NONE, {})
+    return LawfulCandidates(candidates, Slack(), NONE, {})
 
 
 def looked_at(state: State, ask: Ask, phase: np.typing.NDArray[np.int8]) -> Candidates:

@@ -10,11 +10,10 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from cede.doctrines.parts.claim import Claim
+from cede.doctrines.parts.claim import Claim, detached
 from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Classes, about
 from cede.doctrines.parts.limits import limits_of, used_quota
-from cede.doctrines.parts.waiting_line import lasting
 from cede.doctrines.yunikorn.ask import Ask, ask_of
 from cede.doctrines.yunikorn.bounds import Bound, Freeable
 from cede.doctrines.yunikorn.queues import Queues
@@ -53,7 +52,7 @@ class Form:
 
     def __init__(self, state: State, row: int) -> None:
         ask = ask_of(state, row)
-        self.ask = replace(ask, claim=lasting(ask.claim))
+        self.ask = replace(ask, claim=detached(ask.claim))
         self.refusal = refused(state, ask)
         claim = self.ask.claim
         self.nodes: list[bool] = claim.allowed.tolist()
@@ -287,7 +286,12 @@ class Line:
         return names_one
 
     def _read_free(self, state: State) -> None:
-        """What is free on nodes that changed; forms that find room where it grew are not roomless any more."""
+        """What is free on nodes that changed; forms that find room where it grew are not roomless any more.
+
+        Members that are alike stand where there is room for one, node by node: a node on which nothing grew, or on
+        which not even one member fits, adds nothing. Forms for which that is not so are volatile, and are looked at
+        after every change.
+        """
         free, grown = self.free, self.grown
         for node in self._stale:
             now, before = self._free_on(state, node), free[node]

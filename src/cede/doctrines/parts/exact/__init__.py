@@ -1,6 +1,6 @@
 """The exact answer to a question: the best victim set there is, and the proof that nothing is better."""
 
-from cede.doctrines.parts.exact.answering import solve
-from cede.doctrines.parts.exact.solved import TOLERANCE, Seconds, Solved
+from cede.doctrines.parts.exact.by_cost import solve
+from cede.doctrines.parts.exact.solution import TOLERANCE, Seconds, Solution
 
-__all__ = ["TOLERANCE", "Seconds", "Solved", "solve"]
+__all__ = ["TOLERANCE", "Seconds", "Solution", "solve"]

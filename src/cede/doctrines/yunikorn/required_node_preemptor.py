@@ -16,14 +16,14 @@ from cede.state.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Cleared:
+class ClearedNode:
     """Who goes from the node, and everybody that was looked at."""
 
     candidates: Candidates
     victims: tuple[int, ...] | None
 
 
-def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> Cleared:
+def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> ClearedNode:
     """Victims in order until they alone cover the ask, whatever is free; none if with what is free they do not.
 
     `only`: nobody else may be taken.
@@ -59,4 +59,4 @@ def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> 
         freed = [have + held[row][column] for have, column in zip(freed, columns, strict=True)]
     free = [int(state.nodes.free[column, node]) for column in columns]
     enough = all(have + more >= want for have, more, want in zip(free, freed, need, strict=True))
-    return Cleared(candidates, tuple(taken) if enough and taken else None)
+    return ClearedNode(candidates, tuple(taken) if enough and taken else None)

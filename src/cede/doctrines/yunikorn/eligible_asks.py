@@ -116,7 +116,7 @@ class Leaf:
                 return  # the others tried later, and so on the same version
 
 
-class Eligible:
+class EligibleAsks:
     """The leaves of one line."""
 
     def __init__(self, line: Line) -> None:
@@ -141,12 +141,12 @@ class Eligible:
         return leaf
 
 
-def eligible_of(cycle: Cycle, line: Line, memory: Memory, came: list[int]) -> Eligible:
+def eligible_of(cycle: Cycle, line: Line, memory: Memory, came: list[int]) -> EligibleAsks:
     """Kept as long as the line is; these came since."""
     now = cycle.state.now
     eligible = cycle.memory.get(MEMORY)
-    if not isinstance(eligible, Eligible) or eligible.line is not line:
-        eligible = cycle.memory[MEMORY] = Eligible(line)
+    if not isinstance(eligible, EligibleAsks) or eligible.line is not line:
+        eligible = cycle.memory[MEMORY] = EligibleAsks(line)
         came = list(line.waiting)
     for leaf in eligible.leaves.values():
         young, batches = leaf.young, leaf.batches

@@ -10,7 +10,7 @@ from cede.doctrines.parts.exact.areas import areas_of, candidates_on
 from cede.doctrines.parts.exact.check import certainly_no_room, grows, keeps, lawful
 from cede.doctrines.parts.exact.highs import run
 from cede.doctrines.parts.exact.model import model_of
-from cede.doctrines.parts.exact.solved import Seconds, Solved
+from cede.doctrines.parts.exact.solution import Seconds, Solution
 from cede.doctrines.parts.exact.space import Space, space_of
 from cede.doctrines.parts.orders import Rows
 from cede.doctrines.parts.question import Question
@@ -23,11 +23,11 @@ MANY = 400
 
 def solve_by_order(
     state: State, question: Question, *, seconds: Seconds | None, nodes: int | None, chosen: Rows | None
-) -> Solved:
+) -> Solution:
     """The least place such that those up to it suffice."""
     nobody = question.rows[:0]
     if lawful(state, question, nobody):
-        return Solved(0.0, 0.0, nobody, proven=True)
+        return Solution(0.0, 0.0, nobody, proven=True)
     places = np.unique(question.weights)
     best: Rows | None = None
     high = len(places)
@@ -47,9 +47,9 @@ def solve_by_order(
             sure = max(sure, middle) if works is False else sure
     if best is None:
         proven = sure == len(places) - 1
-        return Solved(None, math.inf if proven else float(places[sure + 1]), None, proven)
+        return Solution(None, math.inf if proven else float(places[sure + 1]), None, proven)
     value, bound = float(places[high]), float(places[sure + 1])
-    return Solved(value, bound, best, proven=sure + 1 == high)
+    return Solution(value, bound, best, proven=sure + 1 == high)
 
 
 def _last(question: Question, rows: Rows) -> float:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from cede.doctrines.parts.exact.areas import Area, areas_of, candidates_on
+from cede.doctrines.parts.exact.by_order import solve_by_order
 from cede.doctrines.parts.exact.check import lawful, never_enough
 from cede.doctrines.parts.exact.highs import Answer, relax, run
 from cede.doctrines.parts.exact.model import model_of
-from cede.doctrines.parts.exact.ordered import solve_by_order
-from cede.doctrines.parts.exact.solved import TOLERANCE, Seconds, Solved
+from cede.doctrines.parts.exact.solution import TOLERANCE, Seconds, Solution
 from cede.doctrines.parts.exact.space import Space, space_of
 from cede.doctrines.parts.orders import Rows, order_of
 from cede.doctrines.parts.question import Floats, Linear, Over, Question
@@ -96,7 +96,7 @@ def solve(
     seconds: Seconds | None = None,
     nodes: int | None = None,
     chosen: Rows | None = None,
-) -> Solved:
+) -> Solution:
     """The best answer to a question. `chosen` is a set that is known: what is not better than it is not looked for.
 
     With `seconds` or `nodes`, which limits how far each search may branch, it may end before anything is proven.
@@ -123,11 +123,11 @@ class _Search:
         if chosen is not None and lawful(state, question, chosen):
             self._better(np.flatnonzero(np.isin(question.rows, chosen)))
 
-    def solve(self) -> Solved:
+    def solve(self) -> Solution:
         bounds: list[float] = []
         areas = areas_of(self.space)
         if lawful(self.state, self.question, self.question.rows[:0]):
-            return Solved(0.0, 0.0, self.question.rows[:0], proven=True)
+            return Solution(0.0, 0.0, self.question.rows[:0], proven=True)
         if 1 < len(areas) <= MANY and any(len(area.nodes) > 1 for area in areas):
             areas = self._likely_first(areas)
         for at, area in enumerate(areas):
@@ -137,9 +137,9 @@ class _Search:
             bounds.append(max(least, self._in(area, len(areas) - at)))
         bound = min([self.value, *bounds])
         if self.best is None:
-            return Solved(None, bound, None, proven=math.isinf(bound))
+            return Solution(None, bound, None, proven=math.isinf(bound))
         proven = self._no_better(bound)
-        return Solved(self.value, self.value if proven else bound, self.question.rows[self.best], proven)
+        return Solution(self.value, self.value if proven else bound, self.question.rows[self.best], proven)
 
     def _likely_first(self, areas: list[Area]) -> list[Area]:
         """The areas by the bounds that the relaxed programme has for each; sets that it comes upon count already."""

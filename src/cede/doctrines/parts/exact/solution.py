@@ -15,7 +15,7 @@ Seconds = float | Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class Solution:
     """The best set that was found, and what no set can be better than; in the units of the question's weights.
 
     `rows` is lawful by the question, checked with whole numbers; none if no set is known. `proven`: nothing is better

@@ -25,18 +25,18 @@ NEAR = 10
 """So many of the nodes that would have been next are looked at for each victim that might stay."""
 
 Amounts = tuple[int, ...]
-Standing = list[tuple[int, Amounts]]
-Who = tuple[int, ...]
+Holders = list[tuple[int, Amounts]]
+Works = tuple[int, ...]
 
 
-def opened(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list[int] | None:
+def open_nodes(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list[int] | None:
     """Some of these workloads, so that the claimant, whose members are alike, fits when they are gone; None if this
     finds no way. Nobody of them is superfluous."""
     best: tuple[int, list[int]] | None = None
     for one in _areas(state, claim):
-        opening = Opening(state, one, rows, cost)
-        if best is None or opening.at_least() < best[0]:
-            victims = opening.victims()
+        search = NodeOpening(state, one, rows, cost)
+        if best is None or search.at_least() < best[0]:
+            victims = search.victims()
             if victims is not None and (best is None or victims[0] < best[0]):
                 best = victims
     return None if best is None else best[1]
@@ -52,16 +52,16 @@ def _areas(state: State, claim: Claim) -> Iterator[Claim]:
         yield replace(claim, allowed=claim.allowed & (groups == group), placement=ANY)
 
 
-class _Listed:
+class _Grouped:
     """What stands together, by number: made of columns when somebody asks, for most are never asked for."""
 
     def __init__(self, key: Rows, other: Rows, amounts: list[Int64s], turn: Rows, size: int) -> None:
         self.others: list[int] = other[turn].tolist()
         self.amounts: list[Amounts] = list(zip(*(amount[turn].tolist() for amount in amounts), strict=True))
         self.ends: list[int] = np.cumsum(np.bincount(key, minlength=size)).tolist()
-        self.known: list[Standing | None] = [None] * size
+        self.known: list[Holders | None] = [None] * size
 
-    def at(self, number: int) -> Standing:
+    def at(self, number: int) -> Holders:
         standing = self.known[number]
         if standing is None:
             begin, end = self.ends[number - 1] if number else 0, self.ends[number]
@@ -70,7 +70,7 @@ class _Listed:
         return standing
 
 
-class Opening:
+class NodeOpening:
     """Candidates by their place in the order of cost; of each node who stands there and how much is free."""
 
     def __init__(self, state: State, claim: Claim, rows: Rows, cost: Int64s) -> None:
@@ -101,7 +101,7 @@ class Opening:
         self.free: list[list[int]] = free[columns][:, names].T.tolist()
         self.room: list[int] = room[names].tolist()
         self.most: list[int] = most[names].tolist()
-        self.known: list[tuple[int, Who] | None] = [None] * len(names)
+        self.known: list[tuple[int, Works] | None] = [None] * len(names)
         """By node who must leave it, as long as nobody there comes or goes."""
         self.rank: list[int] = state.node_rank()[names].tolist()
         self.group: list[int] = state.nodes.group[names].tolist()
@@ -121,14 +121,14 @@ class Opening:
 
     def _stand(self, who: Rows, at: Rows, amounts: list[Int64s], nodes: int) -> None:
         by_cost, by_node = np.argsort(who, kind="stable"), np.lexsort((who, at))
-        self._of_work = _Listed(who, at, amounts, by_cost, len(self.rows))
-        self._of_node = _Listed(at, who, amounts, by_node, nodes)
+        self._of_work = _Grouped(who, at, amounts, by_cost, len(self.rows))
+        self._of_node = _Grouped(at, who, amounts, by_node, nodes)
 
-    def on(self, node: int) -> Standing:
-        """Who stands on a node and with how much, in the order of cost."""
+    def on(self, node: int) -> Holders:
+        """Works stands on a node and with how much, in the order of cost."""
         return self._of_node.at(node)
 
-    def stands(self, one: int) -> Standing:
+    def stands(self, one: int) -> Holders:
         """Where a candidate stands, and with how much."""
         return self._of_work.at(one)
 
@@ -153,7 +153,13 @@ class Opening:
         return prices
 
     def at_least(self) -> float:
-        """What no set can cost less than."""
+        """What no set can cost less than.
+
+        A set makes room for the missing members on some nodes, for no more than `most` on each; so it opens at least as
+        many nodes as that takes. To open a node, victims that stand there must free what one member more lacks, and
+        `prices` has what this costs at least if each victim's cost is divided evenly among its nodes, and a victim may
+        be taken in part. Divided costs add up to no more than the set's own, so the cheapest so many prices bound it.
+        """
         return sum(sorted(self.prices)[: max(0, -(-self.missing() // max(self.most, default=1)))])
 
     # -- what a node costs ---------------------------------------------------------------------------------------------
@@ -165,14 +171,14 @@ class Opening:
         limit = self.limit
         return self.members - sum([min(total, limit) for total in self.totals])
 
-    def leave(self, node: int) -> tuple[int, Who]:
-        """Who must go so that one member more fits here, and at what cost; nobody if there is no way."""
+    def leave(self, node: int) -> tuple[int, Works]:
+        """Works must go so that one member more fits here, and at what cost; nobody if there is no way."""
         leavers = self.known[node]
         if leavers is None:
             leavers = self.known[node] = self._leave(node)
         return leavers
 
-    def _leave(self, node: int) -> tuple[int, Who]:
+    def _leave(self, node: int) -> tuple[int, Works]:
         target = self.room[node] + 1
         if target > self.most[node]:
             return 0, ()
@@ -199,11 +205,11 @@ class Opening:
             open_ = [column for column in open_ if short[column] > 0]
         return sum([self.cost[one] for one in who]), tuple(who)
 
-    def _of_one(self, rest: list[tuple[int, int, int]], short: int) -> tuple[int, Who]:
+    def _of_one(self, rest: list[tuple[int, int, int]], short: int) -> tuple[int, Works]:
         """One resource is short: by cost per unit still needed, with a look at each step for the cheapest last one."""
         who: list[int] = []
         spent = 0
-        best: tuple[int, Who] | None = None
+        best: tuple[int, Works] | None = None
         while short > 0:
             last: tuple[int, int, int] | None = None
             pick: tuple[int, int, tuple[int, int, int]] | None = None
@@ -230,7 +236,7 @@ class Opening:
             best = spent, tuple(who)
         return best or (0, ())
 
-    def gain(self, who: Who) -> int:
+    def gain(self, who: Works) -> int:
         """How many members more fit on all nodes that these leave."""
         freed: dict[int, Amounts] = dict(self.stands(who[0]))
         for one in who[1:]:
@@ -277,6 +283,7 @@ class Opening:
             if not who:
                 continue
             price = cost / max(1, min(self.gain(who), missing))
+            # The heap has rough prices: a node that turns out dearer than the next goes back, and comes up when it is due.
             if heap and price > max(known, heap[0][0]):
                 heappush(heap, (price, rank, node))
                 continue
@@ -305,7 +312,7 @@ class Opening:
                 self.move(one, 1)
 
     def _is_missed(self, one: int) -> bool:
-        """Whether members would find no room with this one back, wherever they may stand."""
+        """Whether members would find no room with this one back; room is a sum over nodes, and only its own change."""
         more = self.left
         for node, amount in self.stands(one):
             fits, free = self.room[node], self.free[node]
@@ -336,7 +343,7 @@ class Opening:
         nodes = list(dict.fromkeys((*(node for node, _ in self.stands(one)), *near)))
         spent, came = 0, list[int]()
         while (missing := self.missing()) > 0:
-            best: tuple[float, int, Who] | None = None
+            best: tuple[float, int, Works] | None = None
             for node in nodes:
                 self.steps -= 1
                 cost, who = self.leave(node)
@@ -380,7 +387,7 @@ def cheapest_cover(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list
         if claim.placement == ANY:
             return victims
     elif claim.need is not None:
-        return opened(state, claim, rows, cost)
+        return open_nodes(state, claim, rows, cost)
     else:
         victims = _by_cost(state, claim, rows, cost)
     return _spared(state, claim, victims, dict(zip(rows.tolist(), cost.tolist(), strict=True)))
