@@ -139,7 +139,7 @@ CASES: dict[str, Case] = {
     "no-lawful-set": Case(
         laws(N4, A, path("root.b", cpu=3), OLD, IN),
         "no node has room for it (closest is n1: cpu 2 asked, 0 free), and no lawful set of victims on one node "
-        "makes room: nobody may be preempted",
+        "makes room: nothing may be preempted",
     ),
     "no-victims": Case(
         release(N4, A, B, running("old", queue="root.b", cpu=4, priority=1), IN),
@@ -179,7 +179,7 @@ CASES: dict[str, Case] = {
     "required-node-full": Case(
         laws(N4, A, B, running("old", queue="root.b", cpu=4, priority=1), DAEMON),
         "no node has room for it (closest is n1: cpu 2 asked, 0 free), and what may be preempted does not make enough "
-        "room: nobody may be preempted",
+        "room: nothing may be preempted",
     ),
     "required-node-headroom": Case(
         release(N4, LIMITED, running("old", cpu=1), DAEMON),

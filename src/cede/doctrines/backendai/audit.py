@@ -120,7 +120,7 @@ class AgentBookings:
             given = self._given(made, node)
             for column, amount in amounts.items():
                 if amount > self.free[node][column] + given[column]:
-                    yield f"{made.workload} takes {self._name(column)} of {node} that is counted for somebody else"
+                    yield f"{made.workload} takes {self._name(column)} of {node} that is counted for another session"
             self.free[node].subtract(amounts)
             (self.to_come if made.victims else self.reserved)[node].update(amounts)
             yield from self._overbooked(node)

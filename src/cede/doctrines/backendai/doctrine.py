@@ -1,4 +1,4 @@
-"""A cluster file to start from under Backend.AI: all but the top class may be preempted, and queue again."""
+"""Backend.AI as a doctrine: its parts, the shares that it shows, and a cluster file to start from."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ Turn = tuple[int, int, str, str]
 def preempt(
     state: State, front: Front, rows: dict[int, Row], head: Key, form: Form, settings: Settings, lower: list[int]
 ) -> Decision | None:
-    """The decision; none if nobody's going makes room. Every workload is in records, and no limit is in the way."""
+    """The decision; none if no victims make room. Every workload is in records, and no limit is in the way."""
     assert form.shape is not None
     need, free = form.shape.need, front.index.free
     levels = sorted(lower)
@@ -223,10 +223,10 @@ def decide(cycle: Cycle) -> Iterator[Decision]:
 
 
 def _all_wait(front: Front, rows: dict[int, Row], backfill: str) -> bool:
-    """Whether it is plain that nobody starts, is preempted or is refused, as mostly where somebody came or went.
+    """Whether it is plain that nothing starts, is preempted or is refused, as mostly where somebody came or went.
 
     The first in line finds no room since its form was shut, and no priority below its own may be preempted. Behind it
-    nobody may pass, or nobody fits either.
+    nothing may pass, or nothing fits either.
     """
     if backfill != "strict":
         for other in front.live:
@@ -324,7 +324,7 @@ class _Pass:
     # -- the head and those behind it --------------------------------------------------------------------------
 
     def _waits_for_room(self, head: Key) -> Key | None:
-        """The first that waits for room on nodes: one that waits for something else holds nobody back."""
+        """The first that waits for room on nodes: one that waits for something else holds nothing back."""
         for key in self.front.line:
             row = self.rows[key[4]]
             if key < head or key[4] in self.taken or self._refused(row.form, key) is not None:

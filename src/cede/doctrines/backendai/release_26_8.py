@@ -1,4 +1,6 @@
-"""Where release 26.8 breaks what its own documents promise, in numbers."""
+"""Release 26.8: a scheduling pass over each resource group, which agents are cleared for a session, and warnings where
+that breaks what BEP-1014 and BEP-1055 promise.
+"""
 
 from __future__ import annotations
 
@@ -224,7 +226,7 @@ def lines_of(cycle: Cycle) -> Lines:
 
 
 def acts_of(cycle: Cycle, lines: Lines, group: int, overlap: Int64s | None) -> list[Decision]:
-    """What acts in the group, and refusals of those that came; nobody is looked at while all would be the same."""
+    """What acts in the group, and refusals of those that came; nothing is looked at while all would be the same."""
     line = lines.by_group[group]
     kinds = lines.kinds
     came = [row for row in line.fresh if kinds.of(cycle, row).refused is None]

@@ -83,7 +83,7 @@ def lint(state: State, settings: KubernetesSettings) -> Iterator[Finding]:
             yield Finding(
                 "kubernetes.lint.budget-of-nobody",
                 path,
-                f"the disruption budget {one.name} covers no workload of this file, so that it protects nobody",
+                f"the disruption budget {one.name} covers no workload of this file, so that it protects nothing",
                 "check the names of apps, queues and workloads",
             )
         elif not allowed[one.name]:

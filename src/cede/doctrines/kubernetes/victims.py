@@ -1,4 +1,4 @@
-"""The dry run of default preemption: on each node all of lower priority go, then whoever need not go stays.
+"""The dry run of default preemption: on each node all of lower priority go, then what need not go stays.
 
 Workloads that are leaving are looked at like those that run, for kube-scheduler does not tell them apart; who is among
 the victims and leaving already is waited for. Room that is held for others, their nominated node, counts if they have
@@ -31,7 +31,7 @@ from cede.state.trial import Trial
 SHIFT = 2**31
 """Added to every priority before they are summed, so that fewer of a negative one are not more than many."""
 ENOUGH, SHARE = 100, 10
-"""So many nodes with victims are enough, or one in SHARE of all if that is more; kube-scheduler begins anywhere."""
+"""How many nodes with victims are enough, or one in SHARE of all if that is more; kube-scheduler begins anywhere."""
 
 
 @dataclass(frozen=True, slots=True)

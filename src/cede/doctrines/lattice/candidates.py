@@ -42,7 +42,7 @@ class Reachable:
 
 
 def candidates(state: State, claim: Claim, settings: Settings, homes: tuple[str, ...] = ()) -> Reachable:
-    """Everybody who holds room in the claimant's partition; the first rule that protects one is its verdict.
+    """All that holds room in the claimant's partition; the first rule that protects one is its verdict.
 
     `homes` are vClusters that took their nodes back from the claimant.
     """
@@ -83,7 +83,7 @@ def near_end(state: State, settings: Settings) -> Bools:
 
 
 def _needs(state: State, claim: Claim) -> Bools:
-    """Nodes that could take one member more if nobody were on them: others are not taken back."""
+    """Nodes that could take one member more if they were empty: others are not taken back."""
     nodes, size = state.nodes, state.nodes.size
     empty = nodes.capacity[:, :size] - nodes.occupied[:, :size]
     if claim.need is not None:

@@ -1,7 +1,7 @@
 """Whether who starts by a plan would be in the way of one that waits by the same plan.
 
 Turns go by score, and who may preempt whom goes by class, homes and claims: what starts first may have to go for one
-whose turn came later. Nobody is preempted in the cycle that starts it, so that takes another.
+whose turn came later. No work is preempted in the cycle that starts it, so that takes another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where the library's victims break what the policy promises."""
+"""The edition `core`, the library: queue by queue, the cheapest victims that free as many nodes as a claimant wants.
+
+Warnings say where that breaks what the policy promises.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,7 @@ def _decide_one(cycle: Cycle, turns: CoreTurns, row: int) -> tuple[Decision, Sle
 
 
 def _without_room(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Decision, Sleep]:
-    """It does not fit now: the cheapest, or why it takes nobody."""
+    """It does not fit now: the cheapest, or why it takes nothing."""
     state, settings = cycle.state, turns.settings
     if not state.work.preempts[claim.row]:
         return _tell(cycle, claim, settings, rules.MAY_NOT), Sleep.FORM
@@ -202,7 +205,7 @@ def take(claim: Claim, ranked: Ranked, most: int) -> CheapestVictims:
 
 
 def _ranked(cycle: Cycle, turns: CoreTurns, claim: Claim) -> tuple[Reachable, Ranked]:
-    """Who may be taken for it, and those by their cost: the same for all of a class who took nobody in vain."""
+    """Who may be taken for it, and those by their cost: the same for all of a class who took nothing in vain."""
     state, before = cycle.state, in_vain(cycle.memory, claim.name)
     if before:
         reachable = candidates(state, claim, before)
@@ -279,6 +282,6 @@ def _nodes_for(state: State, claim: Claim, victims: list[int]) -> list[int]:
 
 
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
-    """It waits by a rule that lets nobody be preempted."""
+    """It waits by a rule that lets nothing be preempted."""
     reachable = candidates(cycle.state, claim, in_vain(cycle.memory, claim.name)) if cycle.told else None
     return waiting(cycle, claim, settings, reachable, rule, rule, None, price=partial(price, cycle.state), **facts)

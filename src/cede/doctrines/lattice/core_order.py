@@ -126,7 +126,7 @@ class CoreAwakeTurns(AwakeTurns):
         return len(awake) > 1 or len(awake[0].lines) > 1
 
     def within(self, queue: int) -> Iterator[int]:
-        """Who had room when the cycle began may have none when its turn comes: it sleeps again if it may take nobody
+        """Who had room when the cycle began may have none when its turn comes: it sleeps again if it may take nothing
         either, as it would if it were decided about."""
         self.blocked = None
         lines = self.lines

@@ -58,7 +58,7 @@ class CycleOrder(Protocol):
         ...
 
     def hopeless(self, claim: Claim) -> bool:
-        """Whether it is certain, with nobody looked at, that nobody can go for it."""
+        """Whether it is certain, with nobody looked at, that nothing can go for it."""
         ...
 
     def at_once(self, row: int) -> Decision | None:
@@ -171,7 +171,7 @@ class TurnHeap:
 
 
 class AllTurns:
-    """Everybody who waits is looked at and told why; where one is asked for, those ahead of it are decided too."""
+    """All that waits is looked at and told why; where one is asked for, those ahead of it are decided too."""
 
     def __init__(self, cycle: Cycle) -> None:
         self.cycle, self.settings = cycle, settings_of(cycle.state)
@@ -236,7 +236,7 @@ class AllTurns:
 
 
 class AwakeTurns:
-    """Only those who may act are looked at: a kind that fits nowhere and may take nobody has no turn."""
+    """Only those who may act are looked at: a kind that fits nowhere and may take nothing has no turn."""
 
     def __init__(self, cycle: Cycle, lines: Lines) -> None:
         self.cycle, self.lines = cycle, lines

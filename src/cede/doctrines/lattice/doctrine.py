@@ -1,4 +1,4 @@
-"""What the doctrine computes before it decides: whose turn it is, with the factors of its score."""
+"""Lattice as a doctrine: its parts, and the shares that it shows."""
 
 from __future__ import annotations
 

@@ -35,16 +35,16 @@ class Form:
     idle_room: RoomBound
     """How many of its members find room now."""
     freeable_room: RoomBound
-    """The same if everybody left who may be taken; of the library, which does not look at nodes, as it is now."""
+    """The same if all that may be taken left; of the library, which does not look at nodes, as it is now."""
     size: float
     """What it asks for, in GPUs of nodes; in nodes, as the library counts."""
     topology: float
     scored: dict[tuple[int, int], tuple[bool, list[float], list[float], float]] = field(default_factory=dict)
     """By how it is saved, what the scores of a line are made of."""
     kinds: dict[Kind, None] = field(default_factory=dict)
-    """Those that somebody waits with."""
+    """Those that some workload waits with."""
     shut: bool = False
-    """It finds no room, and would not if everybody left who could be taken at all."""
+    """It finds no room, and would not if all that could be taken left."""
     dozes: bool = False
     """Some of its kinds sleep."""
     floor: CostFloor | None = None

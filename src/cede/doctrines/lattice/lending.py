@@ -1,4 +1,4 @@
-"""Who may stand on whose nodes: home nodes, nodes of nobody, and nodes that one vCluster lends to another."""
+"""Who may stand on whose nodes: home nodes, nodes of no vCluster, and nodes that one vCluster lends to another."""
 
 from __future__ import annotations
 

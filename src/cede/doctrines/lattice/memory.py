@@ -1,4 +1,4 @@
-"""What is remembered from cycle to cycle, so that nobody is evicted for ever for the same thing.
+"""What is remembered from cycle to cycle, so that no work is evicted for ever for the same thing.
 
 Policy: who was sent away so that a vCluster has its nodes back takes nothing there by its class any more: each would
 evict the other again and again. Core: who was taken for somebody and did not make it fit is not taken for it again.

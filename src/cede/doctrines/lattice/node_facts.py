@@ -18,7 +18,7 @@ from cede.state.state import State
 FINGERPRINT = "fingerprint"
 """The node label that says which nodes are identical: drivers, firmware, kernel."""
 MOST = 4_096
-"""So many answers are kept at most."""
+"""Maximum number of answers that are kept."""
 
 Made = TypeVar("Made")
 

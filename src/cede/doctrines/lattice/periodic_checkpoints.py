@@ -1,4 +1,4 @@
-"""Whether a checkpoint is worth writing though nobody must leave: its cost against its value, and how often.
+"""Whether a checkpoint is worth writing though nothing must leave: its cost against its value, and how often.
 
 Plain numbers in, plain numbers out; arrays where all that runs is looked at at once. Cost and value add up seconds,
 GPU-seconds and money, as the library does.

@@ -123,7 +123,7 @@ class PolicyAwakeTurns(AwakeTurns):
     def __iter__(self) -> Iterator[int]:
         """Who had room when the cycle began, or victims, may have neither when its turn comes: it sleeps again at the
         cost of a look at what was counted. So would it if it were decided about: there is no idle room for all its
-        members, and none if everybody left who may be taken, or it takes nobody. Nobody asks for the score of who has
+        members, and none if all that may be taken left, or it takes nothing. Nobody asks for the score of who has
         no way when the cycle begins."""
         lines = self.lines
         if not lines.awake:
@@ -390,7 +390,7 @@ def _no_node(cycle: Cycle, settings: Settings, claim: Claim) -> Decision:
 
 
 def _tell(cycle: Cycle, claim: Claim, settings: Settings, rule: Rule, **facts: object) -> Decision:
-    """It waits by a rule that lets nobody be preempted."""
+    """It waits by a rule that lets nothing be preempted."""
     homes = homes_of(cycle.memory, claim.name)
     reachable = candidates(cycle.state, claim, settings, homes) if cycle.told else None
     return waiting(cycle, claim, settings, reachable, rule, rule, None, None, **facts)

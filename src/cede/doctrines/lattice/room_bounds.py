@@ -1,7 +1,7 @@
-"""How many members of one size find room, node by node, if everybody left who may be taken for them at all.
+"""How many members of one size find room, node by node, if all that may be taken for them left.
 
-It is an upper bound, and so a reason not to search: whoever a rule protects beside its class is counted as if it could
-be taken, so that no victim set makes more room on any node. Room is counted node by node, and a node where nothing
+It is an upper bound, and so a reason not to search: work that a rule protects beside its class is counted as if it
+could be taken, so that no victim set makes more room on any node. Room is counted node by node, and a node where nothing
 changed counts as it did: only changed nodes are counted again, and only until there are enough.
 """
 
@@ -123,7 +123,7 @@ class Freeable:
         return free
 
     def every(self, node: int, scope: VictimScope) -> bool:
-        """Whether its class protects nobody on this node: it is claimed, or taken back."""
+        """Whether its class protects nothing on this node: it is claimed, or taken back."""
         return scope.claims or (self.homes is not None and self.homes[node] == scope.home != NONE)
 
     def few_enough(self, node: int, scope: VictimScope, short: list[tuple[int, int]]) -> bool:
@@ -164,7 +164,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class VictimScope:
-    """What may be taken at all: work `below` a class, all work on nodes of this `home`, or all, if nodes are claimed."""
+    """What may be taken at all: work `below` a class, all on nodes of this `home`; everything, if it claims nodes."""
 
     below: int
     home: int

@@ -88,7 +88,7 @@ class RunningWork:
         return self.rows[row]
 
     def pool(self, claim: Claim, kind: Kind) -> Pool | None:
-        """Who may go for one that waits, as `policy.pool_for` has it, where no node has a home.
+        """What may go for one that waits, as `policy.pool_for` has it, where no node has a home.
 
         The masks are kept up to date row by row instead of worked out from the columns: those that a rule protects from
         every claimant have no price, so that class, partition and the time of their end are all that is left to ask.

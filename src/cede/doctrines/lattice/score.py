@@ -172,7 +172,7 @@ class Scores:
         return table
 
     def _plain(self, rows: Rows) -> Bools:
-        """Whom the library scores without looking at the cluster: as if there were one group and nobody else."""
+        """Whom the library scores without looking at the cluster: as if there were one group and no other work."""
         services: Bools = vclusters_of(self.state).type[self.state.work.queue[rows]] == SERVICE
         return services & (not self.policy)
 
@@ -303,7 +303,7 @@ def budget_of(state: State, tenant: int) -> float:
 
 
 def busy_nodes(state: State, there: Bools) -> int:
-    """On how many of these nodes somebody is."""
+    """How many of these nodes hold work."""
     nodes = state.nodes
     busy = (nodes.used[WHOLE] + nodes.held[WHOLE] + nodes.leaving[WHOLE] + nodes.booked[WHOLE])[: nodes.size] > 0
     return int((busy & there).sum())

@@ -106,9 +106,9 @@ NO_TYPE = len(TYPES)
 UNPROTECTED = 7
 """From this class on, work without checkpoints is not preempted for a higher class."""
 EVERYBODY = 10**9
-"""So many workloads there never are: who may take more may take them all."""
+"""More than there ever are: a claimant that may take so many may take all."""
 EXACT = 200
-"""Up to so many candidates the best set is found, above that a good one may be taken."""
+"""Up to this number of candidates the best set is found, above that a good one may be taken."""
 
 ONLY_POLICY = DIALECT.only_in(POLICY)
 

@@ -1,4 +1,4 @@
-"""A pool as a question for the exact solver, and the solver's answer where the search of this doctrine gives up."""
+"""Which victims the policy takes: by exact searches, by the exact solver where they give up, else a quick set."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def effort_of(cycle: Cycle) -> Effort:
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """Why there is no set: nobody makes enough room, or it takes too `many` victims, or `cheapest` is too dear.
+    """Why there is no set: nothing makes enough room, or it takes too `many` victims, or `cheapest` is too dear.
 
     `many` is how many it takes, or that it takes more than may go.
     """

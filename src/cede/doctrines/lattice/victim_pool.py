@@ -40,7 +40,7 @@ class Pool:
 
     @property
     def uniform(self) -> bool:
-        """Whether the limits bind all or nobody, so that sums over the whole set tell."""
+        """Whether the limits bind all or none, so that sums over the whole set tell."""
         return not self.limited or bool(self.counted.all()) or not self.counted.any()
 
     def bounds(self) -> tuple[int | None, int | None]:
@@ -79,7 +79,7 @@ def cost_ceiling(cost: int) -> int:
 
 
 FIRST = 512
-"""So many of the cheapest are looked at first, and four times as many each time that was not enough."""
+"""How many of the cheapest are looked at first; four times as many each time that was not enough."""
 ENOUGH = 64
 """A bound that leaves no more than so many need not be better."""
 GROUPS = 16
@@ -88,7 +88,7 @@ GROUPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """The candidates who could be in the preferred set, in turn; nobody, if it is certain that there is none.
+    """The candidates who could be in the preferred set, in turn; none, if it is certain that there is none.
 
     `known` are places of some lawful set, if one was found.
     """
@@ -101,7 +101,7 @@ def shortlist_of(pool: Pool) -> Shortlist:
     """The candidates of this pool that could be in the preferred set.
 
     The preferred set is among those within a tenth of the cheapest one, and no set costs less than one of its members.
-    So once some lawful set is known, whoever costs more than a tenth above it is in no preferred set, and nobody
+    So once some lawful set is known, what costs more than a tenth above it is in no preferred set, and nothing
     cheaper is missing as soon as all up to that cost were looked at. Who stands only where no member more fits, even if
     all those leave, can be left out of any set: it frees as much, costs no more and has fewer victims. Until a lawful
     set is known the cheapest are looked at, then four times as many, so that a large pool is rarely read whole.
@@ -144,7 +144,7 @@ def at_least(pool: Pool, before: Int64s) -> int:
 
 
 def _reach(pool: Pool) -> Int64s:
-    """At most so many members find room because of each."""
+    """How many members find room because of each, at most."""
     state = pool.state
     most = int(members_that_fit(pool.claim, state.nodes.capacity[:, : state.nodes.size]).max())
     return most * state.work.members[pool.rows].astype(np.int64)
@@ -290,7 +290,7 @@ class CandidateNodes:
         return affordable
 
     def _cleared(self, gain: Int64s, missing: int) -> Iterator[Int64s]:
-        """Everybody of the nodes that are cheapest for each member that finds room there."""
+        """All work on the nodes that are cheapest for each member that finds room there."""
         cost = np.bincount(self.on, self.pool.cost[self.at], len(self.nodes))
         useful = np.flatnonzero(gain > 0)
         turn = useful[np.argsort(cost[useful] / gain[useful], kind="stable")]

@@ -1,7 +1,8 @@
-"""The preferred set where nobody shares a node with another candidate: what each frees simply adds up.
+"""Exact searches for the preferred victim set: a table where what candidates free adds up, node by node for one member,
+and branch and bound for all else.
 
-Exact by dynamic programming over (victims, nodes still wanted); of candidates that free alike only the first by cost,
-class and uid can be in a preferred set, so that thousands of them come down to a few.
+The table is by victims and members still wanted; of candidates that free alike only the first by cost, class and uid
+can be in a preferred set, so that thousands of them come down to a few.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cede.state.columns import ANY, TIGHT, Bools, Int64s
 CELLS = 6_000_000
 """Tables larger than this are not made."""
 SETS = 2_000
-"""So many sets that are equal in number and cost are compared by class and uid."""
+"""How many sets that are equal in number and cost are compared by class and uid."""
 INFINITE = np.int64(1) << 61
 
 
@@ -476,7 +477,7 @@ class Search:
             self.density[at] = min(self.cost[useful[at]] / gain, self.density[at + 1])
         self.gains = [self.rooms.gains[one] for one in useful]
         self.most = pool.most if pool.counted.all() else None
-        """So many may go at most, if that binds all."""
+        """Maximum number of victims, if that binds all."""
         self._cheapest_with: dict[int, list[float]] = {}
         self.taken: list[int] = []
         self.limit = None if known is None else sum(self.cost[one] for one in known)
@@ -528,7 +529,7 @@ class Search:
                 self._give_back(one)
 
     def _left(self, place: int) -> int:
-        """So many of those from this place on may still go."""
+        """How many of those from this place on may still go."""
         left = len(self.order) - place
         return left if self.most is None else min(left, self.most - self.number)
 

@@ -56,7 +56,7 @@ NOT_READ = frozenset({"domain", "app", "originator", "kind", "job_priority"})
 OWNERS = frozenset({"user", "project"})
 """Read for policies only."""
 MOST_FORMS = 2_048
-"""So many forms are kept at most that nobody waits with."""
+"""So many forms are kept at most that no workload waits with."""
 
 
 class Lines:
@@ -71,7 +71,7 @@ class Lines:
         self.nodes = int(self.there.sum())
         self.forms: dict[object, Form] = {}
         self.live: dict[Form, None] = {}
-        """Forms that somebody waits with who is not refused for good."""
+        """Forms with a workload that waits and is not refused for good."""
         self.awake: dict[Kind, None] = {}
         self._fresh: set[int] = set()
         self._refused: list[int] = []
@@ -346,13 +346,13 @@ class Lines:
         )
 
     def waiting(self) -> Iterator[Kind]:
-        """Kinds that somebody waits with who is not refused for good."""
+        """Kinds with a workload that waits and is not refused for good."""
         for form in self.live:
             yield from form.kinds
 
     def still_waiting(self, started: Mapping[Kind, int], waited: Collection[Kind]) -> Iterator[Wait]:
-        """Each form that may preempt and somebody still waits with after so many of each kind started; of kinds that
-        may be refused for a quota, of those that `waited`."""
+        """Each form that may preempt and still waits after so many of each kind started; of kinds that may be refused
+        for a quota, of those that `waited`."""
         for form in self.live:
             if form.preempts:
                 for kind in form.kinds:

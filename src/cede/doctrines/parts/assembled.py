@@ -1,4 +1,4 @@
-"""The rules that an assembled doctrine has beside its own, in the words that all of them share."""
+"""A doctrine from a `Recipe`: the rules and the decision that all such doctrines share, around what is its own."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class CommonRules:
 
 EDITION = "1"
 MOST_REASONS = 3
-"""So many victims are named with the reason."""
+"""How many victims are named with the reason."""
 S = TypeVar("S", bound=Part)
 
 Protects = Iterable[tuple[Rule, Bools]]
@@ -174,7 +174,7 @@ class Recipe(Generic[S]):
     first: Callable[[State, S], VictimOrder] = by_priority
     """In which order victims are taken."""
     cannot: Callable[[State, int, S], Rule | None] = lambda _state, _row, _settings: None
-    """The rule by which this claimant preempts nobody."""
+    """The rule by which this claimant preempts nothing."""
     fate: Callable[[State, int, S], str] = _requeued
     lint: Callable[[State, S], Iterable[Finding]] = _nothing
     starter: Callable[[Outline, str], Starter] = lambda outline, _edition: bare(outline)
@@ -182,7 +182,7 @@ class Recipe(Generic[S]):
     """If it has none of its own, it promises that no victim is superfluous."""
     leaving_may_go: bool = False
     """Whether those that are leaving, and those room is held for, are asked about too. Whoever loses such room is not
-    preempted by it: a claimant that preempts nobody may take it as well."""
+    preempted by it: a claimant that preempts nothing may take it as well."""
     begins: Callable[[Cycle], object] = lambda _cycle: None
     leaves: Callable[[Trial, int], None] = Trial.evict
     """What a victim's going means to those who are decided after its claimant."""
@@ -191,7 +191,7 @@ class Recipe(Generic[S]):
     search: Callable[[Cycle, Claim, S, Bools], Choice | None] | None = None
     """Whom a claimant takes of those that are open, if not a prefix of the order; only asked if no limit is short."""
     goes_for_limits: bool = True
-    """Whether somebody goes for a claimant whose queue, user or project is at its limit; else it waits for that."""
+    """Whether work is preempted for a claimant whose queue, user or project is at its limit; else it waits for that."""
     audit: Callable[[State, S], Audit] | None = None
     """What it promises of a plan beside that; code that chose nothing."""
     alike: bool = False
@@ -309,7 +309,7 @@ def _facts(recipe: Recipe[S], state: State, claimant: int, settings: S) -> Calla
 
 
 class _Pass(Generic[S]):
-    """One cycle: everybody who waits, in turn."""
+    """One cycle: all that waits, in turn."""
 
     def __init__(self, recipe: Recipe[S], cycle: Cycle) -> None:
         self.recipe = recipe

@@ -41,7 +41,7 @@ class Shape:
 
 
 class NodeIndex:
-    """The nodes of one partition that are ready and kept for nobody. `free` is what each has, with bookings."""
+    """The nodes of one partition that are ready and not reserved. `free` is what each has, with bookings."""
 
     def __init__(self, state: State, partition: int) -> None:
         nodes, size = state.nodes, state.nodes.size
@@ -89,7 +89,7 @@ class NodeIndex:
             insort(there, rank)
 
     def update(self, node: int, free: list[int]) -> bool | None:
-        """So much is free on this node now; whether that is more of something, none if it is the same as before."""
+        """What is free on this node now; whether that is more of something, none if it is the same as before."""
         number = self._capacity_of.get(node)
         if number is None:
             return None

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 PARTS = 1_000_000
-"""So many parts of a minute are told apart."""
+"""How many parts of a minute are told apart."""
 MOST = float(1 << 53)
 """Parts of a minute beyond which costs are not told apart: nine billion minutes, so that sums stay whole numbers."""
 
@@ -127,7 +127,7 @@ def unsaved(began: Int64s, last: Int64s, now: int, age: int | None = None) -> In
     """How long each has worked since it can go back to something, in microseconds: a checkpoint, or its beginning.
 
     `NEVER` of one that did not begin, and of one that never told of a checkpoint. With an `age` the silent are charged
-    as if they had saved when others did: silence protects nobody. Those who told are charged at least as much:
+    as if they had saved when others did: silence protects nothing. Those who told are charged at least as much:
     publishing never makes a workload the likelier victim.
     """
     begun, told = began != NEVER, last != NEVER
@@ -214,7 +214,7 @@ def _gpus_taken(state: State, rows: Rows, standing: Floats) -> Floats:
 
 
 def gpus_held(state: State, rows: Rows) -> Floats:
-    """GPUs that nobody else can use while it is there."""
+    """GPUs that no other work can use while it is there."""
     whole: Bools = state.work.exclusive[rows]
     held = _sum(state, state.work.usage[:, rows], _in_all_flavors(state)) / NANO
     asked = np.where(held > 0, held, _asked(state, rows) * state.work.members[rows])

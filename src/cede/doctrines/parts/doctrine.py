@@ -96,10 +96,10 @@ class Traits:
     by_job_priority: frozenset[str] = frozenset()
     """Editions in which a workload's job priority says whom it may preempt, and its priority does not."""
     backfills: frozenset[str] = frozenset()
-    """Editions that see to it themselves, without words, that nobody passes a head that waits for room but as a replay
+    """Editions that see to it themselves, without words, that nothing passes a head that waits for room but as a replay
     asks. Of the others the engine restrains the whole plan."""
     for_claimants: frozenset[str] = frozenset()
-    """Editions that decide nothing where nobody waits."""
+    """Editions that decide nothing where nothing waits."""
     no_line: str = ""
     """Why nobody waits at the head of a line, as a sentence; nothing: somebody does, and others may be let pass."""
     one_node: bool = False
@@ -178,7 +178,7 @@ class Doctrine:
     usable: Callable[[State, str, int], Bools | None] | None = None
     """Nodes that the doctrine's own rules let a workload stand on, whatever else is asked of them; none: all."""
     saves: Callable[[State, str], Iterable[tuple[str, str]]] | None = None
-    """Whom it finds worth a checkpoint now though nobody must leave, by name, and why."""
+    """Whom it finds worth a checkpoint now though nothing must leave, by name, and why."""
     starter: Callable[[Outline, str], Starter] = lambda outline, _edition: bare(outline)
     """The queues and settings of a file to start from, with which higher classes and owed queues have their way."""
 

@@ -1,4 +1,7 @@
-"""Room for members of different size, searched with going back: exact until STEPS tries are used up."""
+"""Whether and where a claim fits: by counting where members are alike, by a search that goes back where they differ.
+
+The search is exact until STEPS tries are used up.
+"""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from cede.state.columns import ANY, SPREAD, TIGHT, Bools, Int64s
 from cede.state.state import State
 
 STEPS = 300
-"""So often the price of a node is asked while victims are exchanged."""
+"""How often the price of a node is asked while victims are exchanged."""
 NEAR = 10
-"""So many of the nodes that would have been next are looked at for each victim that might stay."""
+"""How many of the nodes that would have been next are looked at for each victim that might stay."""
 
 Amounts = tuple[int, ...]
 Holders = list[tuple[int, Amounts]]
@@ -31,7 +31,7 @@ Works = tuple[int, ...]
 
 def open_nodes(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list[int] | None:
     """Some of these workloads, so that the claimant, whose members are alike, fits when they are gone; None if this
-    finds no way. Nobody of them is superfluous."""
+    finds no way. None of them is superfluous."""
     best: tuple[int, list[int]] | None = None
     for one in _areas(state, claim):
         search = NodeOpening(state, one, rows, cost)
@@ -102,7 +102,7 @@ class NodeOpening:
         self.room: list[int] = room[names].tolist()
         self.most: list[int] = most[names].tolist()
         self.known: list[tuple[int, Works] | None] = [None] * len(names)
-        """By node who must leave it, as long as nobody there comes or goes."""
+        """By node who must leave it, as long as nothing there comes or goes."""
         self.rank: list[int] = state.node_rank()[names].tolist()
         self.group: list[int] = state.nodes.group[names].tolist()
         totals, limit = group_room(state, claim, room)
@@ -125,7 +125,7 @@ class NodeOpening:
         self._of_node = _Grouped(at, who, amounts, by_node, nodes)
 
     def on(self, node: int) -> Holders:
-        """Works stands on a node and with how much, in the order of cost."""
+        """What stands on a node and with how much, in the order of cost."""
         return self._of_node.at(node)
 
     def stands(self, one: int) -> Holders:
@@ -165,14 +165,14 @@ class NodeOpening:
     # -- what a node costs ---------------------------------------------------------------------------------------------
 
     def missing(self) -> int:
-        """So many members find no room yet."""
+        """How many members find no room yet."""
         if self.limit is None:
             return self.left
         limit = self.limit
         return self.members - sum([min(total, limit) for total in self.totals])
 
     def leave(self, node: int) -> tuple[int, Works]:
-        """Works must go so that one member more fits here, and at what cost; nobody if there is no way."""
+        """What must go so that one member more fits here, and at what cost; nothing if there is no way."""
         leavers = self.known[node]
         if leavers is None:
             leavers = self.known[node] = self._leave(node)
@@ -283,7 +283,7 @@ class NodeOpening:
             if not who:
                 continue
             price = cost / max(1, min(self.gain(who), missing))
-            # The heap has rough prices: a node that turns out dearer than the next goes back, and comes up when it is due.
+            # Prices in the heap are rough: a node that turns out dearer than the next goes back, and comes up later.
             if heap and price > max(known, heap[0][0]):
                 heappush(heap, (price, rank, node))
                 continue
@@ -339,7 +339,7 @@ class NodeOpening:
     def _stays(self, one: int, near: list[int]) -> bool:
         """Whether others went for less, so that this one stays."""
         self.move(one, -1)
-        self.gone[one] = True  # so that nobody takes it again
+        self.gone[one] = True  # so that it is not taken again
         nodes = list(dict.fromkeys((*(node for node, _ in self.stands(one)), *near)))
         spent, came = 0, list[int]()
         while (missing := self.missing()) > 0:
@@ -374,7 +374,7 @@ ROUNDS = 32
 
 def cheapest_cover(state: State, claim: Claim, rows: Rows, cost: Int64s) -> list[int] | None:
     """Some of these workloads, who cost so much each, so that the claimant fits when they are gone; none if all of
-    them are too few. Nobody of them is superfluous."""
+    them are too few. None of them is superfluous."""
     if not len(rows) or not _fits_without(state, claim, rows):
         return None
     residents = state.residents

@@ -1,4 +1,4 @@
-"""The nearest miss: the cheapest running workloads that would have made room, whoever protects them.
+"""The nearest miss: the cheapest running workloads that would have made room, whatever protects them.
 
 Cheapest is the fewest workloads, then the smallest share of the cluster, then uids. For one member the set is
 exact on the nodes that come closest (all of them up to LOOKED nodes, up to SMALL residents each, CHECKS sets in

@@ -17,7 +17,7 @@ Key = npt.NDArray[np.generic]
 NINE_DECIMALS = 1e9
 LARGEST = 2.0**62
 FEW = 16
-"""So many ties are broken by comparing texts one by one; more by the first bytes of all uids at once."""
+"""How many ties are broken by comparing texts one by one; more by the first bytes of all uids at once."""
 
 
 def ordered(state: State, rows: npt.ArrayLike, *keys: Key) -> Rows:

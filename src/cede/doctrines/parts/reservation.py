@@ -14,7 +14,7 @@ from cede.state.columns import ANY, NEVER, PREEMPTING, RESERVED, TIGHT, Bools, I
 from cede.state.state import State
 
 FIRST = 256
-"""So many ends are looked at first, and four times as many each time they were too few."""
+"""How many ends are looked at first; and four times as many each time they were too few."""
 
 Freed = Callable[[State, Rows], Int64s]
 """What is free on all nodes when these workloads have ended."""
@@ -165,7 +165,7 @@ def _put(room: Int64s, nodes: Sequence[int], claim: Claim, sign: int) -> None:
 
 
 def ends_of(state: State) -> list[End]:
-    """The expected end of everybody that holds room and says how long it runs."""
+    """The expected end of all that holds room and says how long it runs."""
     work, size = state.work, state.work.size
     rows = np.flatnonzero(
         (work.resident[:size] >= 0) & (work.walltime[:size] != NEVER) & (work.started[:size] != NEVER)

@@ -1,7 +1,7 @@
 """The proven best victims in place of a doctrine's own choice, where a file says `selection: optimal`.
 
-What the solver proposes is not taken as it is: the doctrine's own search runs once more with nobody else open, and what
-it finds is taken if it costs less. So every set is one that the doctrine itself would take if only those were there.
+What the solver proposes is not taken as it is: the doctrine's own search runs once more with nothing else open, and
+what it finds is taken if it costs less. So every set is one that the doctrine itself would take if only those were there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def cover_of(state: State, claim: Claim, rows: Rows, limits: Sequence[Limit] = (
 
 
 def within_limits(state: State, limits: Sequence[Limit], rows: Rows) -> tuple[Linear, ...]:
-    """So much must go before the claimant is within each of these limits."""
+    """What must go before the claimant is within each of these limits."""
     return tuple(
         Linear(f"the {limit.what} of {limit.owner}", limit.credit(state, rows).astype(np.float64), limit.short)
         for limit in limits

@@ -30,7 +30,7 @@ class Outline:
 
     @property
     def bar(self) -> int | None:
-        """The highest priority but the top one: all but the top class may give way. None: there are no classes."""
+        """The highest priority but the top one: all but the top class may be preempted. None: there are no classes."""
         return self.priorities[-2] if len(self.priorities) > 1 else None
 
     @property

@@ -1,7 +1,7 @@
 """Who waits, in order and by form, and who may be a victim: kept from cycle to cycle by following the journal.
 
 A form that found no room finds none until room grows on a node where one of its members fits: only then it is looked at
-again, and nobody is looked at whose form is `shut`. For members that are alike and stand anywhere, what fits is a sum
+again, and nothing is looked at whose form is `shut`. For members that are alike and stand anywhere, what fits is a sum
 over nodes: a node where nothing grew adds no more than before, and one where no member fits adds nothing. Of all other
 forms no need is known, so that any node that grows wakes them.
 """
@@ -85,7 +85,7 @@ class Front:
         self.forms: dict[object, Form] = {}
         """By what makes them alike, and by the mould that their records share."""
         self.live: list[Form] = []
-        """Those forms that somebody waits with."""
+        """Forms that some workload waits with."""
         self.by_need: dict[Need, list[Form]] = {}
         """The same by what one of their members takes; those without a shape by an empty need."""
         self.fresh: list[Key] = []

@@ -31,7 +31,7 @@ def waiting_line(state: State) -> Rows:
 
 
 class QueueOrder:
-    """Queues with somebody who waits in or below them, in the order in which they are come to.
+    """Queues with work that waits in or below them, in the order in which they are come to.
 
     `first` says the highest priority that waits in a queue itself, `asked` what all that wait there ask for.
     """
@@ -51,7 +51,7 @@ class QueueOrder:
         names = state.units.names
         self._by_name = sorted((column for column in range(len(names)) if column != WHOLE), key=names.__getitem__)
         self._leads = {above for queue in waiting for above in queues.path_of(queue)}
-        """Queues with somebody who waits in or below them, when the cycle began."""
+        """Queues with work that waits in or below them, when the cycle began."""
         self._tops = sorted({queues.path[queue][-1] for queue in waiting if queue != NONE})
         self._priority: dict[int, int | None] = {}
         self._share: dict[int, float] = {}
@@ -90,7 +90,7 @@ class QueueOrder:
         return -(self._of(queue) or 0), self._used_share(queue), waits, self.queues.names[queue]
 
     def _of(self, queue: int) -> int | None:
-        """The priority of the queue: of its first ask, with the offsets on the way; none if nobody waits below it."""
+        """The priority of the queue: of its first ask, with the offsets on the way; none if nothing waits below it."""
         if queue not in self._priority:
             first = self._first(queue)
             own = [] if first is None else [first]
@@ -104,7 +104,7 @@ class QueueOrder:
         return self._priority[queue]
 
     def _waits(self, queue: int) -> list[int]:
-        """What everybody who waits in or below the queue asks for, type by type in the order of their names.
+        """What all that waits in or below the queue asks for, type by type in the order of their names.
 
         The release puts the queue first that has more of one type and less of none, and leaves the others as they come.
         The first type by name in which two differ keeps to that, and decides between the others too.

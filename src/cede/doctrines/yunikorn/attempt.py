@@ -1,4 +1,6 @@
-"""The victims of one node as release 1.9 lists them: two passes over its candidates, the youngest first."""
+"""An attempt of release 1.9 to preempt: the victims of each node by two passes over its candidates, the node with the
+fewest, and what it adds from other nodes.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ class NodeWalk:
         return head + tail
 
     def _second_pass(self, node: int, listed: list[_One], free: list[int]) -> NodeVictims | None:
-        """Of those on the list, in order, who counts when nobody else is charged; up to the first that is enough."""
+        """Of those on the list, in order, who counts when nothing else is charged; up to the first that is enough."""
         snapshot, asked = self.snapshot, self.ask.amounts
         room = list(free)
         taken: list[_One] = []
@@ -130,7 +132,7 @@ class NodeWalk:
 
 
 FIRST = 256
-"""So many of the further victims are sorted at first; more when somebody looks further."""
+"""How many of the further victims are sorted at first; more when somebody looks further."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """So many of these items are in the set."""
+    """How many of these items are in the set."""
 
     items: frozenset[int]
     count: int
@@ -92,12 +92,12 @@ class Puzzle:
         return None
 
     def for_these_alone(self, covers: Sequence[int]) -> Iterator[Puzzle]:
-        """Puzzles whose sets together are those of this one in which everybody is needed for one of these covers.
+        """Puzzles whose sets together are those of this one in which every victim is needed for one of these covers.
 
-        Somebody is needed for a cover if the others give less than is short. That is: all give less than that and what
+        A victim is needed for a cover if the others give less than is short. That is: all give less than that and what
         it gives, together. So for every choice of a least amount for some of these covers there is a puzzle, in which
         nobody is left that gives less to all of them, and in which the sum stays below what is short and that amount. A
-        set of which everybody is needed is found where the amounts are the least that those needed for a cover give.
+        set of which every victim is needed is found where the amounts are the least that those needed for a cover give.
         """
         short: dict[Counts, int] = {}
         for cover in covers:  # of those to which all give the same, the one that is shortest of it needs the most
@@ -146,7 +146,7 @@ class Puzzle:
         self, pool: list[int], rules: list[Exactly], chosen: list[int], level: frozenset[int], counts: Iterable[int]
     ) -> list[int]:
         """A set with the first of these counts of the level that some set has; that is a rule from now on. Of a level
-        with none nobody stays in the pool.
+        with none nothing stays in the pool.
         """
         held = len(level.intersection(chosen))
         for count in counts:
@@ -268,7 +268,7 @@ class _Search:
         return False if at == len(self.groups) or state in self.dead else None
 
     def _at_most(self, state: Counted) -> int:
-        """So many of the next group neither caps nor counts forbid."""
+        """How many of the next group caps and counts allow."""
         at, _, caps, wanted = state
         group = self.groups[at]
         most = len(group.items)
@@ -301,7 +301,7 @@ MANY = 8
 WIDE = 4096
 """Priorities further apart than this are not told apart there either."""
 SMALL = 127
-"""So many of these fit one key: eight counts of seven bits."""
+"""The largest count that fits one key: eight counts of seven bits."""
 
 Key = tuple[Tier, tuple[int, ...], tuple[int, ...], int]
 """The first counts of a set, its priorities, highest first, its submissions, youngest first, and the node's place."""
@@ -324,7 +324,7 @@ class NodeSearch:
     enough; the number of victims is at least what is short over the largest that gives it; as many have at best the
     lowest priorities there are, and the youngest submissions at these. A set with more victims than the bound counts is
     worse by that alone. Nodes are looked at by their bounds, and the first whose bound is above the best set ends the
-    search: all after it are above it, too. After `PATIENCE` nodes the bounds are made of single candidates, not of sums.
+    search: all after it are above it, too. After `PATIENCE` nodes bounds are made of single candidates, not of sums.
     """
 
     def __init__(self, state: State, covers: Covers, slack: Slack, single: int | None) -> None:
@@ -447,7 +447,7 @@ class NodeSearch:
         ]
         puzzle = Puzzle(items, tuple([short[index] for index in wanted]), caps)
         decisive = [at for at, index in enumerate(wanted) if index in covers.decisive]
-        # Where nothing is short but limits, the best set has nobody that they do not need.
+        # Where nothing is short but limits, the best set has no victim that they do not need.
         puzzles = puzzle.for_these_alone(decisive) if 0 < len(decisive) < len(wanted) else (puzzle,)
         for each in puzzles:
             victims = each.best(None if self.best_key is None else self.best_key[0][0])

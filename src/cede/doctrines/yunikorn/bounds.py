@@ -1,4 +1,4 @@
-"""How much could be free on each node if everybody left who may be taken: a bound, kept from cycle to cycle.
+"""How much could be free on each node if all that may be taken left: a bound, kept from cycle to cycle.
 
 It leaves out rules that spare somebody for one claimant only, and counts each candidate as if it went alone. So no
 search for victims finds more room on a node; and where the bound is too little for a claimant, there is nothing to

@@ -1,4 +1,4 @@
-"""A cluster file to start from under YuniKorn: leaves below the root, each guaranteed its share."""
+"""YuniKorn as a doctrine: its parts, the shares that it shows, and a cluster file to start from."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Leaf:
     def __init__(self, delay: int, promised: Vector[int]) -> None:
         self.delay = delay
         self.promised = promised
-        """What it may be owed at most, if nobody held anything."""
+        """What it may be owed at most, if nothing was held."""
         self.ready: list[Key] = []
         """Those that may try, in order."""
         self.young: list[tuple[int, Key]] = []

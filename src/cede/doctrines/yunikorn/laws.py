@@ -290,7 +290,7 @@ class _Plan:
         chosen = best_set(state, ask.claim, limits, open_, where.slack, roomy=elsewhere is not None)
         if chosen is None:
             count = int(where.candidates.open.sum())
-            victims = f"{count} may be preempted" if count else "nobody may be preempted"
+            victims = f"{count} may be preempted" if count else "nothing may be preempted"
             rule = rules.NODE_FULL if pinned else rules.NO_SET
             made = waiting(cycle, ask, rule, {"victims": victims}, candidates=where.candidates, facts=facts)
             return self._explained(cycle, ask, snapshot, where, made)

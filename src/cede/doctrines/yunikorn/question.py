@@ -41,7 +41,7 @@ WHOLE_ASK = "release 1.9 holds victims against all that is asked for, whatever i
 
 
 def question(state: State, edition: str, made: Decision, _memory: Mapping[str, Any] | None = None) -> Question | None:
-    """The question about a preemption; none about what serves nobody, or does not make room as it is."""
+    """The question about a preemption; none about what serves no claimant, or does not make room as it is."""
     if made.workload is None or not made.victims or any(one.rule == rules.NO_GAIN.id for one in made.warnings):
         return None
     ask = ask_of(state, state.work_index[made.workload])

@@ -331,7 +331,7 @@ def leaf_of(scales: Scales, queue: int, share: Amounts) -> Leaf:
 
 
 def decision_of(scales: Scales, cut: Cut, *, explain: bool) -> Decision:
-    """Who goes so that the queue is no longer above its max; it serves nobody's claim."""
+    """What goes so that the queue is no longer above its max; it serves no claimant."""
     rule, names = rules.CUT_BACK.id, scales.state.work_names
     return Decision(
         None,
@@ -365,7 +365,7 @@ def _say(scales: Scales, amounts: Amounts) -> str:
 
 
 def _explained(scales: Scales, cut: Cut) -> tuple[Candidate, ...]:
-    """Everybody that holds room below the queue."""
+    """All that holds room below the queue."""
     state = scales.state
     work, size = state.work, state.work.size
     own, phase = work.queue[:size], work.state[:size]

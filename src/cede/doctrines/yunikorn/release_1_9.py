@@ -243,7 +243,7 @@ class _Woken:
         return entries[at] if at < len(entries) else None
 
     def _may_act(self) -> bool:
-        """False only if nobody starts or preempts as things are; each leaf knows the forms that may start."""
+        """False only if nothing starts or preempts as things are; each leaf knows the forms that may start."""
         plan, changes, may_act = self.plan, self.line.changes, False
         for turn in self.leaves.values():
             turn.starting = [form for form in turn.forms if not form.roomless and plan.may_start(form)]
@@ -409,7 +409,7 @@ class _Plan:
         alike one need try, as long as nothing is booked.
 
         If the ask fits what its leaf is owed as things are, it comes to the nodes; and if on none of these is there
-        enough though everybody left who may, it finds no victims, or too few. Which of the two is of interest with
+        enough though all left that may, it finds no victims, or too few. Which of the two is of interest with
         words only, and then every attempt is made.
         """
         line, form = self.line, kind.form
@@ -573,7 +573,7 @@ class _Plan:
             count = int(candidates.open.sum())
             rest = snapshot.remaining(ask.leaf)
             numbers = self._short(cycle, ask) | {
-                "victims": f"{count} may be preempted" if count else "nobody may be preempted",
+                "victims": f"{count} may be preempted" if count else "nothing may be preempted",
                 "found": say(state, attempt.total(outcome.counted)),
                 "asked": say(state, ask.amounts),
                 "reason": f"{queues.name(ask.leaf)} is owed {'nothing' if rest is None else say(state, dict(rest))}, "
@@ -661,7 +661,7 @@ class _Plan:
         facts = facts_about(state, self.queues, snapshot, ask, NONE)
         if cleared.victims is None:
             count = int(cleared.candidates.open.sum())
-            victims = f"{count} may be preempted" if count else "nobody may be preempted"
+            victims = f"{count} may be preempted" if count else "nothing may be preempted"
             return waiting(
                 cycle, ask, rules.NODE_FULL, {"victims": victims}, candidates=cleared.candidates, facts=facts
             )
@@ -697,7 +697,7 @@ class _Plan:
 
 
 def _passed_over(candidates: tuple[Candidate, ...] | None) -> tuple[Candidate, ...] | None:
-    """Where the claimant does not fit, nobody is spared because it does."""
+    """Where the claimant does not fit, nothing is spared because it does."""
     if candidates is None:
         return None
     rule = rules.PASSED_OVER

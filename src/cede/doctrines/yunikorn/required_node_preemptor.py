@@ -17,7 +17,7 @@ from cede.state.state import State
 
 @dataclass(frozen=True, slots=True)
 class ClearedNode:
-    """Who goes from the node, and everybody that was looked at."""
+    """Who goes from the node, and all that was looked at."""
 
     candidates: Candidates
     victims: tuple[int, ...] | None
@@ -26,7 +26,7 @@ class ClearedNode:
 def clear_node(state: State, ask: Ask, node: int, only: Bools | None = None) -> ClearedNode:
     """Victims in order until they alone cover the ask, whatever is free; none if with what is free they do not.
 
-    `only`: nobody else may be taken.
+    `only`: nothing else may be taken.
     """
     work, size = state.work, state.work.size
     candidates = looked_at(state, ask, work.state[:size])

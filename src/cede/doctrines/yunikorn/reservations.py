@@ -1,4 +1,4 @@
-"""Whole nodes that are reserved for an ask, for whom release 1.9 cancels that, and when it drops it for everybody."""
+"""Whole nodes that are reserved for an ask, for which asks release 1.9 cancels that, and when it drops all of them."""
 
 from __future__ import annotations
 

@@ -60,13 +60,13 @@ def slack_of(queues: Queues, snapshot: Snapshot, leaves: Iterable[int]) -> Slack
 
 @dataclass(frozen=True, slots=True)
 class LawfulCandidates:
-    """Everybody that was looked at for one ask, and how much may go of each queue."""
+    """All that was looked at for one ask, and how much may go of each queue."""
 
     candidates: Candidates
     slack: Slack
     fence: int
     closed: dict[int, Rule]
-    """Queues in which nobody may be taken, and by which rule."""
+    """Queues in which nothing may be taken, and by which rule."""
 
 
 def lawful_candidates(state: State, queues: Queues, snapshot: Snapshot, ask: Ask) -> LawfulCandidates:

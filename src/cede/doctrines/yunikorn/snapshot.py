@@ -52,7 +52,7 @@ class Snapshot:
         return Snapshot(self._state, self.queues, self.leaf, self._leaving)
 
     def move(self, queue: int, amounts: Iterable[tuple[int, int]], sign: int) -> None:
-        """So much comes to the queue and to all above it, or goes."""
+        """Usage is added to the queue and to all above it, or taken from them."""
         self._rest.clear()
         for above in self.queues.path_of(queue):
             used = self._used.get(above) or self.used(above)

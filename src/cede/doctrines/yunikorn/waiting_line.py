@@ -39,7 +39,7 @@ OWNERS = frozenset({"user", "project", "domain"})
 FEW = 256
 """On so many nodes members of a gang are counted one node after the other."""
 KINDS = 1024
-"""More kinds than this are not kept once nobody waits with them."""
+"""More kinds than this are not kept once no workload waits with them."""
 
 
 class Form:
@@ -79,7 +79,7 @@ class Form:
         """Whether it fits the headroom of its queue, and whether that may be owed so much; as of which change."""
         self.roomless = False
         self.kinds: list[Kind] = []
-        """Those that somebody waits with."""
+        """Those that some workload waits with."""
 
     def fits_any(self, free: list[list[int]], nodes: Iterable[int]) -> bool:
         """Whether one member fits one of these nodes that it may use, where so much is free on each."""
@@ -185,10 +185,10 @@ class Line:
         self.families: dict[Family, list[Form]] = {}
         """Forms of one leaf that ask for the same types: what they may claim of guarantees is the same."""
         self.leaves: dict[int, list[Form]] = {}
-        """Forms of one leaf that somebody waits with."""
+        """Forms of one leaf that some workload waits with."""
         self._volatile: list[Form] = []
         self.live: dict[int, Kind] = {}
-        """Kinds that somebody waits with, by number."""
+        """Kinds that some workload waits with, by number."""
         self.fresh: list[int] = []
         """Rows that joined since the cycle before."""
         self.changes = 0
@@ -468,7 +468,7 @@ class Line:
 
     def may_suffice(self, kind: Kind) -> bool:
         """False only if no victims make room for one of this kind: a search found none, or on no node is there enough
-        though everybody left who may, and nothing has happened since that could change that.
+        though all left that may, and nothing has happened since that could change that.
 
         Where the bounds of all nodes were too small, only a node whose bound has grown can have become large enough.
         """

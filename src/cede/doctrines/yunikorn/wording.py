@@ -163,7 +163,7 @@ def refused(state: State, ask: Ask) -> Decision | None:
 
 
 def barred(cycle: Cycle, never: Decision | None, ask: Ask) -> Decision | None:
-    """What stands in its way whoever gives way: it can never run, or its tenant may hold no more."""
+    """What stands in its way whatever is preempted: it can never run, or its tenant may hold no more."""
     if never is not None:
         return never
     tenants = (limit for limit in ask.short_limits if limit.tenant != NONE)

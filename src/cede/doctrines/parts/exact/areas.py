@@ -24,7 +24,7 @@ class Area:
 
 
 def areas_of(space: Space) -> list[Area]:
-    """Each node if one node must hold everybody, each group if the members are tight, else all nodes together."""
+    """Each node if one node must hold all members, each group if the members are tight, else all nodes together."""
     claim, size = space.question.claim, space.state.nodes.size
     useful = nodes_by(space.state, np.flatnonzero(claim.allowed & (space.most > 0)))
     if not space.question.places or not size:

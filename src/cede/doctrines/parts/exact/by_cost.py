@@ -40,7 +40,7 @@ def _over(one: Over, turn: Rows) -> Over:
 
 
 MOST_SPARED = 300
-"""From a longer prefix than this nobody is spared."""
+"""From a longer prefix than this nothing is spared."""
 
 
 def rounded(state: State, question: Question, open_: Bools, *likely: Floats) -> list[Rows]:
@@ -69,7 +69,7 @@ def _prefix(state: State, question: Question, order: Rows) -> Rows | None:
 
 
 def _spared(state: State, question: Question, prefix: Rows) -> Rows:
-    """Whoever is not needed stays, the costliest first."""
+    """What is not needed stays, the costliest first."""
     if len(prefix) > MOST_SPARED:
         return prefix
     kept = prefix
@@ -81,10 +81,10 @@ def _spared(state: State, question: Question, prefix: Rows) -> Rows:
 
 
 TRIES = 20
-"""So often a set that the solver took for enough, and that is not, may be cut off."""
+"""How often a set that the solver took for enough, and that is not, may be cut off."""
 
 MANY = 1000
-"""So many areas are looked at in a first round, and taken up again in the order of their bounds."""
+"""How many areas are looked at in a first round, and taken up again in the order of their bounds."""
 TINY = 32
 """With so few candidates the solver is asked at once."""
 

@@ -18,7 +18,7 @@ from cede.state.columns import Bools
 from cede.state.state import State
 
 MANY = 400
-"""Of more than so many nobody is spared: the place of the last is what counts."""
+"""Of more than so many nothing is spared: the place of the last is what counts."""
 
 
 def solve_by_order(
@@ -84,7 +84,7 @@ class _Prefixes:
         return None, None
 
     def _spared(self, rows: Rows) -> Rows:
-        """Of these, latest first, whoever is not needed stays; only for as many as that is quickly asked."""
+        """Of these, latest first, what is not needed stays; only for as many as that is quickly asked."""
         weights = self.question.weights[np.isin(self.question.rows, rows)]
         kept = rows[np.argsort(weights, kind="stable")]
         if len(kept) > MANY:

@@ -44,7 +44,7 @@ class Model:
 def model_of(space: Space, nodes: Rows, open_: Bools, cuts: list[Rows], *, free: bool = False) -> Model | None:
     """The programme on these nodes with these candidates; none if it is known that there is no way.
 
-    `cuts` are sets that are not enough: one more must go. `free`: everybody goes for nothing, any way will do.
+    `cuts` are sets that are not enough: one more must go. `free`: all candidates cost nothing, any way will do.
     """
     question = space.question
     writer = _Writer(space, open_, free=free)

@@ -1,4 +1,4 @@
-"""What of a question matters to its answer: nodes that somebody's going helps, and who stands on them.
+"""What of a question matters to its answer: nodes where a departure helps, and who stands on them.
 
 Nodes that have room for so many members whoever goes are no more than a number. Nodes on which the same ones stand
 with the same amounts are one node, as often as there are such.
@@ -32,7 +32,7 @@ class Kind:
 class Sort:
     """Nodes that are alike: what is free on one, who stands there with how much, how many nodes there are.
 
-    `base` members fit without anybody's going, `most` if everybody goes; of members that differ the two are of any.
+    `base` members fit if none leaves, `most` if all leave; of members that differ the two are of any.
     """
 
     group: int
