@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from cede.doctrines.parts.assembled import Order, Protects, Recipe, assembled
+from cede.doctrines.parts.assembled import Protects, Recipe, VictimOrder, assembled
 from cede.doctrines.parts.claim import Claim
 from cede.model.lint import Finding
 from cede.model.rules import RuleSet
@@ -65,7 +65,7 @@ DOCTRINE = assembled(
         settings=Settings,
         facts=facts,
         turn=lambda state, rows, _: (state.work.walltime[rows], state.work.submitted[rows]),
-        first=lambda state, _: Order(-longest(state), -state.work.started[: state.work.size]),
+        first=lambda state, _: VictimOrder(-longest(state), -state.work.started[: state.work.size]),
         cannot=lambda state, row, _: ENDLESS if state.work.walltime[row] == NEVER else None,
         lint=lint,
     )

@@ -17,7 +17,7 @@ MINUTE = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class WorkFacts:
     """What is known of one workload: from its record, where it has one, else from the columns."""
 
     code: int
@@ -42,7 +42,7 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
         yield from _lending(state, row, made)
     if not made.victims:
         return
-    claimant = _audited(state, row)
+    claimant = _facts_of(state, row)
     if not claimant.preempts:
         yield f"{made.workload} never preempts, yet it has victims"
     given = {} if state.static.doctrine is None else dict(state.static.doctrine.settings)
@@ -51,7 +51,7 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
     if len(by_class) > most:
         yield f"{len(by_class)} victims for a higher class, where {most} is the most"
     for victim in made.victims:
-        known = _audited(state, state.work_index[victim.workload])
+        known = _facts_of(state, state.work_index[victim.workload])
         if edition == POLICY:
             complaints = _policy(state, given, claimant, known, victim.reason, names=_named(state, row))
         else:
@@ -62,11 +62,11 @@ def objections(state: State, edition: str, made: Decision) -> Iterator[str]:
             yield f"{victim.workload} would be {victim.fate}, and Lattice queues its victims again"
 
 
-def _audited(state: State, row: int) -> Audited:
+def _facts_of(state: State, row: int) -> WorkFacts:
     record = state.records.get(row)
     if record is None:
         work = state.work
-        return Audited(
+        return WorkFacts(
             int(work.state[row]),
             int(work.queue[row]),
             int(work.priority[row]),
@@ -79,7 +79,7 @@ def _audited(state: State, row: int) -> Audited:
             CHECKPOINTS[work.checkpoint[row]] != "none",
         )
     mould = record.mould
-    return Audited(
+    return WorkFacts(
         record.code,
         mould.queue,
         record.priority,
@@ -93,7 +93,7 @@ def _audited(state: State, row: int) -> Audited:
     )
 
 
-def _core(claimant: Audited, victim: Audited, reason: str) -> Iterator[str]:
+def _core(claimant: WorkFacts, victim: WorkFacts, reason: str) -> Iterator[str]:
     yield from _shared(victim)
     if reason != "priority":
         yield f"goes by {reason}, which the library does not know"
@@ -103,7 +103,7 @@ def _core(claimant: Audited, victim: Audited, reason: str) -> Iterator[str]:
 
 
 def _policy(
-    state: State, given: dict[str, Any], claimant: Audited, victim: Audited, reason: str, *, names: bool
+    state: State, given: dict[str, Any], claimant: WorkFacts, victim: WorkFacts, reason: str, *, names: bool
 ) -> Iterator[str]:
     """`names`: whether the claimant names its nodes."""
     yield from _shared(victim)
@@ -139,21 +139,21 @@ def _policy(
         yield "is of a sensitive vCluster"
 
 
-def _shared(victim: Audited) -> Iterator[str]:
+def _shared(victim: WorkFacts) -> Iterator[str]:
     if STATES[victim.code] != "running":
         yield f"is {STATES[victim.code]}"
     if not victim.preemptible:
         yield "asks not to be preempted"
 
 
-def _lower(claimant: Audited, victim: Audited) -> Iterator[str]:
+def _lower(claimant: WorkFacts, victim: WorkFacts) -> Iterator[str]:
     if victim.priority >= claimant.priority:
         yield f"has class {victim.priority}, not below {claimant.priority}"
 
 
 def _lending(state: State, claimant: int, made: Decision) -> Iterator[str]:
     """Nodes of another home need two vClusters that agree, neither of them sensitive; or a sensitive claim."""
-    known = _audited(state, claimant)
+    known = _facts_of(state, claimant)
     if _sensitive(state, known) and _named(state, claimant):
         return
     own = state.settings_of(known.queue)
@@ -172,7 +172,7 @@ def _at_home(state: State, queue: int, node: int) -> bool:
     return int(state.nodes.home[node]) in (NONE, queue)
 
 
-def _sensitive(state: State, one: Audited) -> bool:
+def _sensitive(state: State, one: WorkFacts) -> bool:
     return one.flagged or one.priority >= 10 or _type(state, one.queue) == "sensitive"
 
 

@@ -1,8 +1,8 @@
 """How many members of one size find room, node by node, if all that may be taken for them left.
 
 It is an upper bound, and so a reason not to search: work that a rule protects beside its class is counted as if it
-could be taken, so that no victim set makes more room on any node. Room is counted node by node, and a node where nothing
-changed counts as it did: only changed nodes are counted again, and only until there are enough.
+could be taken, so that no victim set makes more room on any node. Room is counted node by node, and a node where
+nothing changed counts as it did: only changed nodes are counted again, and only until there are enough.
 """
 
 from __future__ import annotations

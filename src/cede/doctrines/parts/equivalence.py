@@ -16,7 +16,7 @@ from cede.state.columns import WorkloadColumns
 from cede.state.interning import key_of
 from cede.state.state import State
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 OWN = frozenset(
     {
@@ -101,28 +101,28 @@ def _amounts(amounts: Mapping[str, int] | None) -> Hashable:
     return None if amounts is None else tuple(amounts.items())
 
 
-class Memo(Generic[Found]):
-    """What was found since the mark was another one, by a class and all else that it depends on."""
+class Memo(Generic[Answer]):
+    """Answers that hold as long as the mark stays where it is, by a class and all else that they depend on."""
 
-    __slots__ = ("_at", "_found", "_mark")
+    __slots__ = ("_at", "_answers", "_mark")
 
     def __init__(self, mark: Callable[[], Hashable]) -> None:
         self._mark = mark
         self._at: Hashable = None
-        self._found: dict[Hashable, Found] = {}
+        self._answers: dict[Hashable, Answer] = {}
 
-    def holds(self) -> dict[Hashable, Found]:
+    def holds(self) -> dict[Hashable, Answer]:
         """All that still holds, by its key."""
         now = self._mark()
         if now != self._at:
             self._at = now
-            self._found.clear()
-        return self._found
+            self._answers.clear()
+        return self._answers
 
-    def keep(self, key: Hashable, answer: Found) -> None:
+    def keep(self, key: Hashable, answer: Answer) -> None:
         """What moved the mark itself holds for nobody else."""
         if self._mark() == self._at:
-            self._found[key] = answer
+            self._answers[key] = answer
 
 
 class Answers(Memo[Decision]):

@@ -1,7 +1,8 @@
 """The proven best victims in place of a doctrine's own choice, where a file says `selection: optimal`.
 
 What the solver proposes is not taken as it is: the doctrine's own search runs once more with nothing else open, and
-what it finds is taken if it costs less. So every set is one that the doctrine itself would take if only those were there.
+what it finds is taken if it costs less. So every set is one that the doctrine itself would take if only those were
+there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from cede.state.state import State
 MOST = 5_000
 """Among more candidates than this only the fast path looks."""
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Weigh = Callable[[State, Rows], npt.NDArray[Any]]
 """What one of each counts; whole numbers."""
 
@@ -67,12 +68,12 @@ def within_limits(state: State, limits: Sequence[Limit], rows: Rows) -> tuple[Li
 
 def best_of(
     cycle: Cycle,
-    own: Found,
-    rows_of: Callable[[Found], Sequence[int]],
+    own: Result,
+    rows_of: Callable[[Result], Sequence[int]],
     ask: Callable[[], Question | None],
-    again: Callable[[Bools], Found | None],
+    again: Callable[[Bools], Result | None],
     weigh: Weigh = total_cost,
-) -> Found:
+) -> Result:
     """What the doctrine found, or what it finds `again` if nobody but the cheapest set may be taken; the cheaper one.
 
     `rows_of` are the victims of what was found. `again` gets a mask over workloads, and none is no way.
