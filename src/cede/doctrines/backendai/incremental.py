@@ -1,4 +1,4 @@
-"""The preemption of a head that has one member, found without the columns: what `proposal.victims_for` finds there.
+"""The preemption of a head that has one member, found without the columns: what `bep_1014.victims_for` finds there.
 
 Victims are taken in order, by priority first, until some node has room, so that only those nodes matter which are ready
 at the lowest priority at which any node is: every other node becomes ready later in the order. What may be preempted is
@@ -199,7 +199,7 @@ def order(priority: int, submitted: int) -> tuple[int, int]:
 
 
 def decide(cycle: Cycle) -> Iterator[Decision]:
-    """What `proposal.decide` decides that acts, up to the first preemption, and refusals of those that just came."""
+    """What `bep_1014.decide` decides that acts, up to the first preemption, and refusals of those that just came."""
     state = cycle.state
     fronts: Fronts | None = cycle.memory.get(FRONTS)
     if fronts is None or not fronts.follow(state):

@@ -100,7 +100,7 @@ class LineScores:
         return -round(max(-LARGEST, min(LARGEST, scaled))), key
 
     def _base(self, line: Line) -> tuple[float, float, float, float]:
-        """What all of a line have of their scores but for the wait: the terms of `factors.added`, as far as that adds
+        """What all of a line have of their scores but for the wait: the terms of `score.added`, as far as that adds
         them up before the wait comes in, so that it comes out the same to the last bit."""
         form, weights, lines = line.kind.form, line.weights, self.lines
         share, backlog, conformance = score.UNKNOWN, 0.0, score.UNKNOWN

@@ -47,7 +47,7 @@ def start(lines: Lines, row: int, form: Form) -> tuple[Decision, list[int]] | No
 
 
 def by_name(by_rank: list[int], index: NodeIndex, shape: Shape) -> list[int] | None:
-    """A node for each member, the first by name that have room: `core_places.placed` where nodes are identical."""
+    """A node for each member, the first by name that have room: `core_library.placed` where nodes are identical."""
     ranks: list[tuple[int, int]] = []
     total = 0
     for kind, there in index.kinds.items():
@@ -69,7 +69,7 @@ def by_name(by_rank: list[int], index: NodeIndex, shape: Shape) -> list[int] | N
 
 
 def preempt_one(lines: Lines, row: int, kind: Kind) -> Decision | None:
-    """The preemption of the one victim that `choosing.alone` finds for one member; none says nothing.
+    """The preemption of the one victim that `victim_choice.alone` finds for one member; none says nothing.
 
     It finds no idle room, so that it goes where its victim leaves."""
     form, state = kind.form, lines.state
@@ -113,7 +113,7 @@ def _on(lines: Lines, rows: Rows, allowed: Bools) -> Rows:
 
 
 def _alone(lines: Lines, kind: Kind, rows: Rows) -> tuple[int, int] | None:
-    """Who goes, and what that costs; the argument is that of `choosing.alone`."""
+    """Who goes, and what that costs; the argument is that of `victim_choice.alone`."""
     prices, form = lines.running.prices, kind.form
     if not lines.settings.max_victims or not len(rows):
         return None

@@ -110,7 +110,7 @@ class Prices:
         return np.rint(np.minimum(minutes * PARTS, MOST)).astype(np.int64)
 
     def core_costs(self, rows: Rows, now: int) -> Floats:
-        """The same as `core_cost.core_costs`, where no tenant is known."""
+        """The same as `core_library.core_costs`, where no tenant is known."""
         ran = self._elapsed(rows, now) // MINUTE
         costs: Floats = self._minutes[rows] + ran * self._rate[rows]
         walltime = self._walltime[rows]

@@ -104,7 +104,7 @@ def _amounts(amounts: Mapping[str, int] | None) -> Hashable:
 class Memo(Generic[Answer]):
     """Answers that hold as long as the mark stays where it is, by a class and all else that they depend on."""
 
-    __slots__ = ("_at", "_answers", "_mark")
+    __slots__ = ("_answers", "_at", "_mark")
 
     def __init__(self, mark: Callable[[], Hashable]) -> None:
         self._mark = mark

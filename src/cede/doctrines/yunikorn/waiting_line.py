@@ -15,8 +15,8 @@ from cede.doctrines.parts.doctrine import Cycle
 from cede.doctrines.parts.equivalence import Classes, about
 from cede.doctrines.parts.limits import limits_of, used_quota
 from cede.doctrines.yunikorn.ask import Ask, ask_of
-from cede.doctrines.yunikorn.bounds import Bound, Freeable
 from cede.doctrines.yunikorn.queues import Queues
+from cede.doctrines.yunikorn.room_bounds import Freeable, RoomBound
 from cede.doctrines.yunikorn.settings import Mode, mode_of
 from cede.doctrines.yunikorn.snapshot import Leaving, leaving_of
 from cede.doctrines.yunikorn.wording import refused
@@ -142,7 +142,7 @@ class Kind:
         self.looked = -1
         self.victims = MAYBE
         """What was found of victims, as long as nothing has happened since that could change it."""
-        self.bound: Bound | None = None
+        self.bound: RoomBound | None = None
         """What could be free on each node for one of this kind, once somebody asked."""
         self.rule = ""
         """By which rule it had none."""
@@ -202,7 +202,7 @@ class Line:
         self._places: dict[int, tuple[int, tuple[int, ...]]] | None = None
         """The queue and the nodes of those that hold room, once room is watched."""
         self.freeable: Freeable | None = None
-        self._by_bound: dict[Bound, list[Kind]] = {}
+        self._by_bound: dict[RoomBound, list[Kind]] = {}
         """Kinds by the bound that they were compared with."""
         self._shifted: set[int] = set()
         """Queues that may use more or less than `freeable` knows."""
@@ -488,7 +488,7 @@ class Line:
             kind.victims = TOO_LITTLE
         return kind.victims == MAYBE
 
-    def _may_do(self, form: Form, bound: Bound, nodes: Iterable[int]) -> bool:
+    def _may_do(self, form: Form, bound: RoomBound, nodes: Iterable[int]) -> bool:
         """Whether on one of these nodes there is enough for one of this form, as far as the bound can tell."""
         assert self.freeable is not None
         if self._shipped and form.roomless and form.ask.amounts and not self.freeable.odd:

@@ -50,7 +50,7 @@ class _Candidate:
         self.size = size
 
 
-class Bound:
+class RoomBound:
     """What could be free on each node, for claimants of one leaf and priority."""
 
     __slots__ = ("always", "most", "open", "priority", "read")
@@ -83,7 +83,7 @@ class Freeable:
         self.odd = False
         """Whether one takes something else of its queue than of its node."""
         self.log: list[int] = []
-        self.bounds: dict[tuple[int, int], Bound] = {}
+        self.bounds: dict[tuple[int, int], RoomBound] = {}
         self._candidates: dict[int, _Candidate] = {}
         self._on_node: list[dict[int, _Candidate]] = [{} for _ in range(state.nodes.size)]
         self._sizes: dict[int, dict[tuple[int, ...], _Size]] = {}
@@ -149,20 +149,20 @@ class Freeable:
         for bound in self.bounds.values():
             bound.read = -1
 
-    def keep(self, used: Collection[Bound]) -> None:
+    def keep(self, used: Collection[RoomBound]) -> None:
         """These bounds are still asked for, and no others."""
         self.bounds = {key: bound for key, bound in self.bounds.items() if bound in used}
         for queue, sizes in self._sizes.items():
             self._sizes[queue] = {takes: size for takes, size in sizes.items() if size.nodes}
 
-    def bound(self, leaf: int, priority: int) -> Bound:
+    def bound(self, leaf: int, priority: int) -> RoomBound:
         """The bound of such claimants; `refresh` makes it true."""
         bound = self.bounds.get((leaf, priority))
         if bound is None:
-            bound = self.bounds[leaf, priority] = Bound(self.queues, leaf, priority, shipped=self.shipped)
+            bound = self.bounds[leaf, priority] = RoomBound(self.queues, leaf, priority, shipped=self.shipped)
         return bound
 
-    def refresh(self, bound: Bound, free: list[list[int]]) -> list[int]:
+    def refresh(self, bound: RoomBound, free: list[list[int]]) -> list[int]:
         """The nodes on which more may be free than when this was asked last.
 
         A node counts anew only if the log names it since: what is free there, who stands there, and whether its queues
@@ -187,7 +187,7 @@ class Freeable:
         bound.read = len(log)
         return grown
 
-    def most_on(self, node: int, bound: Bound, free: list[int]) -> list[int]:
+    def most_on(self, node: int, bound: RoomBound, free: list[int]) -> list[int]:
         """What is free there, and what all candidates of the node would leave."""
         priority, open_, always = bound.priority, bound.open, bound.always
         freed = free
