@@ -1,19 +1,18 @@
-"""In which order a cycle looks at what waits: at everybody, where somebody asks why they wait; else at who may act."""
+"""In which order a cycle looks at what waits: at all of it where reasons are asked for, else at what may act."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Protocol
 
 from cede.doctrines.lattice import incremental, score
 from cede.doctrines.lattice.admission import never
-from cede.doctrines.lattice.contention import Start, contested
-from cede.doctrines.lattice.kinds import Key, Kind, Line
+from cede.doctrines.lattice.kinds import Key, Kind, Line, Wait
 from cede.doctrines.lattice.lending import claims_nodes, sensitive_work
 from cede.doctrines.lattice.score import HOUR_PARTS, busy_nodes, share_of, waiting_rows
-from cede.doctrines.lattice.settings import Settings, settings_of
+from cede.doctrines.lattice.settings import POLICY, Settings, settings_of
 from cede.doctrines.lattice.waiting_line import NOT_READ, OWNERS, Lines
 from cede.doctrines.parts.claim import Claim
 from cede.doctrines.parts.doctrine import Cycle
@@ -27,7 +26,9 @@ from cede.state.columns import NONE
 Turn = tuple[int, Key]
 """When one is looked at: by its score, the highest first, then by its place among those that score alike."""
 FIRST: Turn = (-(1 << 63), (0, "", "", 0))
-"""Before everybody's."""
+"""Before all others."""
+Start = tuple[int, int, frozenset[int]]
+"""Of one that starts, and may be preempted again: its class, its queue, and the homes of its nodes."""
 
 
 class Sleep(Enum):
@@ -317,3 +318,22 @@ class AwakeTurns:
             self.lines.put_to_sleep(kind)
         else:
             self._answers.keep((kind, head), made)
+
+
+def contested(edition: str, starts: Sequence[Start], waits: Iterable[Wait]) -> bool:
+    """Whether one that waits might preempt one that starts by the same plan; it may still turn out that it does not.
+
+    Turns go by score, and who may preempt whom goes by class, homes and claims: what starts first may have to go for
+    one whose turn came later. No work is preempted in the cycle that starts it, so that takes another cycle.
+    """
+    if not starts:
+        return False
+    lowest = min([class_ for class_, _, _ in starts])
+    queues = {queue for _, queue, _ in starts}
+    lent = frozenset[int]().union(*[homes for _, _, homes in starts])
+    for class_, queue, claims in waits:
+        if class_ > lowest:
+            return True
+        if edition == POLICY and (claims or (queue in lent and queues - {queue})):
+            return True
+    return False

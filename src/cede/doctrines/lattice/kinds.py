@@ -13,6 +13,8 @@ from cede.model.plan import Decision
 
 Key = tuple[int, str, str, int]
 """The place of one among those that score alike but for their wait: submission, uid, name; then the row."""
+Wait = tuple[int, int, bool]
+"""Of one that waits, and may preempt: its class, its queue, and whether it claims its nodes."""
 
 
 @dataclass(slots=True, eq=False)

@@ -10,9 +10,8 @@ import numpy as np
 
 from cede.doctrines.lattice import score
 from cede.doctrines.lattice.admission import never
-from cede.doctrines.lattice.contention import Wait
 from cede.doctrines.lattice.core_library import splits, wish_of
-from cede.doctrines.lattice.kinds import Form, Kind, Line, Profile, Waiting
+from cede.doctrines.lattice.kinds import Form, Kind, Line, Profile, Wait, Waiting
 from cede.doctrines.lattice.lending import claim_within, claims_nodes
 from cede.doctrines.lattice.memory import homes_of, in_vain
 from cede.doctrines.lattice.node_facts import all_identical, fingerprints
